@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         report(f"`tokviz config {what}` cannot be done with these words (see tokviz config --help)")
         return 2
     path = config_path()
+    settings, complaint = load_settings(path)  # which takes over those of older versions
     if what == "path":
         print(path)
     elif what == "check":
@@ -65,12 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
     elif what == "edit":
         if not path.exists():
             edit_file(path, {}, header=_template())
-        edit(path, load_settings()[0].editor)
+        edit(path, settings.editor)
         return _check(path)
     elif what == "keys":
         _show_keys()
     else:
-        _show(path)
+        _show(path, settings)
+        if complaint:
+            report(complaint)
     return 0
 
 
@@ -81,30 +85,25 @@ def _check(path: Path) -> int:
     for error in found:
         print(safe(str(error)))
     if not found:
-        print(
-            f"{safe(str(path))}: {'all is in order' if path.exists() else 'there is no such file'}"
-        )
+        print(f"{safe(str(path))}: {'all is in order' if path.exists() else 'there is none'}")
     return 1 if found else 0
 
 
-def _show(path: Path) -> None:
-    settings, complaint = load_settings(path)
-    if complaint:
-        report(complaint)
-    files = [file for file in (path, path.with_name("state.toml")) if file.exists()]
-    written = [] if complaint else [(file, *read_toml(file)) for file in files]
+def _show(path: Path, settings: Settings) -> None:
+    written: dict[str, str] = {}
+    for file in (path, path.with_name("state.toml")):
+        with suppress(TokvizError):
+            table, text = read_toml(file)
+            written |= {name: f"{file}, line {line_of(text, '', name)}" for name in table}
     for name, meaning in meanings().items():
         value, default = (_as_toml(getattr(one, name)) for one in (settings, Settings()))
-        where = [
-            f"{file}, line {line_of(text, '', name)}"
-            for file, table, text in written
-            if name in table
-        ]
         print(f"{name} = {safe(value)}\n    {meaning}")
         if name in CHOICES:
             print(f"    One of: {', '.join(CHOICES[name])}")
-        said = f"From {where[0]}; the default is {default}." if where else "The default."
-        print(f"    {safe(said)}")
+        place = written.get(name)
+        print(
+            f"    {safe(f'From {place}; the default is {default}.') if place else 'The default.'}"
+        )
 
 
 def _template() -> str:

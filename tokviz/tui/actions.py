@@ -310,16 +310,13 @@ def remap(keys: Mapping[str, Any]) -> None:
     global LEADER
     for name in sorted(keys, key="more_keys".__ne__):  # chords are spelled with its key
         listed = [keys[name]] if isinstance(keys[name], str) else keys[name]
-        if isinstance(listed, list):
-            found = tuple(filter(None, map(key_of, filter(_is_text, listed))))
-            if found or not listed:
-                KEYS[name] = found
-        if name == "more_keys" and KEYS.get(name):
-            LEADER = KEYS[name][0]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+        found = tuple(
+            filter(None, map(key_of, map(str, listed if isinstance(listed, list) else ())))
+        )
+        if found or listed == []:
+            KEYS[name] = found
+        if found and name == "more_keys":
+            LEADER = found[0]
 
 
 def keys_label(found: Action) -> str:

@@ -19,6 +19,14 @@ from tokviz.tui.themes import THEMES
 _TAKEN = "enter escape tab shift+tab backspace ctrl+i ctrl+m ctrl+j ctrl+h ctrl+left_square_bracket"
 """Keys that dialogs and lists need, and what terminals send as one of them."""
 
+_IN_TEXTS = {
+    key: found.description
+    for found in TextArea.BINDINGS
+    if isinstance(found, Binding)
+    for key in found.key.split(",")
+}
+"""Keys that every text needs, and what for."""
+
 CHOICES: Choices = {
     "theme": THEMES,
     "panel": [kind.id for kind in PANELS],
@@ -76,7 +84,7 @@ def key_faults(
                     yield name, f"there is no key {label!r}: write it as the help (F1) does"
                 elif key in _TAKEN.split():
                     yield name, f"{key_label(key)} cannot be its key: dialogs or terminals need it"
-                elif use := _needed_by_texts().get(key):
+                elif use := _IN_TEXTS.get(key):
                     yield name, f"{key_label(key)} cannot be its key: texts need it ({use})"
     told: set[tuple[str, str, str]] = set()
     for title, actions in screens.items():
@@ -96,13 +104,3 @@ def key_faults(
                             + (f": give {found.id} another key, or []" if found.bound else "")
                         ),
                     )
-
-
-def _needed_by_texts() -> dict[str, str]:
-    """Give the keys that every text needs, and what for."""
-    return {
-        key: found.description
-        for found in TextArea.BINDINGS
-        if isinstance(found, Binding)
-        for key in found.key.split(",")
-    }

@@ -228,8 +228,6 @@ _IN_256 = {
         selection="#005fd7",
         split="#ffaf5f",
         gap=("#ffd7d7", "#870000"),
-        dim=("#87afd7", "#afaf87", "#87af87", "#af87af", "#af87d7", "#87afaf"),
-        selected=("#005fd7", "#5f5f87", "#005faf", "#5f5fd7", "#5f00ff", "#005fff"),
     ),
     LIGHT: _TOKVIZ_LIGHT._replace(
         tokens=Colours(
@@ -241,8 +239,6 @@ _IN_256 = {
         selection="#87afd7",
         split="#af0000",
         gap=("#870000", "#ffafaf"),
-        dim=("#5f87af", "#af875f", "#5faf5f", "#af5faf", "#8787d7", "#5fafaf"),
-        selected=("#5fafff", "#d7af87", "#87d7af", "#d7afd7", "#afafff", "#87d7d7"),
     ),
 }
 
