@@ -210,7 +210,7 @@ def test_many_sessions_at_once_lose_no_setting(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from tokviz.settings import *\n"
         "before, name = Settings(), sys.argv[2]\n"
-        "for n in range(20):\n"
+        "for n in range(10):\n"
         "    now = before._replace(**{name: f'{n}'})\n"
         "    assert save_settings(now, Path(sys.argv[1]), before=before) is None\n"
         "    before = now\n"
@@ -218,7 +218,7 @@ def test_many_sessions_at_once_lose_no_setting(tmp_path: Path) -> None:
     names = ("theme", "tokenizer", "panel", "folder")
     running = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in names]
     assert [process.wait() for process in running] == [0] * len(names)
-    assert stored(path) | stored(path.with_name("state.toml")) == dict.fromkeys(names, "19")
+    assert stored(path) | stored(path.with_name("state.toml")) == dict.fromkeys(names, "9")
 
 
 def test_settings_need_no_textual() -> None:

@@ -24,7 +24,7 @@ from tokviz.locks import FileLock
 from tokviz.sentences import why
 from tokviz.toml_file import line_of, read_toml
 
-_LOCK_SECONDS = 1.0
+_LOCK_SECONDS = 3.0
 """How long to wait for another session that writes them."""
 
 _HEADER = "# Settings of tokviz: `tokviz config` lists all of them with what they mean.\n\n"
