@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokviz.errors import TokvizError
+from tokviz.errors import OutputFileError, TokvizError
 from tokviz.files import write_file
 from tokviz.locks import FileLock
 from tokviz.sentences import why
@@ -288,7 +288,11 @@ def edit_file(
         OSError, TokvizError: If it fails. The file is as it was.
     """
     import tomlkit
-    from tomlkit.container import Container
+    from tomlkit.exceptions import TOMLKitError
+
+    def within(table: Any, name: str) -> Any:
+        found = table.get(name)
+        return found if isinstance(found, dict) else {}
 
     lock = FileLock(path.with_name(path.name + ".lock"))
     try:
@@ -296,12 +300,14 @@ def edit_file(
         lock.take(_LOCK_SECONDS)  # after that long it is written all the same
         _, text = _read(path)
         document = tomlkit.parse(text or header)
-        own = document.get("profile", {}).get(profile, {})
+        own = within(within(document, "profile"), profile)
         for name, new in changes.items():
-            table: Container | dict[str, Any] = own if name in own else document
+            table: Any = own if name in own else document
             *tables, key = name.split(".")
             for step in tables:
-                table = table.setdefault(step, tomlkit.table())
+                if not within(table, step):
+                    table[step] = tomlkit.table()
+                table = table[step]
             if callable(new):
                 new = new(table.get(key))
             if new is None:
@@ -311,6 +317,8 @@ def edit_file(
             elif _is_utf8(new):
                 table[key] = new
         write_file(path, tomlkit.dumps(document).encode(), private=True)
+    except TOMLKitError as error:
+        raise OutputFileError(path, str(error)) from None
     finally:
         lock.release()
 
