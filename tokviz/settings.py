@@ -14,7 +14,7 @@ A table `[profile.NAME]` holds settings that go before the others when the app i
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -171,7 +171,7 @@ def load_settings(path: Path | None = None, profile: str = "") -> tuple[Settings
         values |= usable(table)
     if profile and (not isinstance(profiles, dict) or profile not in profiles):
         hint = did_you_mean(profile, list(profiles))
-        raise TokvizError(f"{path} has no table [profile.{profile}]{hint}")
+        raise TokvizError(told[0] if told else f"{path} has no table [profile.{profile}]{hint}")
     values |= usable(profiles[profile]) if profile else {}
     return Settings(**values, profile=profile), " ".join(told) or None
 
@@ -198,32 +198,26 @@ def check_file(path: Path, choices: Choices | None = None) -> list[SettingError]
         InputFileError: If it cannot be read.
     """
     table, text = _read(path)
-    return list(_errors(path, text, table, choices or {}))
+    profiles = table.pop("profile", {})
+    tables = (
+        {"profile": profiles}
+        if not isinstance(profiles, dict)
+        else {f"profile.{name}": own for name, own in profiles.items()}
+    )
+    found = []
+    for header, own in {"": table, **tables}.items():
+        for key, value in own.items() if isinstance(own, dict) else [("", own)]:
+            reason = "must be a table, such as [profile.work]"
+            if key:
+                reason = _fault(key, value, (choices or {}).get(key, ()))
+            line = line_of(text, *(header, key) if key else ("", "profile"))
+            if reason:
+                found.append(SettingError(path, line, f"{header}.{key}".strip("."), reason))
+    return found
 
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:
     return read_toml(path) if os.path.lexists(path) else ({}, "")
-
-
-def _errors(
-    path: Path, text: str, table: dict[str, Any], choices: Choices | None = None, header: str = ""
-) -> Iterator[SettingError]:
-    for key, value in table.items():
-        reason = ""
-        if key == "profile" and not header:
-            profiles = value if isinstance(value, dict) else {"": value}
-            for name, own in profiles.items():
-                place = f"profile.{name}"
-                if isinstance(own, dict):
-                    yield from _errors(path, text, own, choices, place)
-                else:
-                    reason = "must be tables, such as [profile.work]"
-        else:
-            reason = _fault(key, value, (choices or {}).get(key, ()))
-        if reason:
-            yield SettingError(
-                path, line_of(text, header, key), f"{header}.{key}".strip("."), reason
-            )
 
 
 def _fault(key: str, value: Any, words: Collection[str]) -> str:
