@@ -9,6 +9,12 @@ from tokviz.cli.main import main
 from tokviz.settings import Settings, config_path, load_settings, meanings
 
 
+@pytest.fixture(autouse=True)
+def keys_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokviz.tui.actions.KEYS", {})
+    monkeypatch.setattr("tokviz.tui.actions.LEADER", "ctrl+l")
+
+
 def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     code = main(["config", *map(str, arguments)])
     out, err = capsys.readouterr()
@@ -63,6 +69,8 @@ def test_a_file_is_checked_and_edited(
     assert code == 1 and "ended with the exit code 3" in err
     other = tmp_path / "other.toml"
     other.write_text("wrap = false\n")
+    assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
+    other.write_text('[keys]\nmore_keys = "shift+f9"\nfind = "shift+f9 x"\n')
     assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
     assert told(capsys, "keys")[1].count("\n") > 80
     assert Settings().editor == ""

@@ -35,9 +35,7 @@ from tokviz.settings import (
     meanings,
 )
 from tokviz.toml_file import line_of, read_toml
-from tokviz.tui.actions import keys_label
-from tokviz.tui.app import actions_everywhere, check_settings
-from tokviz.tui.checks import CHOICES
+from tokviz.tui.actions import keys_label, remap
 
 _WHAT = ("show", "path", "check", "set", "edit", "keys")
 
@@ -58,10 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
         return 2
     path = config_path()
     settings, complaint = load_settings(path)  # which takes over those of older versions
+    checked = Path(given[0]) if what == "check" and given else path
+    with suppress(TokvizError):
+        remap(read_toml(checked)[0].get("keys", {}))
     if what == "path":
         print(path)
     elif what == "check":
-        return _check(Path(given[0]) if given else path)
+        return _check(checked)
     elif what == "set":
         _set(path, *given)
     elif what == "edit":
@@ -78,7 +79,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+# What the app knows is imported once its keys are given.
+
+
 def _check(path: Path) -> int:
+    from tokviz.tui.app import check_settings
+
     found = check_settings(path)
     if path == config_path():
         found += check_file(path.with_name("state.toml"))
@@ -90,6 +96,8 @@ def _check(path: Path) -> int:
 
 
 def _show(path: Path, settings: Settings) -> None:
+    from tokviz.tui.checks import CHOICES
+
     written: dict[str, str] = {}
     for file in (path, path.with_name("state.toml")):
         with suppress(TokvizError):
@@ -123,6 +131,8 @@ def _as_toml(value: Any) -> str:
 
 
 def _show_keys() -> None:
+    from tokviz.tui.app import actions_everywhere
+
     shown = set[str]()
     for screen, listed in actions_everywhere().items():
         for one in listed:
@@ -132,6 +142,8 @@ def _show_keys() -> None:
 
 
 def _set(path: Path, key: str, value: str | None = None) -> None:
+    from tokviz.tui.app import check_settings
+
     *tables, name = key.split(".")
     if tables == ["keys"]:
         default: Any = ()

@@ -299,7 +299,7 @@ _NAMED = {
 """Keys that have a name and no other label."""
 
 
-def remap(keys: Mapping[str, Any]) -> None:
+def remap(keys: Any) -> None:
     """Give actions the keys of the user's choice, before the modules with actions are imported.
 
     So they are what bindings, footer, palette and help are made of.
@@ -308,6 +308,7 @@ def remap(keys: Mapping[str, Any]) -> None:
         keys: By the name of an action a key, or a list of keys; what is no key is left out.
     """
     global LEADER
+    keys = keys if isinstance(keys, dict) else {}
     for name in sorted(keys, key="more_keys".__ne__):  # chords are spelled with its key
         listed = [keys[name]] if isinstance(keys[name], str) else keys[name]
         found = tuple(

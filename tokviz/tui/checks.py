@@ -65,7 +65,7 @@ def key_faults(
         screens: See `check_config`.
     """
     listed = [found for actions in screens.values() for found in actions if found.id]
-    known = {found.id for found in listed}
+    known = sorted({found.id for found in listed})
     fixed = {found.id for found in listed if not found.bound}
     own: dict[str, tuple[str, ...]] = {}
     for name, given in keys.items():
