@@ -8,9 +8,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from tokviz.errors import TokvizError
@@ -21,7 +18,7 @@ _USUAL = ("nano", "vi", "notepad")
 
 
 def edit(path: StrPath, command: str = "") -> None:
-    """Open a file in an editor, and wait until that ends.
+    """Open a file in an editor, and wait until that ends. Only for the main thread.
 
     Args:
         path: The file.
@@ -30,32 +27,22 @@ def edit(path: StrPath, command: str = "") -> None:
     Raises:
         TokvizError: If there is no editor, or it ends with an error.
     """
+    # The terminal sends Ctrl+C to both, and it is meant for the editor.
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
     usual = (found for name in _USUAL if (found := shutil.which(name)))
     command = command or os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(usual, "")
     try:
         words = shlex.split(command)
         if not words:
             raise TokvizError('there is no editor: set $EDITOR, or the setting editor = "…"')
-        with _deaf_to_interrupts():
-            code = subprocess.run([*words, os.fspath(path)]).returncode
+        code = subprocess.run([*words, os.fspath(path)]).returncode
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TokvizError(f"the editor {command!r} cannot be started: {reason}") from None
-    if code:
-        raise TokvizError(f"the editor {command!r} ended with the exit code {code}")
-
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Leave Ctrl+C to the editor: the terminal sends it to both."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
     finally:
         signal.signal(signal.SIGINT, before)
+    if code:
+        raise TokvizError(f"the editor {command!r} ended with the exit code {code}")
 
 
 def edited(data: bytes, name: str, command: str = "") -> bytes:

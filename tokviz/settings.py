@@ -14,17 +14,17 @@ A table `[profile.NAME]` holds settings that go before the others when the app i
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokviz.errors import TokvizError
+from tokviz.errors import OutputFileError, TokvizError
 from tokviz.files import write_file
 from tokviz.locks import FileLock
 from tokviz.sentences import why
 from tokviz.toml_file import line_of, read_toml
 
-_LOCK_SECONDS = 1.0
+_LOCK_SECONDS = 3.0
 """How long to wait for another session that writes them."""
 
 _HEADER = "# Settings of tokviz: `tokviz config` lists all of them with what they mean.\n\n"
@@ -171,7 +171,7 @@ def load_settings(path: Path | None = None, profile: str = "") -> tuple[Settings
         values |= usable(table)
     if profile and (not isinstance(profiles, dict) or profile not in profiles):
         hint = did_you_mean(profile, list(profiles))
-        raise TokvizError(f"{path} has no table [profile.{profile}]{hint}")
+        raise TokvizError(told[0] if told else f"{path} has no table [profile.{profile}]{hint}")
     values |= usable(profiles[profile]) if profile else {}
     return Settings(**values, profile=profile), " ".join(told) or None
 
@@ -198,32 +198,26 @@ def check_file(path: Path, choices: Choices | None = None) -> list[SettingError]
         InputFileError: If it cannot be read.
     """
     table, text = _read(path)
-    return list(_errors(path, text, table, choices or {}))
+    profiles = table.pop("profile", {})
+    tables = (
+        {"profile": profiles}
+        if not isinstance(profiles, dict)
+        else {f"profile.{name}": own for name, own in profiles.items()}
+    )
+    found = []
+    for header, own in {"": table, **tables}.items():
+        for key, value in own.items() if isinstance(own, dict) else [("", own)]:
+            reason = "must be a table, such as [profile.work]"
+            if key:
+                reason = _fault(key, value, (choices or {}).get(key, ()))
+            line = line_of(text, *(header, key) if key else ("", "profile"))
+            if reason:
+                found.append(SettingError(path, line, f"{header}.{key}".strip("."), reason))
+    return found
 
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:
     return read_toml(path) if os.path.lexists(path) else ({}, "")
-
-
-def _errors(
-    path: Path, text: str, table: dict[str, Any], choices: Choices | None = None, header: str = ""
-) -> Iterator[SettingError]:
-    for key, value in table.items():
-        reason = ""
-        if key == "profile" and not header:
-            profiles = value if isinstance(value, dict) else {"": value}
-            for name, own in profiles.items():
-                place = f"profile.{name}"
-                if isinstance(own, dict):
-                    yield from _errors(path, text, own, choices, place)
-                else:
-                    reason = "must be tables, such as [profile.work]"
-        else:
-            reason = _fault(key, value, (choices or {}).get(key, ()))
-        if reason:
-            yield SettingError(
-                path, line_of(text, header, key), f"{header}.{key}".strip("."), reason
-            )
 
 
 def _fault(key: str, value: Any, words: Collection[str]) -> str:
@@ -288,7 +282,11 @@ def edit_file(
         OSError, TokvizError: If it fails. The file is as it was.
     """
     import tomlkit
-    from tomlkit.container import Container
+    from tomlkit.exceptions import TOMLKitError
+
+    def within(table: Any, name: str) -> Any:
+        found = table.get(name)
+        return found if isinstance(found, dict) else {}
 
     lock = FileLock(path.with_name(path.name + ".lock"))
     try:
@@ -296,12 +294,14 @@ def edit_file(
         lock.take(_LOCK_SECONDS)  # after that long it is written all the same
         _, text = _read(path)
         document = tomlkit.parse(text or header)
-        own = document.get("profile", {}).get(profile, {})
+        own = within(within(document, "profile"), profile)
         for name, new in changes.items():
-            table: Container | dict[str, Any] = own if name in own else document
+            table: Any = own if name in own else document
             *tables, key = name.split(".")
             for step in tables:
-                table = table.setdefault(step, tomlkit.table())
+                if not within(table, step):
+                    table[step] = tomlkit.table()
+                table = table[step]
             if callable(new):
                 new = new(table.get(key))
             if new is None:
@@ -311,6 +311,8 @@ def edit_file(
             elif _is_utf8(new):
                 table[key] = new
         write_file(path, tomlkit.dumps(document).encode(), private=True)
+    except TOMLKitError as error:
+        raise OutputFileError(path, str(error)) from None
     finally:
         lock.release()
 

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from tokviz.cli.main import main
-from tokviz.settings import Settings, config_path, meanings
+from tokviz.settings import Settings, config_path, load_settings, meanings
+
+
+@pytest.fixture(autouse=True)
+def keys_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokviz.tui.actions.KEYS", {})
+    monkeypatch.setattr("tokviz.tui.actions.LEADER", "ctrl+l")
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -64,5 +70,16 @@ def test_a_file_is_checked_and_edited(
     other = tmp_path / "other.toml"
     other.write_text("wrap = false\n")
     assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
+    other.write_text('[keys]\nmore_keys = "shift+f9"\nfind = "shift+f9 x"\n')
+    assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
     assert told(capsys, "keys")[1].count("\n") > 80
     assert Settings().editor == ""
+
+
+def test_settings_of_older_versions_are_taken_over_before_anything_is_changed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config_path().parent.mkdir(parents=True)
+    config_path().with_name("settings.json").write_text('{"wrap": false}')
+    assert told(capsys, "set", "theme", "contrast-dark")[0] == 0
+    assert load_settings()[0] == Settings(wrap=False, theme="contrast-dark")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,7 @@ from tokviz.settings import (
     meanings,
 )
 from tokviz.toml_file import line_of, read_toml
-from tokviz.tui.actions import keys_label
-from tokviz.tui.app import actions_everywhere, check_settings
-from tokviz.tui.checks import CHOICES
+from tokviz.tui.actions import keys_label, remap
 
 _WHAT = ("show", "path", "check", "set", "edit", "keys")
 
@@ -56,55 +55,63 @@ def run(arguments: argparse.Namespace) -> int:
         report(f"`tokviz config {what}` cannot be done with these words (see tokviz config --help)")
         return 2
     path = config_path()
+    settings, complaint = load_settings(path)  # which takes over those of older versions
+    checked = Path(given[0]) if what == "check" and given else path
+    with suppress(TokvizError):
+        remap(read_toml(checked)[0].get("keys", {}))
     if what == "path":
         print(path)
     elif what == "check":
-        return _check(Path(given[0]) if given else path)
+        return _check(checked)
     elif what == "set":
         _set(path, *given)
     elif what == "edit":
         if not path.exists():
             edit_file(path, {}, header=_template())
-        edit(path, load_settings()[0].editor)
+        edit(path, settings.editor)
         return _check(path)
     elif what == "keys":
         _show_keys()
     else:
-        _show(path)
+        _show(path, settings)
+        if complaint:
+            report(complaint)
     return 0
 
 
+# What the app knows is imported once its keys are given.
+
+
 def _check(path: Path) -> int:
+    from tokviz.tui.app import check_settings
+
     found = check_settings(path)
     if path == config_path():
         found += check_file(path.with_name("state.toml"))
     for error in found:
         print(safe(str(error)))
     if not found:
-        print(
-            f"{safe(str(path))}: {'all is in order' if path.exists() else 'there is no such file'}"
-        )
+        print(f"{safe(str(path))}: {'all is in order' if path.exists() else 'there is none'}")
     return 1 if found else 0
 
 
-def _show(path: Path) -> None:
-    settings, complaint = load_settings(path)
-    if complaint:
-        report(complaint)
-    files = [file for file in (path, path.with_name("state.toml")) if file.exists()]
-    written = [] if complaint else [(file, *read_toml(file)) for file in files]
+def _show(path: Path, settings: Settings) -> None:
+    from tokviz.tui.checks import CHOICES
+
+    written: dict[str, str] = {}
+    for file in (path, path.with_name("state.toml")):
+        with suppress(TokvizError):
+            table, text = read_toml(file)
+            written |= {name: f"{file}, line {line_of(text, '', name)}" for name in table}
     for name, meaning in meanings().items():
         value, default = (_as_toml(getattr(one, name)) for one in (settings, Settings()))
-        where = [
-            f"{file}, line {line_of(text, '', name)}"
-            for file, table, text in written
-            if name in table
-        ]
         print(f"{name} = {safe(value)}\n    {meaning}")
         if name in CHOICES:
             print(f"    One of: {', '.join(CHOICES[name])}")
-        said = f"From {where[0]}; the default is {default}." if where else "The default."
-        print(f"    {safe(said)}")
+        place = written.get(name)
+        print(
+            f"    {safe(f'From {place}; the default is {default}.') if place else 'The default.'}"
+        )
 
 
 def _template() -> str:
@@ -124,6 +131,8 @@ def _as_toml(value: Any) -> str:
 
 
 def _show_keys() -> None:
+    from tokviz.tui.app import actions_everywhere
+
     shown = set[str]()
     for screen, listed in actions_everywhere().items():
         for one in listed:
@@ -133,6 +142,8 @@ def _show_keys() -> None:
 
 
 def _set(path: Path, key: str, value: str | None = None) -> None:
+    from tokviz.tui.app import check_settings
+
     *tables, name = key.split(".")
     if tables == ["keys"]:
         default: Any = ()

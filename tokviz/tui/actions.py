@@ -299,7 +299,7 @@ _NAMED = {
 """Keys that have a name and no other label."""
 
 
-def remap(keys: Mapping[str, Any]) -> None:
+def remap(keys: Any) -> None:
     """Give actions the keys of the user's choice, before the modules with actions are imported.
 
     So they are what bindings, footer, palette and help are made of.
@@ -308,18 +308,16 @@ def remap(keys: Mapping[str, Any]) -> None:
         keys: By the name of an action a key, or a list of keys; what is no key is left out.
     """
     global LEADER
+    keys = keys if isinstance(keys, dict) else {}
     for name in sorted(keys, key="more_keys".__ne__):  # chords are spelled with its key
         listed = [keys[name]] if isinstance(keys[name], str) else keys[name]
-        if isinstance(listed, list):
-            found = tuple(filter(None, map(key_of, filter(_is_text, listed))))
-            if found or not listed:
-                KEYS[name] = found
-        if name == "more_keys" and KEYS.get(name):
-            LEADER = KEYS[name][0]
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+        found = tuple(
+            filter(None, map(key_of, map(str, listed if isinstance(listed, list) else ())))
+        )
+        if found or listed == []:
+            KEYS[name] = found
+        if found and name == "more_keys":
+            LEADER = found[0]
 
 
 def keys_label(found: Action) -> str:

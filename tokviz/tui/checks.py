@@ -16,19 +16,16 @@ from tokviz.tui.actions import Action, key_label, key_of
 from tokviz.tui.screens.tokens.panels import PANELS
 from tokviz.tui.themes import THEMES
 
-_TERMINAL = {
-    "enter": "dialogs and lists need it",
-    "escape": "dialogs need it",
-    "tab": "it goes to the next part",
-    "shift+tab": "it goes to the part before",
-    "backspace": "texts need it",
-    "ctrl+i": "terminals send it as Tab",
-    "ctrl+m": "terminals send it as Enter",
-    "ctrl+j": "many terminals send it as Enter",
-    "ctrl+h": "many terminals send it as Backspace",
-    "ctrl+left_square_bracket": "terminals send it as Esc",
+_TAKEN = "enter escape tab shift+tab backspace ctrl+i ctrl+m ctrl+j ctrl+h ctrl+left_square_bracket"
+"""Keys that dialogs and lists need, and what terminals send as one of them."""
+
+_IN_TEXTS = {
+    key: found.description
+    for found in TextArea.BINDINGS
+    if isinstance(found, Binding)
+    for key in found.key.split(",")
 }
-"""Keys that are no good for an action, and why."""
+"""Keys that every text needs, and what for."""
 
 CHOICES: Choices = {
     "theme": THEMES,
@@ -68,7 +65,7 @@ def key_faults(
         screens: See `check_config`.
     """
     listed = [found for actions in screens.values() for found in actions if found.id]
-    known = {found.id for found in listed}
+    known = sorted({found.id for found in listed})
     fixed = {found.id for found in listed if not found.bound}
     own: dict[str, tuple[str, ...]] = {}
     for name, given in keys.items():
@@ -85,8 +82,10 @@ def key_faults(
                 key = key_of(label)
                 if not key:
                     yield name, f"there is no key {label!r}: write it as the help (F1) does"
-                elif why := _TERMINAL.get(key) or _needed_by_texts().get(key):
-                    yield name, f"{key_label(key)} cannot be its key: {why}"
+                elif key in _TAKEN.split():
+                    yield name, f"{key_label(key)} cannot be its key: dialogs or terminals need it"
+                elif use := _IN_TEXTS.get(key):
+                    yield name, f"{key_label(key)} cannot be its key: texts need it ({use})"
     told: set[tuple[str, str, str]] = set()
     for title, actions in screens.items():
         first: dict[str, Action] = {}
@@ -105,13 +104,3 @@ def key_faults(
                             + (f": give {found.id} another key, or []" if found.bound else "")
                         ),
                     )
-
-
-def _needed_by_texts() -> dict[str, str]:
-    """Give the keys that every text needs, and what for."""
-    return {
-        key: f"texts need it ({found.description})"
-        for found in TextArea.BINDINGS
-        if isinstance(found, Binding)
-        for key in found.key.split(",")
-    }

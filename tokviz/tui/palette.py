@@ -79,8 +79,6 @@ class TokenPalette(NamedTuple):
 
 _DIM_SHARE = 0.5
 _TINT_SHARE = 0.5
-_GAPS = {True: ("#ffd9d4", "#7a1f2b"), False: ("#7a1120", "#ffc9c9")}
-"""Text and fill of gaps, unless the theme has its own; by whether it is dark."""
 
 
 def token_palette(theme: str, color_system: str | None, no_color: bool) -> TokenPalette:
@@ -94,33 +92,34 @@ def token_palette(theme: str, color_system: str | None, no_color: bool) -> Token
     if no_color or color_system is None:
         return _without_colour()
     look = look_of(theme, color_system)
-    fills = look.fills
-    ink = look.ink or (look.text,) * N_HUES
-    dim = look.dim or tuple(mix(fill, look.text, _DIM_SHARE) for fill in fills)
-    tint = look.selection or mix(look.ground, look.accent, _TINT_SHARE)
+    ground, text, muted, special, fills = look.tokens
+    accent = look.signs[0]
+    ink = look.ink or (text,) * N_HUES
+    dim = look.dim or tuple(mix(fill, text, _DIM_SHARE) for fill in fills)
+    tint = look.selection or mix(ground, accent, _TINT_SHARE)
     selected = look.selected or tuple(mix(fill, tint, _TINT_SHARE) for fill in fills)
-    selection = Style(bgcolor=mix(look.ground, tint, _TINT_SHARE))
+    selection = Style(bgcolor=mix(ground, tint, _TINT_SHARE))
     if look.ink:
         selection = _on("#000000", tint) + Style(bold=False)
-    pointer, on_pointer = look.pointer or (look.accent, look.ground)
+    pointer, on_pointer = look.pointer
+    over, under = look.cursor
     return TokenPalette(
-        base=_on(look.text, look.ground),
+        base=_on(text, ground),
         hues=tuple(map(_on, ink, fills)),
         dim=tuple(Style(color=colour) for colour in dim),
         split=(_overlay(look.split) + Style(underline=True),) * N_HUES,
         selected=tuple(
-            _on(over, fill) + Style(bold=False if look.ink else None)
-            for over, fill in zip(look.selected_ink or ink, selected, strict=True)
+            _on(inked, fill) + Style(bold=False if look.ink else None)
+            for inked, fill in zip(look.selected_ink or ink, selected, strict=True)
         ),
-        selected_base=Style(color=None if look.ink else look.text) + selection,
-        special=_overlay(look.special) + Style(italic=True),
-        pending=_on(look.muted, look.ground),
-        gap=_on(*(look.gap or _GAPS[look.dark])) + Style(underline=True),
-        hover=_on(look.text, look.hover or mix(look.ground, look.accent, _TINT_SHARE))
-        + Style(underline=True),
-        pin=_on(on_pointer, pointer) + Style(bold=True),
+        selected_base=Style(color=None if look.ink else text) + selection,
+        special=_overlay(special) + Style(italic=True),
+        pending=_on(muted, ground),
+        gap=_on(*look.gap) + Style(underline=True),
+        hover=_on(text, look.hover or mix(ground, accent, _TINT_SHARE)) + Style(underline=True),
+        pin=_on(on_pointer or ground, pointer or accent) + Style(bold=True),
         selection=selection,
-        cursor=_on(*(look.cursor or (look.ground, look.text))) + Style(bold=True),
+        cursor=_on(over or ground, under or text) + Style(bold=True),
         blurred_cursor=Style(reverse=True) if look.ink else Style(underline=True, bold=True),
     )
 
@@ -150,8 +149,8 @@ def _without_colour() -> TokenPalette:
     )
 
 
-def _overlay(colour: str | None) -> Style:
-    return Style(underline=True) if colour is None else Style(color=colour, bold=True)
+def _overlay(colour: str) -> Style:
+    return Style(color=colour, bold=True) if colour else Style(underline=True)
 
 
 def _on(text: str | None, fill: str) -> Style:

@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 from rich.color import Color, blend_rgb
 from textual.theme import Theme
 
-from tokviz.share import colours
+from tokviz.share.colours import DARK as DARK_COLOURS
+from tokviz.share.colours import LIGHT as LIGHT_COLOURS
+from tokviz.share.colours import Colours
 
 DARK = "tokviz-dark"
 """Name of the dark theme."""
@@ -36,39 +38,31 @@ class Look(NamedTuple):
 
     help: str
     """A sentence that says whom it is for."""
-    ground: str
-    text: str
-    fills: tuple[str, ...]
-    """What is behind the tokens, one per hue."""
-    accent: str
-    """What is active, and the pointed token."""
-    warning: str
-    error: str
-    success: str
+    tokens: Colours
+    """An empty `special` is the colour that the text has: see `tokviz.tui.palette`."""
+    signs: tuple[str, str, str, str]
+    """What is active and the pointed token, warnings, errors, what is good."""
+    gap: tuple[str, str]
+    """Text and fill of what a split pattern does not match."""
     dark: bool = True
-    muted: str = ""
-    """What is beside the tokens."""
-    split: str | None = None
-    special: str | None = None
-    """None for the colour that the text has: see `tokviz.tui.palette`."""
-    gap: tuple[str, str] | None = None
-    """Text and fill."""
-    pointer: tuple[str, str] | None = None
-    """Fill and text; None if they are `accent` and `ground`."""
+    split: str = ""
+    """Characters in several tokens; empty for the colour that the text has."""
+    pointer: tuple[str, str] = ("", "")
+    """Fill and text; empty if they are what is active, and the ground."""
     hover: str = ""
     selection: str = ""
     ink: tuple[str, ...] = ()
-    """The text on each fill; empty if it is `text` on all of them."""
+    """The text on each fill; empty if it is that of the theme on all of them."""
     dim: tuple[str, ...] = ()
     """Dim glyphs on each fill."""
     selected: tuple[str, ...] = ()
     """The tinted fills."""
     selected_ink: tuple[str, ...] = ()
     """The text on each tinted fill; empty if it is that on the fills."""
-    cursor: tuple[str, str] | None = None
-    """Text and fill; None if they are `ground` and `text`."""
+    cursor: tuple[str, str] = ("", "")
+    """Text and fill; empty if they are those of the theme the other way round."""
     quiet: Mapping[str, str] = {}
-    """Colours of widgets, by the names of `_SHARES` and `_USES`."""
+    """Colours of widgets, by names of `_SHARES` and `_USES`; several may have one."""
 
 
 def mix(colour: str, other: str, share: float) -> str:
@@ -80,170 +74,130 @@ def mix(colour: str, other: str, share: float) -> str:
 
 _TOKVIZ_DARK = Look(
     "Light on dark, calm colours.",
-    ground=colours.DARK.ground,
-    text=colours.DARK.text,
-    muted=colours.DARK.muted,
-    special=colours.DARK.special,
-    fills=colours.DARK.fills,
+    tokens=DARK_COLOURS,
+    signs=("#8ab4f8", "#e6b566", "#f28b82", "#81c995"),
+    gap=("#ffd9d4", "#7a1f2b"),
     split="#ffb86b",
-    accent="#8ab4f8",
-    warning="#e6b566",
-    error="#f28b82",
-    success="#81c995",
 )
 _TOKVIZ_LIGHT = Look(
     "Dark on light, calm colours.",
     dark=False,
-    ground=colours.LIGHT.ground,
-    text=colours.LIGHT.text,
-    muted=colours.LIGHT.muted,
-    special=colours.LIGHT.special,
-    fills=colours.LIGHT.fills,
+    tokens=LIGHT_COLOURS,
+    signs=("#1f5fbf", "#8a5a00", "#b3261e", "#1b6e3c"),
+    gap=("#7a1120", "#ffc9c9"),
     split="#a1340b",
-    accent="#1f5fbf",
-    warning="#8a5a00",
-    error="#b3261e",
-    success="#1b6e3c",
 )
 
 # Darker and lighter kinds of the colours of Okabe and Ito, "Color Universal Design" (2008), chosen
 # so that any two of them can be told apart with every kind of colour vision.
 _OKABE_ITO_DARK = _TOKVIZ_DARK._replace(
     help="Colours of Okabe and Ito, for every kind of colour vision; light on dark.",
-    fills=("#312814", "#0269a3", "#545225", "#ae4f05", "#1f3342", "#8b5575"),
-    special=None,
-    split=None,
-    accent="#56b4e9",
-    warning="#f0e442",
-    error="#ff9a5c",
-    success="#2cc295",
+    tokens=DARK_COLOURS._replace(
+        fills=("#312814", "#0269a3", "#545225", "#ae4f05", "#1f3342", "#8b5575"), special=""
+    ),
+    signs=("#56b4e9", "#f0e442", "#ff9a5c", "#2cc295"),
+    split="",
 )
 _OKABE_ITO_LIGHT = _TOKVIZ_LIGHT._replace(
     help="Colours of Okabe and Ito, for every kind of colour vision; dark on light.",
-    fills=("#f1ca73", "#80c7ee", "#bfe7dc", "#dd7e33", "#f9f4b3", "#cf80ab"),
-    special=None,
-    split=None,
-    accent="#00588c",
-    warning="#7a5200",
-    error="#a33f00",
-    success="#00664a",
+    tokens=LIGHT_COLOURS._replace(
+        fills=("#f1ca73", "#80c7ee", "#bfe7dc", "#dd7e33", "#f9f4b3", "#cf80ab"), special=""
+    ),
+    signs=("#00588c", "#7a5200", "#a33f00", "#00664a"),
+    split="",
 )
 # Blues and oranges, which no kind of colour blindness takes for each other, three steps of each.
 _BLUE_ORANGE_DARK = _OKABE_ITO_DARK._replace(
-    help="Blues and oranges that differ in brightness too, for every kind of colour vision.",
-    fills=("#664499", "#331100", "#335566", "#883300", "#001155", "#885544"),
-    accent="#77bbff",
-    warning="#ffcc88",
-    error="#ff9955",
-    success="#99ccff",
+    help="Blues and oranges that differ in brightness too; light on dark.",
+    tokens=_OKABE_ITO_DARK.tokens._replace(
+        fills=("#664499", "#331100", "#335566", "#883300", "#001155", "#885544")
+    ),
+    signs=("#77bbff", "#ffcc88", "#ff9955", "#99ccff"),
 )
 _BLUE_ORANGE_LIGHT = _OKABE_ITO_LIGHT._replace(
-    help="Blues and oranges on white that differ in brightness too.",
-    fills=("#8899aa", "#ff7777", "#bbddff", "#cc9933", "#3399ff", "#eeddcc"),
-    accent="#004499",
-    warning="#774400",
-    error="#992200",
-    success="#115588",
-)
-_CONTRAST_DARK = _OKABE_ITO_DARK._replace(
-    help="High contrast: white on black, plain lines.",
-    ground="#000000",
-    text="#ffffff",
-    muted="#d0d0d0",
-    fills=("#330000", "#990066", "#001177", "#991100", "#004400", "#004466"),
-    hover="#004a80",
-    selection="#0044a0",
-    gap=("#000000", "#ff9999"),
-    accent="#00ffff",
-    warning="#ffff00",
-    error="#ff9999",
-    success="#66ff66",
-    quiet={"border": "#808080", "muted": "#d0d0d0", "disabled": "#b0b0b0", "selection": "#003a66"},
-)
-_CONTRAST_LIGHT = _OKABE_ITO_LIGHT._replace(
-    help="High contrast: black on white, plain lines.",
-    text="#000000",
-    muted="#404040",
-    fills=("#00ccff", "#ffaaff", "#ccee88", "#ffaa66", "#11eecc", "#eedddd"),
-    gap=("#ffffff", "#8a0000"),
-    accent="#00308f",
-    warning="#5c3a00",
-    error="#8a0000",
-    success="#004d26",
-    quiet={"border": "#9a9a9a", "muted": "#404040", "disabled": "#555555", "selection": "#b3d7ff"},
+    help="Blues and oranges that differ in brightness too; dark on light.",
+    tokens=_OKABE_ITO_LIGHT.tokens._replace(
+        fills=("#8899aa", "#ff7777", "#bbddff", "#cc9933", "#3399ff", "#eeddcc")
+    ),
+    signs=("#004499", "#774400", "#992200", "#115588"),
 )
 
 _BLACK, _GREY, _SILVER, _WHITE = "#000000", "#555555", "#aaaaaa", "#ffffff"
+_CONTRAST_DARK = Look(
+    "High contrast: white on black.",
+    tokens=Colours(
+        *(_BLACK, _WHITE, "#d0d0d0", ""),
+        ("#330000", "#990066", "#001177", "#991100", "#004400", "#004466"),
+    ),
+    signs=("#00ffff", "#ffff00", "#ff9999", "#66ff66"),
+    gap=(_BLACK, "#ff9999"),
+    hover="#004a80",
+    selection="#0044a0",
+    quiet={"border": "#808080", "muted": "#d0d0d0", "disabled": "#b0b0b0", "selection": "#003a66"},
+)
+_CONTRAST_LIGHT = Look(
+    "High contrast: black on white.",
+    dark=False,
+    tokens=Colours(
+        *(_WHITE, _BLACK, "#404040", ""),
+        ("#00ccff", "#ffaaff", "#ccee88", "#ffaa66", "#11eecc", "#eedddd"),
+    ),
+    signs=("#00308f", "#5c3a00", "#8a0000", "#004d26"),
+    gap=(_WHITE, "#8a0000"),
+    quiet={"border": "#9a9a9a", "muted": "#404040", "disabled": "#555555", "selection": "#b3d7ff"},
+)
+
 # What these sixteen look like is the terminal's choice: "#aa5500" is brown in one and bright yellow
 # in another, and bold black may be grey. The texts on them can be read in all. Of the darker ones
 # green and brown cannot be read on white in most. A veil would make black of grey on black.
 _TERMINAL_DARK = Look(
     "The sixteen colours that your terminal is set to, on its black.",
-    ground=_BLACK,
-    text=_WHITE,
-    fills=("#00aaaa", "#aa5500", "#0000aa", "#aa00aa", _GREY, "#00aa00"),
+    tokens=Colours(
+        *(_BLACK, _WHITE, _SILVER, ""),
+        ("#00aaaa", "#aa5500", "#0000aa", "#aa00aa", _GREY, "#00aa00"),
+    ),
+    signs=("#55ffff", "#ffff55", "#ff5555", "#55ff55"),
     ink=(_BLACK, _BLACK, _WHITE, _WHITE, _WHITE, _BLACK),
     dim=(_BLACK, _BLACK, _SILVER, _SILVER, _SILVER, _BLACK),
     selected=("#55ffff", "#ff5555", _WHITE, "#ff55ff", _SILVER, "#55ff55"),
     selected_ink=(_BLACK,) * 6,
-    accent="#55ffff",
-    warning="#ffff55",
-    error="#ff5555",
-    success="#55ff55",
     pointer=(_WHITE, _BLACK),
     hover="#aa0000",
     selection=_SILVER,
-    muted=_SILVER,
     gap=(_BLACK, "#ff5555"),
     cursor=(_BLACK, "#ffff55"),
     quiet={
-        "secondary": _SILVER,
-        "surface": _BLACK,
-        "panel": _GREY,
-        "border": _GREY,
-        "thumb": _GREY,
-        "veil": "transparent",
-        "muted": _SILVER,
-        "disabled": _SILVER,
+        "surface track": _BLACK,
+        "panel border thumb row": _GREY,
+        "secondary muted disabled thumb_hover": _SILVER,
         "selection": "#0000aa",
-        "row": _GREY,
-        "track": _BLACK,
-        "thumb_hover": _SILVER,
+        "veil": "transparent",
     },
 )
 _TERMINAL_LIGHT = Look(
     "The sixteen colours that your terminal is set to, on its white.",
     dark=False,
-    ground=_WHITE,
-    text=_BLACK,
-    fills=("#55ffff", "#ffff55", "#0000aa", "#aa00aa", _SILVER, "#55ff55"),
+    tokens=Colours(
+        *(_WHITE, _BLACK, _GREY, ""),
+        ("#55ffff", "#ffff55", "#0000aa", "#aa00aa", _SILVER, "#55ff55"),
+    ),
+    signs=("#0000aa", "#aa00aa", "#aa0000", "#0000aa"),
     ink=(_BLACK, _BLACK, _WHITE, _WHITE, _BLACK, _BLACK),
     dim=(_GREY, _GREY, _SILVER, _SILVER, _GREY, _GREY),
     selected=("#00aaaa", "#aa5500", _GREY, "#ff55ff", _BLACK, "#00aa00"),
     selected_ink=(_BLACK, _BLACK, _WHITE, _BLACK, _WHITE, _BLACK),
-    accent="#0000aa",
-    warning="#aa00aa",
-    error="#aa0000",
-    success="#0000aa",
     pointer=(_BLACK, _WHITE),
     hover="#ff5555",
     selection=_SILVER,
-    muted=_GREY,
     gap=(_WHITE, "#aa0000"),
     cursor=(_WHITE, "#aa0000"),
     quiet={
-        "secondary": _GREY,
-        "surface": _WHITE,
-        "panel": _SILVER,
-        "border": _GREY,
-        "thumb": _GREY,
-        "veil": "transparent",
-        "muted": _GREY,
-        "disabled": _GREY,
-        "selection": "#55ffff",
-        "row": _SILVER,
-        "track": _WHITE,
+        "surface track": _WHITE,
+        "panel row": _SILVER,
+        "secondary muted disabled border thumb": _GREY,
         "thumb_hover": _BLACK,
+        "selection": "#55ffff",
+        "veil": "transparent",
     },
 )
 
@@ -265,32 +219,26 @@ THEMES = {
 # rounded they would be equal.
 _IN_256 = {
     DARK: _TOKVIZ_DARK._replace(
-        ground="#121212",
-        text="#eeeeee",
-        fills=("#005f87", "#5f5f00", "#005f00", "#5f005f", "#5f00af", "#005f5f"),
-        accent="#87afff",
+        tokens=Colours(
+            *("#121212", "#eeeeee", "#9e9e9e", "#ffd787"),
+            ("#005f87", "#5f5f00", "#005f00", "#5f005f", "#5f00af", "#005f5f"),
+        ),
         pointer=("#87afff", _BLACK),
         hover="#5f87d7",
         selection="#005fd7",
-        muted="#9e9e9e",
         split="#ffaf5f",
-        special="#ffd787",
         gap=("#ffd7d7", "#870000"),
-        dim=("#87afd7", "#afaf87", "#87af87", "#af87af", "#af87d7", "#87afaf"),
-        selected=("#005fd7", "#5f5f87", "#005faf", "#5f5fd7", "#5f00ff", "#005fff"),
     ),
     LIGHT: _TOKVIZ_LIGHT._replace(
-        text="#121212",
-        fills=("#afd7ff", "#ffd7af", "#d7ffd7", "#ffd7ff", "#d7d7ff", "#d7ffff"),
-        accent="#005faf",
+        tokens=Colours(
+            *(_WHITE, "#121212", "#767676", "#870087"),
+            ("#afd7ff", "#ffd7af", "#d7ffd7", "#ffd7ff", "#d7d7ff", "#d7ffff"),
+        ),
+        pointer=("#005faf", _WHITE),
         hover="#87afff",
         selection="#87afd7",
-        muted="#767676",
         split="#af0000",
-        special="#870087",
         gap=("#870000", "#ffafaf"),
-        dim=("#5f87af", "#af875f", "#5faf5f", "#af5faf", "#8787d7", "#5fafaf"),
-        selected=("#5fafff", "#d7af87", "#87d7af", "#d7afd7", "#afafff", "#87d7d7"),
     ),
 }
 
@@ -361,27 +309,24 @@ Textual's, and the variables that are it."""
 def theme(name: str, color_system: str | None = "truecolor") -> Theme:
     """Make a theme for Textual; see `look_of`."""
     look = look_of(name, None if color_system == "256" else color_system)
-    made = {kind: mix(look.ground, look.text, share) for kind, share in _SHARES.items()}
-    made |= {"selection": mix(look.ground, look.accent, 0.3), "veil": f"{look.ground}b3"}
-    made |= look.quiet
-    named: dict[str, Any] = {
-        "secondary": made["secondary"],
-        "accent": look.accent,
-        "warning": look.warning,
-        "error": look.error,
-        "success": look.success,
-        "foreground": look.text,
-        "background": look.ground,
-        "surface": made["surface"],
-        "panel": made["panel"],
-    }
-    meanings = made | named
+    ground, text = look.tokens.ground, look.tokens.text
+    accent, warning, error, success = look.signs
+    made = {kind: mix(ground, text, share) for kind, share in _SHARES.items()}
+    made |= {"selection": mix(ground, accent, 0.3), "veil": f"{ground}b3"}
+    made |= {kind: colour for kinds, colour in look.quiet.items() for kind in kinds.split()}
+    made |= {"accent": accent, "warning": warning, "error": error, "success": success}
+    made |= {"background": ground, "foreground": text}
+    named: dict[str, Any] = {kind: made[kind] for kind in _NAMED.split()}
     variables = {
-        variable: meanings.get(what, what)
+        variable: made.get(what, what)
         for what, names in _USES.items()
         for variable in names.split()
     }
-    boost = f"{look.text}0a" if not look.ink else None
+    boost = None if look.ink else f"{text}0a"
     return Theme(
-        name, look.accent, dark=look.dark, text_alpha=1.0, boost=boost, variables=variables, **named
+        name, accent, dark=look.dark, text_alpha=1.0, boost=boost, variables=variables, **named
     )
+
+
+_NAMED = "secondary accent warning error success foreground background surface panel"
+"""What Textual asks for by name."""
