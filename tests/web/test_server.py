@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("aiohttp", reason="needs the extra web")
+
 from tests.terminal import ROOT
-from tests.web.conftest import House, Shown, drawn, open_house
+from tests.web.house import House, Shown, drawn, open_house
 from tokviz.web import server, terminal
 from tokviz.web.server import Options
 
