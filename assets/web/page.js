@@ -25,7 +25,7 @@ const terminal = new Terminal({
   scrollback: 0,
   theme: isLight
     ? { background: "#ffffff", foreground: "#1f2328" }
-    : { background: "#0d1117", foreground: "#e6edf3" },
+    : { background: "#111318", foreground: "#e6edf3" },
 });
 document.body.style.background = terminal.options.theme.background;
 

@@ -34,7 +34,7 @@ async def test_a_session_in_chromium(tmp_path):
         await page.reload()  # so that all requests are seen; the token is used, the cookie is not
         await shows(page, "lossless", "cl100k_base")
         assert "token" not in page.url
-        assert await page.evaluate("document.body.style.background") == "rgb(13, 17, 23)"
+        assert await page.evaluate("document.body.style.background") == "rgb(17, 19, 24)"
         assert await page.evaluate("document.fonts.check('16px \"tokviz mono\"')")
 
         await keyboard.press("Control+a")
