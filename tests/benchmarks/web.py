@@ -11,7 +11,7 @@ import os
 from _report import Report, Target, arguments, median, p95
 from _terminal import temporary_folder
 
-from tests.web.chromium import open_page, shows
+from tests.web.chromium import empty_page, shows
 from tests.web.house import open_house
 
 MEASURE = """
@@ -32,7 +32,8 @@ MEASURE = """
 
 async def measure(n_keys: int) -> list[float]:
     """Type some letters into the sample text, and tell the milliseconds of each."""
-    async with open_house() as house, open_page(house.addresses[0]) as page:
+    async with open_house() as house, empty_page() as page:
+        await page.goto(house.addresses[0])
         await shows(page, "lossless")
         await page.evaluate(MEASURE)
         for number in range(n_keys):

@@ -19,17 +19,15 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @contextlib.asynccontextmanager
-async def open_page(address: str, **options: Any) -> AsyncIterator[Page]:
-    """Open an address in a browser of its own, which may use the clipboard."""
+async def empty_page(**options: Any) -> AsyncIterator[Page]:
+    """Open a browser, which may use the clipboard, with an empty page."""
     # Chromium's own wall needs rights that root does not give away.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         context = await browser.new_context(**options)
         await context.grant_permissions(["clipboard-read", "clipboard-write"])
-        page = await context.new_page()
-        await page.goto(address)
-        yield page
+        yield await context.new_page()
         await browser.close()
 
 

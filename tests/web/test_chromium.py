@@ -10,7 +10,7 @@ pytest.importorskip("aiohttp", reason="needs the extra web")
 pytest.importorskip("playwright", reason="needs Playwright")
 
 from tests.web import chromium
-from tests.web.chromium import centre, open_page, shows, until
+from tests.web.chromium import centre, empty_page, shows, until
 from tests.web.house import open_house
 
 pytestmark = pytest.mark.skipif(chromium.CHROMIUM is None, reason="there is no Chromium")
@@ -22,16 +22,15 @@ async def test_a_session_in_chromium(tmp_path):
     (tmp_path / "mine.txt").write_bytes(b"from my computer\r\nline two")
     async with (
         open_house() as house,
-        open_page(house.addresses[0], color_scheme="dark",
-                  viewport={"width": 1160, "height": 760}) as page,
-    ):  # fmt: skip
+        empty_page(color_scheme="dark", viewport={"width": 1160, "height": 760}) as page,
+    ):
         page.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda socket: asked.append(socket.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda message: wrong.append(message.text))
         keyboard, mouse = page.keyboard, page.mouse
 
-        await page.reload()  # so that all requests are seen; the token is used, the cookie is not
+        await page.goto(house.addresses[0])
         await shows(page, "lossless", "cl100k_base")
         assert "token" not in page.url
         assert await page.evaluate("document.body.style.background") == "rgb(17, 19, 24)"
@@ -99,8 +98,7 @@ async def test_a_session_in_chromium(tmp_path):
 
         await keyboard.press("Control+q")
         await page.get_by_text("tokviz has ended.").wait_for()
-        await page.get_by_role("button", name="Start again").click()
-        await shows(page, "50,257 tokens")
+        assert await page.get_by_role("button", name="Start again").is_enabled()
 
     assert {urlsplit(url).netloc for url in asked} - {""} == {f"127.0.0.1:{house.port}"}
     assert {urlsplit(url).scheme for url in asked} <= {"http", "ws", "data"}
