@@ -56,6 +56,10 @@ class RefusedError(OSError):
         """Take why."""
         super().__init__(errno.EACCES, reason)
 
+    def __str__(self) -> str:
+        """Give why, without a number."""
+        return str(self.strerror)
+
 
 @cache
 def confinement() -> Confinement | None:

@@ -25,7 +25,7 @@ const terminal = new Terminal({
   scrollback: 0,
   theme: isLight
     ? { background: "#ffffff", foreground: "#1f2328" }
-    : { background: "#0d1117", foreground: "#e6edf3" },
+    : { background: "#111318", foreground: "#e6edf3" },
 });
 document.body.style.background = terminal.options.theme.background;
 
@@ -69,9 +69,17 @@ terminal.onResize(({ cols, rows }) => {
 });
 new ResizeObserver(() => terminal.resize(...fitted())).observe(element("terminal"));
 
+// Ctrl+V is the browser's, which then tells what is on its clipboard.
+terminal.attachCustomKeyEventHandler(
+  ({ key, ctrlKey, metaKey, altKey }) => !((ctrlKey || metaKey) && !altKey && key === "v"),
+);
+
+// What the app itself has copied, it pastes exactly: no clipboard holds bytes that are no text.
 // xterm.js would make CR of every line end. The marks of a paste must not be in what is pasted.
+let copied;
 function paste(text) {
-  send(utf8.encode(`\x1b[200~${text.replaceAll("\x1b[201~", "")}\x1b[201~`));
+  if (text === copied) send(utf8.encode("\x16"));
+  else send(utf8.encode(`\x1b[200~${text.replaceAll("\x1b[201~", "")}\x1b[201~`));
 }
 
 element("terminal").addEventListener(
@@ -87,7 +95,8 @@ element("terminal").addEventListener("contextmenu", (event) => event.preventDefa
 
 terminal.parser.registerOscHandler(52, (data) => {
   const bytes = Uint8Array.from(atob(data.split(";")[1]), (char) => char.charCodeAt(0));
-  navigator.clipboard?.writeText(new TextDecoder().decode(bytes)).catch(() => {});
+  copied = new TextDecoder().decode(bytes);
+  navigator.clipboard?.writeText(copied).catch(() => {});
   return true;
 });
 

@@ -8,10 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("aiohttp", reason="needs the extra web")
+
 from aiohttp import ClientSession, WSServerHandshakeError
 from yarl import URL
 
-from tests.web.conftest import drawn, open_house
+from tests.web.house import drawn, open_house
 from tokviz.web import server
 from tokviz.web.server import Options
 

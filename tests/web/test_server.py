@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("aiohttp", reason="needs the extra web")
+
 from tests.terminal import ROOT
-from tests.web.conftest import House, Shown, drawn, open_house
+from tests.web.house import House, Shown, drawn, open_house
 from tokviz.web import server, terminal
 from tokviz.web.server import Options
 
@@ -75,9 +77,6 @@ async def test_the_app_begins_keeps_a_text_for_its_visitor_and_dies_with_the_ser
     assert found
     house = House(int(found[1]), [address])
     async with house.browser() as browser:
-        wish = "columns=120&rows=40&light=1&tokenizer=gpt2&screen=vocabulary"
-        async with house.terminal(browser, wish) as page:
-            await Shown(page, 120, 40)("gpt2", "50,257 tokens")
         async with house.terminal(browser) as page:
             shown = Shown(page)
             await shown("cl100k_base", "lossless")
@@ -158,14 +157,17 @@ async def test_an_app_gets_a_large_paste_whole_and_its_size():
         assert seen == pasted
 
 
-async def test_an_app_knows_nothing_of_the_users_environment(monkeypatch):
+async def test_an_app_is_told_what_the_page_wishes_and_nothing_of_the_user(monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "secret")
-    show = "import os, shutil; print(dict(os.environ), shutil.get_terminal_size(), os.getcwd())"
+    show = "import os, shutil, sys; print(sys.argv, dict(os.environ), shutil.get_terminal_size())"
     monkeypatch.setattr(server, "APP", (sys.executable, "-c", show))
     async with open_house() as house, house.browser() as browser:
-        page = await house.terminal(browser, "columns=77&rows=33")
+        page = await house.terminal(
+            browser, "columns=77&rows=33&light=1&tokenizer=gpt2&screen=chat"
+        )
         seen = (await drawn(page, b"\n")).decode()
     assert "secret" not in seen
+    assert "'--light', '--tokenizer', 'gpt2', '--screen', 'chat'" in seen
     assert "columns=77, lines=33" in seen
     assert re.search(r"'HOME': '[^']*/tokviz/web/[0-9a-f]{64}'", seen)
 

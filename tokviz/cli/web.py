@@ -99,4 +99,6 @@ async def _serve(options: Options) -> None:
         loop.add_signal_handler(number, ended.set)
     server = Server(options, lambda address: print(address, flush=True))
     async with server.running():
+        if sys.stderr.isatty():
+            print("Open this address in a browser. Ctrl+C ends tokviz web.", file=sys.stderr)
         await ended.wait()

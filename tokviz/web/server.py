@@ -14,6 +14,7 @@ import asyncio
 import ipaddress
 import json
 import mimetypes
+import os
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -113,9 +114,9 @@ class Server:
         self._options = options
         self._on_address = on_address
         self._page = {name: asset_path(f"web/{name}").read_bytes() for name in _PAGE}
-        self._n_sessions = 0
         self._hosts = set[str]()
         self._sockets = set[web.WebSocketResponse]()
+        """Those of the sessions."""
         self._came = set[Any]()
         """The connections that have brought a request."""
 
@@ -125,8 +126,8 @@ class Server:
         app = web.Application(middlewares=[self._guard], client_max_size=MAX_UPLOAD_BYTES)
         app.add_routes(
             [
-                web.get("/", self._index),
-                web.get("/page/{name}", self._file_of_the_page),
+                web.get("/", self._part),
+                web.get("/page/{name}", self._part),
                 web.get("/terminal", self._terminal),
                 web.get("/files/{name}", self._download),
                 web.post("/files/{name}", self._upload),
@@ -233,13 +234,8 @@ class Server:
 
     # -- the page
 
-    async def _index(self, request: web.Request) -> web.Response:
-        return self._part("index.html")
-
-    async def _file_of_the_page(self, request: web.Request) -> web.Response:
-        return self._part(request.match_info["name"])
-
-    def _part(self, name: str) -> web.Response:
+    async def _part(self, request: web.Request) -> web.Response:
+        name = request.match_info.get("name", "index.html")
         if name not in self._page:
             raise web.HTTPNotFound
         kind = _TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0]
@@ -253,20 +249,19 @@ class Server:
         return self._visitor(request)
 
     async def _download(self, request: web.Request) -> web.Response:
-        for path in _files_in(self._visitor_with_files(request).files):
-            if path.name == request.match_info["name"]:
-                named = f"attachment; filename*=UTF-8''{quote(path.name)}"
-                return web.Response(
-                    body=await asyncio.to_thread(path.read_bytes),
-                    headers={"Content-Disposition": named},
-                )
-        raise web.HTTPNotFound
+        folder, name = self._visitor_with_files(request).files, request.match_info["name"]
+        if name not in _files_in(folder):
+            raise web.HTTPNotFound
+        return web.Response(
+            body=await asyncio.to_thread((folder / name).read_bytes),
+            headers={"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"},
+        )
 
     async def _upload(self, request: web.Request) -> web.Response:
         visitor = self._visitor_with_files(request)
-        folder = visitor.files
+        folder, known = visitor.files, _files_in(visitor.files)
         name = re.sub(r"[^\w. -]", "_", request.match_info["name"])[-100:].strip(". ")
-        if not name or (len(_files_in(folder)) >= MAX_FILES and not (folder / name).exists()):
+        if not name or (len(known) >= MAX_FILES and name not in known):
             raise web.HTTPForbidden(text="There are too many files, or this one has no name.\n")
         try:
             async with asyncio.timeout(UPLOAD_SECONDS):
@@ -284,16 +279,14 @@ class Server:
         socket = web.WebSocketResponse(max_msg_size=MAX_MESSAGE_BYTES, heartbeat=20, compress=False)
         await socket.prepare(request)
         await visitor.all_ended()
-        if self._n_sessions >= MAX_SESSIONS:
+        if len(self._sockets) >= MAX_SESSIONS:
             await socket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=_FULL.encode())
             return socket
-        self._n_sessions += 1
         self._sockets.add(socket)
         try:
             await self._serve(socket, visitor, wish)
         finally:
             self._sockets.discard(socket)
-            self._n_sessions -= 1
         return socket
 
     async def _serve(self, socket: web.WebSocketResponse, visitor: Visitor, wish: _Wish) -> None:
@@ -339,25 +332,22 @@ async def _draw(terminal: AppTerminal, socket: web.WebSocketResponse) -> None:
 
 async def _tell_saved(visitor: Visitor, socket: web.WebSocketResponse) -> None:
     """Tell the page of every file that the app has saved."""
-
-    def found() -> dict[str, int]:
-        return {path.name: path.stat().st_mtime_ns for path in _files_in(visitor.files)}
-
-    known = found()
+    known = _files_in(visitor.files)
     with suppress(ConnectionError):
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            now = found()
+            now = _files_in(visitor.files)
             for name, time in now.items():
                 if time not in (known.get(name), visitor.brought.get(name)):
                     await socket.send_str(json.dumps(name))
             known = now
 
 
-def _files_in(folder: Path) -> list[Path]:
-    """List what can be downloaded; what is being written is hidden yet."""
-    return [
-        path
-        for path in folder.iterdir()
-        if path.is_file() and not path.is_symlink() and not path.name.startswith(".")
-    ]
+def _files_in(folder: Path) -> dict[str, int]:
+    """List what can be downloaded, and when it was written; what is being written is hidden yet."""
+    found = {}
+    for entry in os.scandir(folder):
+        if entry.is_file(follow_symlinks=False) and not entry.name.startswith("."):
+            with suppress(OSError):  # it has gone
+                found[entry.name] = entry.stat().st_mtime_ns
+    return found
