@@ -44,8 +44,8 @@ def test_a_notice_says_whose_each_folder_of_assets_is():
 
 def test_a_page_says_of_every_package_that_is_asked_for_why_it_is_there():
     page = source("dependencies")
-    always = {*re.findall(r"^\| `([\w-]+)` \| \w", page, re.MULTILINE)}
-    extras = {*re.findall(r"^\| `(\w+)` \| `([\w-]+)` \| \w", page, re.MULTILINE)}
+    always = {*re.findall(r"^\| `([\w-]+)` \| \S", page, re.MULTILINE)}
+    extras = {*re.findall(r"^\| `(\w+)` \| `([\w-]+)` \| \S", page, re.MULTILINE)}
     asked = PROJECT["project"]["optional-dependencies"]
     assert always >= {name_of(line) for line in PROJECT["project"]["dependencies"]}
     assert extras >= {(e, name_of(line)) for e in asked if e != "dev" for line in asked[e]}
