@@ -12,7 +12,7 @@ import re
 import sys
 
 from tokviz.cli.output import report
-from tokviz.guide import CHAPTERS, PAGES, link, page, place, sections, title
+from tokviz.guide import PAGES, chapters, link, page, place, sections, title
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     topic = " ".join(arguments.topic).casefold()
     if not topic:
-        for chapter, names in CHAPTERS.items():
+        for chapter, names in chapters().items():
             print(f"{chapter}:", *(f"  {name:<16} {title(name)}" for name in names), sep="\n")
         return 0
     if topic in PAGES:
