@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tokviz.guide import CHAPTERS, PAGES, link, place, source, title, with_links  # noqa: E402
+from tokviz.guide import PAGES, chapters, link, place, source, title, with_links  # noqa: E402
 
 FETCHED = re.compile(
     r"""<(?:script|img|iframe|source)[^>]+src=["']?(?:https?:)?//[^\s"'>]+"""
@@ -52,11 +52,11 @@ def main(target: Path) -> None:
         for name in PAGES:
             (pages / f"{name}.md").write_text(for_site(source(name), place(name)), "utf-8")
         shutil.copytree(ROOT / "assets" / "screenshots", pages / "screenshots")
-        chapters = [
+        parts = [
             {chapter: [{title(name): f"{name}.md"} for name in names]}
-            for chapter, names in CHAPTERS.items()
+            for chapter, names in chapters().items()
         ]
-        nav = [{"tokviz": "index.md"}, *chapters]
+        nav = [{"tokviz": "index.md"}, *parts]
         places = {"docs_dir": folder, "site_dir": str(target.resolve())}
         build(load_config(str(HERE / "mkdocs.yml"), nav=nav, strict=True, **places))
     built = [*target.rglob("*.html"), *target.rglob("*.css")]

@@ -30,7 +30,10 @@ def test_the_manual_page_has_every_command_and_nothing_that_man_stumbles_over(to
 
 
 def test_a_terminal_gets_it_set(tokviz_on_terminal):
-    assert b"\x1b[1m" in tokviz_on_terminal("help", "algorithm")
+    shown = tokviz_on_terminal("help", "why")
+    assert b"\x1b[1m" in shown
+    assert b"tokviz help tutorial" in shown
+    assert b"\x1b]8" not in shown
 
 
 def test_words_are_looked_for_in_all_pages(tokviz):

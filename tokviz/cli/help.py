@@ -8,10 +8,11 @@ TOPIC is the name of a page, or words that stand in it.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 
 from tokviz.cli.output import report
-from tokviz.guide import CHAPTERS, PAGES, page, sections, title
+from tokviz.guide import PAGES, chapters, link, page, place, sections, title
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,11 +30,11 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     topic = " ".join(arguments.topic).casefold()
     if not topic:
-        for chapter, names in CHAPTERS.items():
+        for chapter, names in chapters().items():
             print(f"{chapter}:", *(f"  {name:<16} {title(name)}" for name in names), sep="\n")
         return 0
     if topic in PAGES:
-        _print(page(topic))
+        _print(topic)
         return 0
     found = [
         part
@@ -47,11 +48,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if found else 1
 
 
-def _print(text: str) -> None:
+def _print(name: str) -> None:
+    text = page(name)
     if not sys.stdout.isatty():
         print(text, end="")
         return
     from rich.console import Console
     from rich.markdown import Markdown
 
-    Console().print(Markdown(text))
+    def named(found: re.Match[str]) -> str:
+        leads = link(place(name), found[2])
+        return f"{found[1]} (`tokviz help {leads[0]}`)" if leads else found[0]
+
+    text = re.sub(r"\[([^]]*)\]\(([^)]*)\)", named, text)
+    Console().print(Markdown(text, hyperlinks=False))

@@ -34,7 +34,8 @@ def manual() -> str:
         formatter = parser._get_formatter()
         for action in parser._actions[1:]:  # --help is not worth saying every time
             words = formatter._format_action_invocation(action)
-            lines += [".TP", rf"\fB{_roff(words)}\fR", _roff(formatter._expand_help(action))]
+            said = formatter._expand_help(action) if action.help else ""
+            lines += [".TP", rf"\fB{_roff(words)}\fR", _roff(said)]
         lines += [".PP", ".nf", _roff(parser.epilog or ""), ".fi"]
     return "\n".join([*lines, ".SH SEE ALSO", "`tokviz help` prints the guide."]) + "\n"
 

@@ -15,19 +15,50 @@ from typing import NamedTuple
 
 from tokviz.assets import asset_path
 
-CHAPTERS = {
-    "First steps": ("start",),
-    "Screens": ("tokens", "why", "compare", "chat", "train", "replay", "vocabulary"),
-    "Tutorials": ("tutorial-split", "tutorial-mask", "tutorial-train", "tutorial-courses"),
-    "Around the screens": ("sharing", "web", "settings"),
-    "Commands and Python": ("commands", "reference", "python", "api"),
-    "Files": ("tokenizers", "formats"),
-    "How it works": ("algorithm", "architecture", "performance", "peers"),
-    "More": ("troubleshooting", "security", "dependencies", "notice", "news"),
-}
-"""The pages by chapter, in the order in which they are read; a screen's page has its name."""
+PAGES = (
+    "start",
+    "tutorial-split",
+    "tutorial-mask",
+    "tutorial-train",
+    "tutorial-courses",
+    "tokens",
+    "why",
+    "compare",
+    "chat",
+    "train",
+    "replay",
+    "vocabulary",
+    "sharing",
+    "web",
+    "settings",
+    "commands",
+    "tokenizers",
+    "python",
+    "reference",
+    "api",
+    "formats",
+    "algorithm",
+    "architecture",
+    "performance",
+    "peers",
+    "troubleshooting",
+    "security",
+    "dependencies",
+    "notice",
+    "news",
+)
+"""The pages by name, in the order in which they are read; a screen's page has its name."""
 
-PAGES = tuple(name for names in CHAPTERS.values() for name in names)
+_CHAPTERS = {
+    "start": "First steps",
+    "tutorial-split": "Tutorials",
+    "tokens": "Screens",
+    "sharing": "Around the screens",
+    "commands": "Commands, files and Python",
+    "algorithm": "How it works",
+    "troubleshooting": "More",
+}
+"""The page that a chapter begins with, and the chapter."""
 
 _ELSEWHERE = {
     "architecture": ".github/CONTRIBUTING.md",
@@ -121,6 +152,16 @@ def link(where: str, href: str) -> tuple[str, str] | None:
 def anchor(heading: str) -> str:
     """Give what a link to a heading ends in, here and wherever Markdown is read."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def chapters() -> dict[str, list[str]]:
+    """Give the pages by chapter."""
+    found: dict[str, list[str]] = {}
+    chapter = ""
+    for name in PAGES:
+        chapter = _CHAPTERS.get(name, chapter)
+        found.setdefault(chapter, []).append(name)
+    return found
 
 
 def title(name: str) -> str:

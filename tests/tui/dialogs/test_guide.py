@@ -55,6 +55,11 @@ async def test_the_guide_opens_where_you_are_and_leads_on() -> None:
         await until(pilot, lambda: view.scroll_offset.y > 0)
         shown.post_message(Markdown.LinkClicked(shown, "tokens.md#what-is-this-character"))
         await until(pilot, lambda: is_at("tokens") and view.scroll_offset.y > 0)
+        # All links of a page without the mouse.
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(app.screen, PickDialog))
+        await pilot.press(*"Chat", "enter")
+        await until(pilot, lambda: is_at("chat"))
         shown.post_message(Markdown.LinkClicked(shown, "help:reference"))
         await until(pilot, lambda: is_at("reference"))
         opened: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -14,6 +15,8 @@ from tokviz.guide import PAGES, anchor, link, page, place, sections, title, with
 from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
+
+_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)]+)\)")
 
 
 class GuideDialog(PageDialog):
@@ -29,6 +32,7 @@ class GuideDialog(PageDialog):
         Binding("right,n", "turn(1)", show=False),
         Binding("left,p", "turn(-1)", show=False),
         Binding("slash,ctrl+f", "search", show=False),
+        Binding("l", "links", show=False),
     ]
 
     def __init__(self, name: str, heading: str = "") -> None:
@@ -53,6 +57,7 @@ class GuideDialog(PageDialog):
             ("←", "page before", "turn(-1)"),
             ("→", "next page", "turn(1)"),
             ("/", "search", "search"),
+            ("L", "links", "links"),
             ("↑↓ Space", "scroll", "page(1)"),
         ]
 
@@ -79,13 +84,23 @@ class GuideDialog(PageDialog):
 
         self.app.push_screen(PickDialog("Search the guide", options), chosen)
 
+    def action_links(self) -> None:
+        """List what the page leads to."""
+        found = _LINK.findall(with_links(page(self._shown)))
+        if options := [Option(href, words.strip("`")) for words, href in found]:
+            self.app.push_screen(PickDialog("What this page leads to", options), self._follow)
+
     @on(Markdown.LinkClicked)
-    def _follow(self, event: Markdown.LinkClicked) -> None:
-        found = link(place(self._shown), event.href)
-        if found is None:
-            self.app.open_url(event.href)
-        else:
+    def _clicked(self, event: Markdown.LinkClicked) -> None:
+        self._follow(event.href)
+
+    def _follow(self, href: str | None) -> None:
+        if href is None:
+            return
+        if found := link(place(self._shown), href):
             self._show(*found)
+        else:
+            self.app.open_url(href)
 
     def _show(self, name: str, heading: str = "") -> None:
         self._shown = name
