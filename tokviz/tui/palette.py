@@ -92,7 +92,7 @@ def token_palette(theme: str, color_system: str | None, no_color: bool) -> Token
     if no_color or color_system is None:
         return _without_colour()
     look = look_of(theme, color_system)
-    ground, text, muted, special, fills = look.tokens
+    ground, text, muted, special, fills, _ = look.tokens
     accent = look.signs[0]
     ink = look.ink or (text,) * N_HUES
     dim = look.dim or tuple(mix(fill, text, _DIM_SHARE) for fill in fills)

@@ -124,7 +124,7 @@ class Editing(Controller):
             return
         if after != before:
             opened = opened_bytes(after)
-            self._text.replace_all(opened.text)
+            self._text.replace_all("".join(opened.text))
             for note in opened.notes:
                 self.say(note, "warning")
 
