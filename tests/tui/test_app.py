@@ -21,7 +21,7 @@ from tests.tui.known_styles import PARSE_RULES
 from tests.tui.mouse import click
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
-from tokviz.settings import Settings, load_settings, settings_path
+from tokviz.settings import Settings, config_path, load_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
@@ -250,8 +250,8 @@ async def test_a_choice_is_written_when_it_is_made() -> None:
 
 
 async def test_choices_that_cannot_be_written_are_told_once(tmp_path: Path) -> None:
-    settings_path().parent.parent.mkdir(parents=True, exist_ok=True)
-    settings_path().parent.write_text("no folder")
+    config_path().parent.parent.mkdir(parents=True, exist_ok=True)
+    config_path().parent.write_text("no folder")
     app = TokvizApp(Session(Opened("x"), tokviz.load("gpt2")))
     async with app.run_test() as pilot:
         for _ in range(2):

@@ -15,6 +15,7 @@ from tokviz.tui import app as app_module
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.pick import PickDialog
+from tokviz.tui.tour import tour_rows
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +89,12 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
         await again.screen.remove_children()
         assert again._tour is not None
         again._tour.look()  # as at the end of the app, while there is still a screen
+
+
+def test_on_another_screen_than_its_own_a_step_takes_one_line() -> None:
+    for step in filter(lambda step: step.screen, first_steps()):
+        (row,) = tour_rows(step, 1, 8, "chat", 78)
+        assert f"go to the {step.screen.title()} screen" in "".join(span.text for span in row)
 
 
 async def test_who_opens_a_file_or_is_not_remembered_is_left_alone(tmp_path: Path) -> None:

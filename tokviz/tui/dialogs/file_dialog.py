@@ -220,7 +220,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         room -= cell_len(note) + 2
         if room > 0:
             path = fit_end(path, room)
-        self.query_one("#folder", Static).update(Content.assemble(path, "  ", (note, "dim")))
+        self.query_one("#folder", Static).update(Content(f"{path}  {note}"))
 
     @on(RowList.Picked)
     def _clicked(self, event: RowList.Picked) -> None:

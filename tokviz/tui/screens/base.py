@@ -247,6 +247,15 @@ class TokvizScreen(Screen[None]):
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show another tokenizer; by default there is nothing to show."""
 
+    # -- what a session file holds
+
+    def saved(self) -> dict[str, Any]:
+        """Give what the screen adds to a session file: fields of `SavedSession`; by default none.
+
+        For any thread what it holds may be turned into.
+        """
+        return {}
+
     # -- what would be lost
 
     def unsaved(self) -> list[str]:
