@@ -82,7 +82,7 @@ def _write(trace: str) -> Path | None:
     try:
         file = state_folder() / FILE_NAME
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        # Nothing of somebody else's is written into, and a pipe that nobody reads is not waited for.
+        # What a link leads to is not written into, and nobody waits for the reader of a pipe.
         flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         fd = os.open(file, flags, 0o600)
         with open(fd, "a", encoding="utf-8", errors="backslashreplace") as log:
