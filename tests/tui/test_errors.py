@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,13 @@ def test_a_long_log_begins_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert noted[0].file is not None
     assert noted[0].file.stat().st_size < 400
     assert "number 8" in noted[0].file.read_text()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has other pipes")
+def test_nobody_waits_for_a_log_that_is_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokviz.error_log.state_folder", lambda: tmp_path)
+    os.mkfifo(tmp_path / FILE_NAME)
+    noted = ErrorLog().note(ValueError("no"))
+    assert (noted.file, noted.times) == (None, 1)
