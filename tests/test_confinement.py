@@ -67,6 +67,10 @@ ALLOWED = {
     "read its own": "open(own + '/text.txt').read()",
     "write its own": "write_file(own + '/new.txt', b'x')",
     "list its own": "read_folder(Path(own))",
+    "load a file in a child": "apart.load(saved(own + '/tokenizer'))",
+    "learn": "tokviz.train([own + '/text.txt'], 260).save(own + '/run')",
+    "list the samples": "list(asset_path('conversations').iterdir())",
+    "read the lessons": "tokviz.lessons.lessons()",
     "tokenize": "tokviz.load('gpt2').encode('hello ' * 10_000)",
     "ask a child": "JobClient('split').call(lambda memory: [])",
     "keep its journal": "Autosave(Path(own)).leftovers()",
@@ -76,16 +80,21 @@ SCRIPT = """
 import json, os, socket, subprocess, sys
 from pathlib import Path
 import numpy as np
-import tokviz
+import tokviz, tokviz.lessons
 from platformdirs import user_cache_path
+from tokviz.assets import asset_path
 from tokviz.autosave import Autosave
 from tokviz.child.runner import JobClient
 from tokviz.files import write_file
+from tokviz.formats import apart
 from tokviz.listing import check_readable, read_folder
 from tokviz.replay.replay import Replay
 from tokviz.session import read_text
 own, beyond, cases = json.loads(sys.argv[1])
 outside = beyond + '/outside.txt'
+def saved(path):
+    tokviz.load('gpt2').save(path, format='huggingface')
+    return path
 found = {}
 for name, case in cases.items():
     try:

@@ -85,18 +85,19 @@ def begin() -> None:
     sys.addaudithook(hook)
 
 
-def _program_folders() -> tuple[tuple[str, ...], str]:
-    """Find where Python, its libraries and tokviz are, and the cache of compiled code."""
+def _program_folders() -> tuple[tuple[str, ...], str, str]:
+    """Find what belongs to Python and tokviz, of it the assets, and the cache of compiled code."""
     import sysconfig
 
     import platformdirs
 
     from tokviz.assets import asset_path
 
-    cache_folder = os.path.realpath(platformdirs.user_cache_path("tokviz"))
+    assets = os.path.realpath(asset_path(""))
+    code = os.path.realpath(platformdirs.user_cache_path("tokviz"))
     names = ("stdlib", "platstdlib", "purelib", "platlib")
-    found = [*map(sysconfig.get_path, names), os.path.dirname(__file__), str(asset_path(""))]
-    return (*map(os.path.realpath, [*found, *_SYSTEM_FOLDERS]), cache_folder), cache_folder
+    found = [*map(sysconfig.get_path, names), os.path.dirname(__file__), *_SYSTEM_FOLDERS]
+    return (*map(os.path.realpath, found), assets, code), assets, code
 
 
 class _Checks(NamedTuple):
@@ -104,6 +105,7 @@ class _Checks(NamedTuple):
 
     allowed: Confinement
     readable: tuple[str, ...]
+    assets: str
     code: str
     """Whoever may write here, writes programs."""
 
@@ -144,13 +146,12 @@ class _Checks(NamedTuple):
 
     def read(self, path: Any, *_: object) -> None:
         real = _real(path)
-        if real is None or real in _SYSTEM_FILES or _is_below(real, self.readable):
-            return
-        self.list(path)
+        if real is not None and real not in _SYSTEM_FILES and not _is_below(real, self.readable):
+            self.list(path)
 
     def list(self, path: Any) -> None:
         real = _real(path)
-        if real is not None and not self._is_own(real):
+        if real is not None and not self._is_own(real) and not _is_below(real, (self.assets,)):
             raise RefusedError("this session may not look there")
 
     def _is_own(self, real: str) -> bool:

@@ -61,6 +61,7 @@ class Visitor:
         return {
             **told,
             **allowed.environment(),
+            "PYTHONDONTWRITEBYTECODE": "1",
             "TERM": "xterm-256color",
             "COLORTERM": "truecolor",
             "HOME": own,
