@@ -113,7 +113,7 @@ def done(folder: Path, cases: dict[str, str], **allowed) -> dict[str, str]:
     (own / "link.txt").symlink_to(beyond / "outside.txt")
     (own / "folder").symlink_to(beyond)
     (beyond / "outside.txt").write_text("not mine")
-    environment = {**os.environ, **Confinement((str(own),), **allowed).environment()}
+    environment = {**os.environ, **Confinement(**{"folders": (str(own),), **allowed}).environment()}
     result = subprocess.run(
         [sys.executable, "-P", "-c", SCRIPT, json.dumps([str(own), str(beyond), cases])],
         env={**environment, "PYTHONPATH": str(ROOT), "TMPDIR": str(own)},
@@ -133,6 +133,12 @@ def test_a_confined_process_reaches_nothing_but_its_own(tmp_path):
     } == {}
     assert (tmp_path / "outside.txt").read_text() == "not mine"
     assert {path.name for path in tmp_path.iterdir()} == {"own", "outside.txt"}
+
+
+def test_a_program_in_a_named_folder_cannot_be_changed(tmp_path):
+    cases = {"write": "open(tokviz.__file__, 'a')", "read": "open(tokviz.__file__)"}
+    found = done(tmp_path, cases, folders=(str(ROOT),))
+    assert (found["read"], found["write"]) == ("", "this session may not write there")
 
 
 def test_what_the_user_allows_is_allowed_and_no_more(tmp_path):

@@ -85,8 +85,8 @@ def begin() -> None:
     sys.addaudithook(hook)
 
 
-def _program_folders() -> tuple[tuple[str, ...], str, str]:
-    """Find what belongs to Python and tokviz, of it the assets, and the cache of compiled code."""
+def _program_folders() -> tuple[tuple[str, ...], str]:
+    """Find what belongs to Python and tokviz, compiled code too, and of it the assets."""
     import sysconfig
 
     import platformdirs
@@ -94,20 +94,19 @@ def _program_folders() -> tuple[tuple[str, ...], str, str]:
     from tokviz.assets import asset_path
 
     assets = os.path.realpath(asset_path(""))
-    code = os.path.realpath(platformdirs.user_cache_path("tokviz"))
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    found = [*map(sysconfig.get_path, names), os.path.dirname(__file__), *_SYSTEM_FOLDERS]
-    return (*map(os.path.realpath, found), assets, code), assets, code
+    libraries = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
+    compiled, package = platformdirs.user_cache_path("tokviz"), os.path.dirname(__file__)
+    found = [*libraries, str(compiled), package, *_SYSTEM_FOLDERS]
+    return (*map(os.path.realpath, found), assets), assets
 
 
 class _Checks(NamedTuple):
     """Raise `RefusedError`, each for the arguments of some events."""
 
     allowed: Confinement
-    readable: tuple[str, ...]
+    program: tuple[str, ...]
+    """May be read. Whoever may write here, writes programs, even where it is in a named folder."""
     assets: str
-    code: str
-    """Whoever may write here, writes programs."""
 
     def by_event(self) -> dict[str, Callable[..., None]]:
         """Name the events of Python's audit table that are looked at."""
@@ -146,7 +145,7 @@ class _Checks(NamedTuple):
 
     def read(self, path: Any, *_: object) -> None:
         real = _real(path)
-        if real is not None and real not in _SYSTEM_FILES and not _is_below(real, self.readable):
+        if real is not None and real not in _SYSTEM_FILES and not _is_below(real, self.program):
             self.list(path)
 
     def list(self, path: Any) -> None:
@@ -155,7 +154,7 @@ class _Checks(NamedTuple):
             raise RefusedError("this session may not look there")
 
     def _is_own(self, real: str) -> bool:
-        return _is_below(real, self.allowed.folders) and not _is_below(real, (self.code,))
+        return _is_below(real, self.allowed.folders) and not _is_below(real, self.program)
 
     def start(self, program: Any, arguments: Any, *_: object) -> None:
         words = [os.fsdecode(word) for word in arguments]
