@@ -36,6 +36,7 @@ async def test_a_session_in_chromium(tmp_path):
         await shows(page, "lossless", "cl100k_base")
         assert "token" not in page.url
         assert await page.evaluate("document.body.style.background") == "rgb(17, 19, 24)"
+        assert await page.locator("[style*='background-color: rgb(17, 19, 24)']").count() > 10
         assert await page.evaluate("document.fonts.check('16px \"tokviz mono\"')")
 
         await keyboard.press("Control+a")
@@ -106,6 +107,7 @@ async def test_a_session_in_chromium(tmp_path):
         await page.goto(f"{house.url}/?tokenizer=gpt2&screen=vocabulary")
         await shows(page, "50,257 tokens", "gpt2")
         assert await page.evaluate("document.body.style.background") == "rgb(255, 255, 255)"
+        assert await page.locator("[style*='background-color: rgb(255, 255, 255)']").count() > 10
 
         await keyboard.press("Control+q")
         await page.get_by_text("tokviz has ended.").wait_for()
