@@ -14,7 +14,7 @@ class Colours(NamedTuple):
         muted: What is beside the tokens.
         special: The text of special tokens.
         fills: One for each hue.
-        greys: For tokens that stand back, in turns.
+        greys: For tokens that stand back, in turns; empty where none do.
     """
 
     ground: str
@@ -22,7 +22,7 @@ class Colours(NamedTuple):
     muted: str
     special: str
     fills: tuple[str, ...]
-    greys: tuple[str, str]
+    greys: tuple[str, ...] = ()
 
     @property
     def all_fills(self) -> tuple[str, ...]:

@@ -33,6 +33,8 @@ def run(
     tokenizer: str | None = None,
     parse_specials: bool = True,
     first: Request | None = None,
+    profile: str = "",
+    theme: str = "",
 ) -> NoReturn:
     """Run the app until the user quits.
 
@@ -42,6 +44,8 @@ def run(
         tokenizer: Name of the tokenizer; by default the one used last.
         parse_specials: Whether special-token text is read as special tokens.
         first: What is to be shown first, by default the text.
+        profile: The profile of the settings to use, empty for none.
+        theme: The name of the theme to begin with; by default the one used last.
 
     Never returns: the process ends with the app, whatever its threads are still doing.
 
@@ -52,7 +56,7 @@ def run(
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 
-    session = _session(path, piped, tokenizer, parse_specials, first)
+    session = _session(path, piped, tokenizer, parse_specials, first, profile, theme)
     reopen_terminal()
     watcher.start()
     if session.live.n_chars > LARGE_TEXT:
@@ -60,6 +64,9 @@ def run(
         # better happen before there is something to type into.
         Thread(target=session.tokenizer.prepare, name="tokenizer tables", daemon=True).start()
 
+    from tokviz.tui.actions import remap
+
+    remap(session.settings.keys)
     from tokviz.error_log import ErrorLog
     from tokviz.tui.app import TokvizApp
     from tokviz.tui.handlers import outlive_errors
@@ -76,10 +83,14 @@ def _session(
     tokenizer: str | None,
     parse_specials: bool,
     first: Request | None,
+    profile: str,
+    theme: str,
 ) -> Session:
     from tokviz.settings import load_settings
 
-    settings, complaint = load_settings()
+    settings, complaint = load_settings(profile=profile)
+    if theme:
+        settings = settings._replace(theme=theme)
     notes = [complaint] if complaint else []
     if path is not None and path.endswith(SESSION_ENDING):
         from tokviz.saved import look_up, read_session, restore

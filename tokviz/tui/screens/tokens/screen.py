@@ -14,6 +14,7 @@ from textual.containers import Container
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from tokviz.child.memory import share_one_heap
 from tokviz.glyphs import safe
 from tokviz.sentences import counted
 from tokviz.session import (
@@ -183,6 +184,7 @@ class TokensScreen(TokvizScreen):
         gc.freeze()
         gc.set_threshold(*COLLECTED_AFTER)
         gc.enable()
+        share_one_heap()
         for note in self.session.notes:
             self.say(note, "warning")
         self.encoding.allow()
