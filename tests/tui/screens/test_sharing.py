@@ -86,7 +86,7 @@ def test_a_session_can_be_what_the_app_begins_with(tmp_path: Path) -> None:
     path = tmp_path / "theirs.tokviz.json"
     kept = SavedSession("their text", parse_specials=False, tokenizers=("gpt2", "nobody's"))
     path.write_bytes(to_bytes(kept))
-    session = _session(str(path), None, None, True, None)
+    session = _session(str(path), None, None, True, None, "", "")
     assert (session.live.text, session.tokenizer.name) == ("their text", "gpt2")
     assert not session.live.parse_specials
     assert session.notes[-1].startswith("The tokenizer nobody's is not here")
