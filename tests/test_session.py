@@ -31,7 +31,7 @@ from tokviz.session import (
     read_text,
     source_of,
 )
-from tokviz.settings import Settings, load_settings, settings_path
+from tokviz.settings import Settings, config_path, load_settings
 from tokviz.tui.screens.registry import SCREENS
 
 
@@ -125,7 +125,7 @@ def test_settings_are_written_if_they_are_to_be_remembered() -> None:
     session = make_session()
     session.change_settings(wrap=False)
     session.write_settings()
-    assert not settings_path().exists()
+    assert not config_path().exists()
     session.remember = True
     session.write_settings()
     assert load_settings()[0].wrap is False

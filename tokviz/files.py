@@ -36,6 +36,15 @@ def file_state(path: StrPath) -> FileState | None:
     return FileState(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
+def absolute(path: StrPath = "") -> str:
+    """Give the full path, `~` understood; where the working folder is gone, below the home."""
+    path = os.path.expanduser(path)
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return os.path.abspath(os.path.join("/", os.path.expanduser("~"), path))
+
+
 def is_pipe(path: StrPath) -> bool:
     """Tell whether a path is a pipe: reading waits until somebody writes, perhaps for ever."""
     try:

@@ -67,6 +67,17 @@ class GoToToken(NamedTuple):
     screen: str = "tokens"
 
 
+class ShowSaved(NamedTuple):
+    """Show the text of a session file, the cursor in it and a panel; then go to another screen."""
+
+    text: str
+    cursor: int
+    parse_specials: bool
+    panel: str
+    then: str
+    screen: str = "tokens"
+
+
 class UseTokenizer(NamedTuple):
     """Show the text by another tokenizer, given by what `tokviz.load` takes.
 
@@ -94,10 +105,11 @@ class TrainWith(NamedTuple):
 
 
 class ShowConversation(NamedTuple):
-    """Show a conversation that belongs to no file."""
+    """Show a conversation that belongs to no file, perhaps by another template."""
 
     conversation: Conversation
     screen: str = "chat"
+    template: str = ""
 
 
 class ShowToken(NamedTuple):
@@ -126,6 +138,16 @@ class SettingsChanged(NamedTuple):
 
 class TextSaved(NamedTuple):
     """The text at hand has been written to a file."""
+
+    path: Path
+
+
+SESSION_ENDING = ".tokviz.json"
+"""What the name of a session file ends in."""
+
+
+class SessionWanted(NamedTuple):
+    """The user wants to go on with what a session file holds."""
 
     path: Path
 
@@ -306,11 +328,19 @@ class Session:
 
     # -- requests
 
-    def ask(self, request: Request) -> None:
-        """Ask a screen to show something; it takes the request when it is seen."""
+    def ask(self, request: Request, *, later: bool = False) -> None:
+        """Ask a screen to show something: now, or when it is seen for another reason."""
         if not isinstance(request, ShowScreen):
             self._requests[request.screen].append(request)
-        self.tell(Asked(request.screen))
+        if not later:
+            self.tell(Asked(request.screen))
+
+    def is_session(self, path: Path) -> bool:
+        """Tell whether a file is a session file by its name, and open it if it is."""
+        is_one = path.name.endswith(SESSION_ENDING)
+        if is_one:
+            self.tell(SessionWanted(path))
+        return is_one
 
     def take_requests(self, screen: str) -> list[Request]:
         """Give what a screen has been asked to show, once, the oldest first."""

@@ -24,7 +24,7 @@ from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.editor.painting import CURSOR
 
-DARK = token_palette(True, "truecolor", False)
+DARK = token_palette("tokviz-dark", "truecolor", False)
 WIDTH, HEIGHT = 40, 12
 INNER = WIDTH - 3  # two borders and the scrollbar
 

@@ -19,6 +19,7 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import Rendering, render
 from tokviz.glyphs import token_label
 from tokviz.tui.palette import token_palette
+from tokviz.tui.themes import THEMES
 from tokviz.tui.widgets.mask import counts as mask_counts
 from tokviz.tui.widgets.mask import flow_layout
 from tokviz.tui.widgets.mask.base import MaskTokenPicked
@@ -192,12 +193,12 @@ def test_every_token_has_a_reason_in_words() -> None:
     assert "cursor keys" in why_content(found, 9999, roles, 60).plain
 
 
-@pytest.mark.parametrize("dark", [True, False])
+@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("colours", ["truecolor", "256", "standard", None])
-def test_learned_is_never_told_by_colour_alone(dark: bool, colours: str | None) -> None:
+def test_learned_is_never_told_by_colour_alone(theme: str, colours: str | None) -> None:
     styles = MaskStyles(
-        token_palette(dark, colours, colours is None),
-        token_palette(dark, colours, colours is None).base,
+        token_palette(theme, colours, colours is None),
+        token_palette(theme, colours, colours is None).base,
     )
     for special in (0, SPECIAL):
         learned, other = styles[LEARNED | special], styles[special]
@@ -229,7 +230,7 @@ def lines(app: App[None]) -> list[str]:
     return [strip.text for strip in app.screen._compositor.render_strips()]
 
 
-PALETTE = token_palette(True, "truecolor", False)
+PALETTE = token_palette("tokviz-dark", "truecolor", False)
 
 
 async def test_the_flow_shows_every_token_once_and_in_order() -> None:

@@ -117,9 +117,11 @@ ELSEWHERE = {
     "app._clipboard": "textual.app:App._clipboard",
     "app._driver": "textual.app:App._driver",
     "app._exit": "textual.app:App._exit",
+    "around._border_title": "textual.widget:Widget._border_title",
     "edit._edit_result": "textual.document._edit:Edit._edit_result",
     "self.app._start_widget": "textual.app:App._start_widget",
     "self._app._exit": "textual.app:App._exit",
+    "screen._compositor": "textual.screen:Screen._compositor",
     "screen._css_update_count": "textual.screen:Screen._css_update_count",
     "self.stylesheet._parse_cache": "textual.css.stylesheet:Stylesheet._parse_cache",
     **{

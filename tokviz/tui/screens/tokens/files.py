@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tokviz import bytetext
+from tokviz.listing import home_label
 from tokviz.sentences import counted
 from tokviz.session import Opened, TextSaved, TrainWith, notes_about, read_text, sample_text
 from tokviz.tui.actions import action
@@ -41,6 +42,8 @@ class Files(Controller):
 
     def open_path(self, path: Path) -> None:
         """Read a file in a thread, then show it; the old text stays if that fails."""
+        if self.session.is_session(path):
+            return
 
         def read(task: Task) -> Opened:
             opened = read_text(path)
@@ -121,7 +124,7 @@ class Files(Controller):
             self.session.path = path
             self.session.saved_edits = edits
             self.session.remember_folder(path)
-            self.say(f"Saved {counted(n_bytes, 'byte')} to {path}.")
+            self.say(f"Saved {counted(n_bytes, 'byte')} to {home_label(path)}.")
             self._text.refresh()
             self.session.tell(TextSaved(path))
 
