@@ -8,6 +8,7 @@ from textual.app import SuspendNotSupported
 from textual.widgets import Input
 
 from tokviz import bytetext
+from tokviz.confinement import confinement
 from tokviz.errors import TokvizError
 from tokviz.files import looks_binary
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
@@ -116,7 +117,7 @@ class Editing(Controller):
         path = self.session.path
         before = bytetext.to_bytes("".join(self._text.live.chunk_texts()))
         try:
-            if self.app.is_web:
+            if confinement() is not None:
                 raise TokvizError("in a browser no other program has a terminal")
             with self.app.suspend():
                 after = edited(before, path.name if path else "text.txt", self.settings.editor)
