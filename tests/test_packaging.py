@@ -56,6 +56,12 @@ def test_assets_are_found_in_a_checkout():
     assert asset_path("vocab/gpt2.ranks").is_file()
 
 
+def test_parsers_need_nothing_but_python_so_that_the_manual_page_is_made_as_the_wheel_is():
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+    code += "from tokviz.cli.reference import manual; manual()"
+    subprocess.run([sys.executable, "-S", "-E", "-c", code], check=True)
+
+
 def test_the_wheel_and_the_source_are_small_and_hold_no_time_and_no_order_of_this_machine(tmp_path):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-d", tmp_path], cwd=ROOT, check=True,
