@@ -47,8 +47,9 @@ def test_a_page_says_of_every_package_that_is_asked_for_why_it_is_there():
     always = {*re.findall(r"^\| `([\w-]+)` \| \S", page, re.MULTILINE)}
     extras = {*re.findall(r"^\| `(\w+)` \| `([\w-]+)` \| \S", page, re.MULTILINE)}
     asked = PROJECT["project"]["optional-dependencies"]
-    assert always >= {name_of(line) for line in PROJECT["project"]["dependencies"]}
-    assert extras >= {(e, name_of(line)) for e in asked if e != "dev" for line in asked[e]}
+    needed = {name_of(line) for line in PROJECT["project"]["dependencies"]}
+    assert always - {extra for extra, _ in extras} == needed
+    assert extras == {(e, name_of(line)) for e in asked if e != "dev" for line in asked[e]}
 
 
 def test_assets_are_found_in_a_checkout():
