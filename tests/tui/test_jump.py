@@ -84,7 +84,7 @@ async def test_the_text_is_edited_elsewhere_and_comes_back_as_one_step(
         await pilot.press("ctrl+l", "v")
         await until(pilot, lambda: "The text stays as it was" in said())
         assert app.session.live.n_chars == 4, "a headless app has no terminal to lend"
-        monkeypatch.setattr(App, "suspend", lambda self: nullcontext())
+        monkeypatch.setattr(TokvizApp, "suspend", lambda self: nullcontext())
         for command, words in (
             (f"{editor} 1", f"the editor '{editor} 1' ended with the exit code 1."),
             ("/no/editor", "the editor '/no/editor' cannot be started: No such file or directory."),
