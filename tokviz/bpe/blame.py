@@ -20,6 +20,7 @@ from operator import attrgetter, eq, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.bpe.history import TrainingHistory
+from tokviz.files import absolute
 from tokviz.glyphs import safe
 from tokviz.sentences import counted
 
@@ -127,7 +128,7 @@ class Blame:
 
 def folder_of(files: Iterable[str]) -> str:
     """Give the folder that holds all files."""
-    return os.path.commonpath([os.path.dirname(os.path.abspath(file)) for file in files])
+    return os.path.commonpath([os.path.dirname(absolute(file)) for file in files])
 
 
 def blame_of(

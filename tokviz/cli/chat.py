@@ -9,7 +9,8 @@ templates: $templates (default: nanochat);
 or a file: tokenizer_config.json, chat_template.jinja. A tokenizer that lacks a template's special
 tokens is lent them, with the ids after its last ("virtual_specials").
 
---mask shows the tokens, learned ones in [brackets] and, on a terminal, in green.
+--mask shows the tokens, learned ones in [brackets] and, on a terminal, in green. Of a web page or a
+  picture there is one for each row: --row says which.
 --json, one object per row:
   {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
    "n_kept", "n_learned", "virtual_specials", "notes", "ids", "mask", "reasons", "messages"}
@@ -36,7 +37,7 @@ from tokviz.chat.lint import RULES, Finding
 from tokviz.chat.templates import TEMPLATES
 from tokviz.cli import options
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import print_json, report
+from tokviz.cli.output import FigureOutput, print_json, report
 from tokviz.cli.progress import StatusLine
 from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
@@ -81,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--mask", action="store_true", help="show which tokens are learned")
     form.add_argument("--json", action="store_true", help="print one JSON object per row")
+    options.add_forms(parser, form)
     parser.add_argument(
         "--lint",
         action="store_true",
@@ -108,11 +110,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise TokvizError(f"--ignore: no rule is called {unknown[0]!r}; see tokviz chat --help")
     work = _Work(arguments, options.load_tokenizer(arguments), load_template(arguments.template))
     failed = for_each_input(names, work.on_file)
+    if work.figures is not None:
+        work.figures.end()
     return failed or (_FINDINGS if work.n_findings or work.n_errors else 0)
 
 
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
     asked = arguments.mask or arguments.json or arguments.lint or arguments.row
+    asked = asked or options.asked_form(arguments)
     return not asked and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
 
 
@@ -131,6 +136,7 @@ class _Work:
     Attributes:
         n_findings: Findings printed so far.
         n_errors: Rows that could not be shown.
+        figures: Writes what is shown, where it is to be a web page, a picture or the like.
     """
 
     def __init__(
@@ -143,6 +149,8 @@ class _Work:
         self._tokenizer = tokenizer
         self._template = template
         self._most_rows = None if arguments.row is None else 1
+        form = options.asked_form(arguments)
+        self.figures = FigureOutput(form, arguments.output) if form else None
         self.n_findings = 0
         self.n_errors = 0
 
@@ -218,7 +226,12 @@ class _Work:
     def _show(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> None:
         from tokviz.chat.mask import mask_lines
         from tokviz.chat.render import rendering_to_json
+        from tokviz.share.figure import mask_figure
 
+        if self.figures is not None:
+            place = f"{display_name(name)} {dataset.place(row)}"
+            self.figures.write(mask_figure(place, rendering))
+            return
         if self._arguments.json:
             _print_record(name, dataset, row, rendering_to_json(rendering))
             return

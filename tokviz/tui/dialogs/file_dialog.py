@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tokviz.errors import InputFileError, TokvizError
+from tokviz.files import absolute
 from tokviz.glyphs import safe
 from tokviz.listing import (
     UP,
@@ -105,7 +106,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         self._placeholder = placeholder
         self.verb = verb
         self._offers = offers
-        self.folder = (folder or FileDialog.last_folder or Path.cwd()).absolute()
+        self.folder = Path(absolute(folder or FileDialog.last_folder or ""))
         self._text = text
         self._hidden = False
         self._listed: Path | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from textual import events
 from textual.app import ComposeResult
@@ -16,6 +17,7 @@ from tokviz.session import Request
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.lessons import Lessons
 from tokviz.tui.screens.replay.card import lesson_rows, merge_rows, origin_rows, paint_candidate
 from tokviz.tui.screens.replay.comparing import Comparing
@@ -28,6 +30,7 @@ from tokviz.tui.screens.replay.own_text import OwnText, YourText
 from tokviz.tui.screens.replay.panels import CorpusSide, Curves
 from tokviz.tui.screens.replay.position import clamped
 from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
+from tokviz.tui.screens.replay.sharing import Sharing
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
@@ -58,6 +61,8 @@ class ReplayScreen(TokvizScreen):
     CONTROLLERS = (
         Transport,
         Explaining,
+        Sharing,
+        Exporting,
         MergeSearch,
         Opening,
         Comparing,
@@ -144,6 +149,7 @@ class ReplayScreen(TokvizScreen):
         Lighting(self, state, self._show_light)
         Lessons(self)
         Explaining(self, self._asked_why)
+        Sharing(self, state)
 
     def on_mount(self) -> None:
         """Begin without a comparison."""
@@ -170,6 +176,20 @@ class ReplayScreen(TokvizScreen):
             if request.text is not None:
                 self.your_text.show(request.text, is_own=not request.lesson)
             self.opening.open(source_named(self.session.where(request.source)), request)
+
+    def saved(self) -> dict[str, Any]:
+        """Give what is replayed, and where."""
+        state = self.state
+        if state.opened is None:
+            return {}
+        opens = state.opened.source.opens
+        source = opens if isinstance(opens, str) else self.session.tokenizer_source
+        return {
+            "replayed": source,
+            "lesson": "" if state.lesson is None else state.lesson.name,
+            "merge": state.number,
+            "replay_text": state.text,
+        }
 
     def _asked_why(self) -> Asked | str:
         """Mean the token of your text that was clicked or is edited, else what the merge makes."""
