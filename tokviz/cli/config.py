@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tokviz.bytetext import has_raw_bytes
 from tokviz.cli.output import report
 from tokviz.errors import TokvizError
 from tokviz.external_editor import edit
@@ -147,7 +148,7 @@ def _set(path: Path, key: str, value: str | None = None) -> None:
     from tokviz.tui.app import check_settings
 
     *tables, name = key.split(".")
-    if tables == ["keys"]:
+    if tables == ["keys"] and not has_raw_bytes(name):
         default: Any = ()
     elif name in meanings() and (not tables or (tables[0] == "profile" and len(tables) == 2)):
         default = Settings()._asdict()[name]
