@@ -36,7 +36,6 @@ from tokviz.settings import (
     meanings,
 )
 from tokviz.toml_file import line_of, read_toml
-from tokviz.tui.actions import keys_label, remap
 
 _WHAT = ("show", "path", "check", "set", "edit", "keys")
 
@@ -50,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what is asked for."""
+    from tokviz.tui.actions import remap
+
     what, given = arguments.what, arguments.given
     most = {"check": 1, "set": 2}.get(what, 0)
     if len(given) > most or (what == "set" and not given):
@@ -132,6 +133,7 @@ def _as_toml(value: Any) -> str:
 
 
 def _show_keys() -> None:
+    from tokviz.tui.actions import keys_label
     from tokviz.tui.app import actions_everywhere
 
     shown = set[str]()
