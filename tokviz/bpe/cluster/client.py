@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from tokviz.bpe.cluster.parts import Part, Rules, Span, parts_of
@@ -51,40 +54,65 @@ def local_cluster(n_workers: int) -> Iterator[Client]:
 
     Raises:
         TokvizError: If Dask is not installed.
+        JobError: If no worker can be started.
     """
-    distributed = _distributed()
-    import dask
-    from distributed.deploy.subprocess import SubprocessWorker
+    _check_installed()
+    import psutil  # type: ignore[import-untyped]
 
-    # Workers by a command of their own: those of `multiprocessing` run the caller's program again.
-    worker = {"cls": SubprocessWorker, "options": {"worker_kwargs": {"nthreads": 1}}}
-    scheduler = {
-        "cls": distributed.Scheduler,
-        "options": {"host": "127.0.0.1", "dashboard": _has_dashboard(), "dashboard_address": ":0"},
-    }
-    with (
-        _set_for_children(),
-        dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS_OF_A_TASK}),
-        distributed.SpecCluster(
-            workers={number: worker for number in range(n_workers)},
-            scheduler=scheduler,
-            silence_logs="ERROR",
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+    with TemporaryDirectory(prefix="tokviz-", ignore_cleanup_errors=True) as folder:
+        file = os.path.join(folder, "scheduler.json")
+        options = {
+            "scheduler-file": file,
+            "nworkers": n_workers,
+            "nthreads": 1,
+            "death-timeout": _SECONDS_TO_CONNECT,
+            "local-directory": folder,
+        }
+        # Workers by a command of their own: those of `multiprocessing` run the caller's program
+        # again. They load what they need while this process does.
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
+        command += [f"--{name}={value}" for name, value in options.items()]
+        with psutil.Popen(command, env=_CHILDREN | os.environ) as workers:
+            try:
+                with _scheduler(file, n_workers) as client:
+                    yield client
+            finally:
+                _kill(workers)
+
+
+def _kill(process: Any) -> None:
+    from psutil import NoSuchProcess
+
+    with suppress(NoSuchProcess):
+        for child in process.children():
+            _kill(child)
+        process.kill()
 
 
 @contextmanager
-def _set_for_children() -> Iterator[None]:
-    """Set what the processes that are started meanwhile go by, where the user has set nothing."""
-    settings = {name: value for name, value in _CHILDREN.items() if name not in os.environ}
-    os.environ.update(settings)
-    try:
-        yield
-    finally:
-        for name in settings:
-            del os.environ[name]
+def _scheduler(file: str, n_workers: int) -> Iterator[Client]:
+    """Schedule in this process; a file says where."""
+    import dask
+
+    distributed = _distributed()
+    options = {
+        "host": "127.0.0.1",
+        "dashboard": _has_dashboard(),
+        "dashboard_address": ":0",
+        "scheduler_file": file,
+    }
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS_OF_A_TASK}),
+        distributed.SpecCluster(
+            scheduler={"cls": distributed.Scheduler, "options": options}, silence_logs="ERROR"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        try:
+            client.wait_for_workers(n_workers, timeout=_SECONDS_TO_CONNECT)
+        except TimeoutError:
+            raise JobError("no worker has started") from None
+        yield client
 
 
 @contextmanager
@@ -103,18 +131,20 @@ def connected(address: str) -> Iterator[Client]:
         yield client
 
 
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
+def _check_installed() -> None:
+    if find_spec("distributed") is None:
         reason = "workers need the package distributed: pip install 'tokviz-tui[cluster]'"
-        raise TokvizError(reason) from None
+        raise TokvizError(reason)
+
+
+def _distributed() -> Any:
+    _check_installed()
+    import distributed
+
     return distributed
 
 
 def _has_dashboard() -> bool:
-    from importlib.util import find_spec
-
     return find_spec("bokeh") is not None
 
 

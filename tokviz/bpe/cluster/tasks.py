@@ -109,7 +109,7 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
         (reader.starts_inside, reader.ends_inside),
         tuple(reader.unreadable),
     )
-    write_table(path, shared_out(_pieces_of(counted), n_buckets), sums._asdict())
+    write_table(path, *shared_out(_pieces_of(counted), n_buckets), sums._asdict())
     return sums
 
 
@@ -140,7 +140,7 @@ def join_bucket(number: int, parts: list[int], folder: str) -> int:
         np.asarray(table.counts),
         np.concatenate(places),
     )
-    write_table(path, [result], {"n_unique": len(table)})
+    write_table(path, result, [len(table)], {"n_unique": len(table)})
     return len(table)
 
 
