@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 
 import tokviz
 from tokviz.bpe.cluster import tasks
-from tokviz.bpe.cluster.client import ClusterCount, local_cluster
+from tokviz.bpe.cluster.client import ClusterCount
 from tokviz.bpe.cluster.parts import Rules, parts_of
 from tokviz.bpe.counting import PieceCounts, count_pieces
 from tokviz.corpus.corpus import Corpus
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.pretokenize.patterns import get_split_pattern
+from tokviz.workers import local_cluster
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -229,7 +230,7 @@ def test_a_cluster_that_is_not_there_is_an_error() -> None:
 def test_no_worker_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
     program = (
         "import os, signal\n"
-        "from tokviz.bpe.cluster.client import local_cluster\n"
+        "from tokviz.workers import local_cluster\n"
         "with local_cluster(1) as client:\n"
         "    print(*client.run(os.getpid).values(), flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

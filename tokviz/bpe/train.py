@@ -127,7 +127,8 @@ def train(
     training = _Training(source, settings, on_progress, should_stop)
     if workers is None and client is None:
         return training.run()
-    from tokviz.bpe.cluster.client import ClusterCount, at_cluster
+    from tokviz.bpe.cluster.client import ClusterCount
+    from tokviz.workers import at_cluster
 
     with at_cluster(workers, client) as cluster:
         training.count = ClusterCount(cluster, work_folder, skip_unreadable)
