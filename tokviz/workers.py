@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -61,9 +62,15 @@ def local_cluster(n_workers: int) -> Iterator[Client]:
         # again. They load what they need while this process does.
         command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
         command += [f"--{name}={value}" for name, value in options.items()]
-        with psutil.Popen(command, env=_CHILDREN | os.environ) as workers:
+        # What they say goes to a file: here it would stand in the middle of something.
+        log = Path(folder, "log")
+        with (
+            log.open("wb") as said,
+            psutil.Popen(command, env=_CHILDREN | os.environ, stderr=said) as workers,
+        ):
             try:
-                with _scheduler(file, n_workers) as client:
+                with _scheduler(file) as client:
+                    _wait_for(client, n_workers, log)
                     yield client
             finally:
                 _kill(workers)
@@ -79,7 +86,7 @@ def _kill(process: Any) -> None:
 
 
 @contextmanager
-def _scheduler(file: str, n_workers: int) -> Iterator[Client]:
+def _scheduler(file: str) -> Iterator[Client]:
     """Schedule in this process; a file says where."""
     import dask
 
@@ -97,11 +104,15 @@ def _scheduler(file: str, n_workers: int) -> Iterator[Client]:
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        try:
-            client.wait_for_workers(n_workers, timeout=_SECONDS_TO_CONNECT)
-        except TimeoutError:
-            raise JobError("no worker has started") from None
         yield client
+
+
+def _wait_for(client: Client, n_workers: int, log: Path) -> None:
+    try:
+        client.wait_for_workers(n_workers, _SECONDS_TO_CONNECT)
+    except TimeoutError:
+        said = log.read_text(errors="replace").strip().splitlines()
+        raise JobError(": ".join(["the workers do not start", *said[-1:]])) from None
 
 
 @contextmanager

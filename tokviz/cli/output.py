@@ -14,8 +14,19 @@ def report(message: object) -> None:
         print(f"tokviz: {safe(str(message))}", file=sys.stderr)
 
 
+def report_note(note: str) -> None:
+    """Write a note, if there is any."""
+    if note:
+        report(note)
+
+
 def print_json(record: Mapping[str, object]) -> None:
     """Print a record as one line of JSON, in ASCII: controls and the like are escaped."""
+    print(json_line(record))
+
+
+def json_line(record: Mapping[str, object]) -> str:
+    """Write a record as one line of JSON; see `print_json`."""
     import json
 
-    print(json.dumps(record, ensure_ascii=True))
+    return json.dumps(record, ensure_ascii=True)

@@ -37,8 +37,8 @@ from typing import TYPE_CHECKING
 from tokviz import bytetext
 from tokviz.cli import options
 from tokviz.cli.inputs import read_blocks, read_whole
+from tokviz.cli.options import positive
 from tokviz.cli.output import print_json
-from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
 
 if TYPE_CHECKING:

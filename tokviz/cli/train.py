@@ -36,7 +36,9 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.cli import workers
 from tokviz.cli.inputs import WAITING
+from tokviz.cli.options import positive
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
 from tokviz.corpus.storage import is_url
@@ -73,7 +75,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_rules(parser)
     _add_reading(parser)
-    _add_cluster(parser)
+    workers.add_arguments(parser, "count", "its workers must see RUN's folder and the files")
+    parser.add_argument(
+        "--skip-unreadable",
+        action="store_true",
+        help="leave out files that are not there and, with workers, those that cannot be read to "
+        "their end, and name them",
+    )
     parser.add_argument(
         "--compare",
         action="store_true",
@@ -162,40 +170,6 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-doc-chars", type=positive, metavar="N", help="take so many characters of a document"
     )
-
-
-def _add_cluster(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--workers",
-        type=positive,
-        metavar="N",
-        help="count with so many processes of a Dask cluster that is started for it; the result is "
-        "the same",
-    )
-    group.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="count on the Dask cluster there, like tcp://host:8786; its workers must see RUN's "
-        "folder and the files by the same names",
-    )
-    parser.add_argument(
-        "--skip-unreadable",
-        action="store_true",
-        help="leave out files that are not there and, with workers, those that cannot be read to "
-        "their end, and name them",
-    )
-
-
-def positive(text: str) -> int:
-    """Read a whole number from 1 on.
-
-    Raises:
-        argparse.ArgumentTypeError: If it is none.
-    """
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -123,7 +123,7 @@ def _stretches(
 ) -> Iterator[tuple[Span, int]]:
     n = -(-n_bytes // most_bytes)
     kind = kind_of(path)
-    if n < 2 or is_packed(path) or (kind not in READERS and not _cuts(rules)):
+    if n < 2 or is_packed(path) or (kind not in READERS and not cuts(rules)):
         yield Span(path), n_bytes
         return
     borders = [n_bytes * index // n for index in range(n + 1)]
@@ -139,7 +139,7 @@ def _stretches(
             yield Span(path, start, end), n_bytes // n
 
 
-def _cuts(rules: Rules) -> bool:
+def cuts(rules: Rules) -> bool:
     """Tell whether there is any place where a plain text may be cut."""
     scanner = scanner_of(rules.pattern)
     return bool(rules.delimiter) or (scanner is not None and scanner.cuts_at_blanks)
@@ -211,6 +211,12 @@ def _read(file: BinaryIO, n_bytes: int) -> bytes:
     return b"".join(parts)
 
 
+def stretch_of(file: BinaryIO, start: int, end: int, rules: Rules, kind: str = "") -> Stretch:
+    """Give a stretch of a file; see `first_cut` for where it begins and ends."""
+    size = file.seek(0, os.SEEK_END)
+    return Stretch(file, *(first_cut(file, at, size, rules, kind) for at in (start, end)))
+
+
 class PartReader:
     """Reads a part.
 
@@ -272,7 +278,7 @@ class PartReader:
             try:
                 yield from self._lines(span.path, file, first, last, 1)
             except InputFileError:
-                before = _Stretch(file, 0, first)
+                before = Stretch(file, 0, first)
                 number = 1 + sum(
                     data.count(b"\n") for data in iter(partial(before.read, _WINDOW), b"")
                 )
@@ -281,7 +287,7 @@ class PartReader:
                 raise
             return
         self.starts_inside, self.ends_inside = first > 0, last < size
-        stretch = _Stretch(file, first, last)
+        stretch = Stretch(file, first, last)
         while data := stretch.read(1 << 18):
             yield data, False
         yield b"", True
@@ -289,22 +295,25 @@ class PartReader:
     def _lines(
         self, path: str, file: BinaryIO, first: int, last: int, number: int
     ) -> Iterator[Chunk]:
-        stretch = cast(BinaryIO, _Stretch(file, first, last))
+        stretch = cast(BinaryIO, Stretch(file, first, last))
         return read_json_lines(stretch, path, self._rules.field, number)
 
 
-class _Stretch(io.RawIOBase):
+class Stretch(io.RawIOBase):
     """A stretch of an open file, as a file."""
 
     def __init__(self, file: BinaryIO, first: int, last: int) -> None:
+        """Take the file, and what of it."""
         file.seek(first)
         self._file = file
         self._left = last - first
 
     def readable(self) -> bool:
+        """Say that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Read some bytes."""
         data = self._file.read(min(len(buffer), self._left))
         self._left -= len(data)
         buffer[: len(data)] = data
