@@ -211,8 +211,7 @@ class _Training:
         engine = self._make_engine(pieces)
         stopped = self._merge(engine) if pieces.complete else True
         history = engine.history()
-        is_known = bool(pieces.by_file) or not self._corpus.apart  # workers do not tell
-        blame = blame_of(engine, pieces, self._corpus.files, history) if is_known else None
+        blame = blame_of(engine, pieces, self._corpus.files, history)
         pieces.by_file = ()
         self._end_phase()
         return make_run(
@@ -222,6 +221,7 @@ class _Training:
             timings=TrainTimings(**self._seconds),
             stopped_early=self._why_it_ended(engine, pieces, stopped),
             sources=self._corpus.files,
+            stored=tuple(self._corpus.stored),
             left_out=tuple(self._corpus.unreadable),
             engine="python" if isinstance(engine, PythonTrainer) else "compiled",
             blame=blame,

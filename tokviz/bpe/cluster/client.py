@@ -128,13 +128,13 @@ class ClusterCount:
             )
         if len(sums) < len(parts):
             return _stopped()
-        numbers = sorted(sums)
-        join = partial(tasks.join_bucket, parts=numbers, folder=folder)
+        named = [(part.number, part.file) for part in parts]
+        join = partial(tasks.join_bucket, parts=named, folder=folder)
         joined = [*finished(self._client, join, range(n_buckets), self._look)]
         if len(joined) < n_buckets:
             return _stopped()
-        pieces = tasks.gathered([*range(n_buckets)], folder)
-        in_order = [sums[number] for number in numbers]
+        pieces, by_file = tasks.gathered([*range(n_buckets)], folder)
+        in_order = [sums[number] for number in sorted(sums)]
         for part in in_order:
             corpus.unreadable += part.unreadable
         return PieceCounts(
@@ -146,6 +146,7 @@ class ClusterCount:
             n_chars=sum(part.n_chars for part in in_order),
             n_invalid=sum(part.n_invalid for part in in_order),
             n_documents=tasks.n_documents(in_order),
+            by_file=by_file,
         )
 
     def _parts(self, corpus: Corpus, rules: Rules, part_bytes: int, n_buckets: int) -> list[Part]:
@@ -166,8 +167,8 @@ class ClusterCount:
             kept = json.loads(read_file(path)) if path.exists() else {}
             if {name: kept.get(name) for name in about} == json.loads(json.dumps(about)):
                 return [
-                    Part(number, tuple(Span(*span) for span in spans), (), size)
-                    for number, spans, _, size in kept["parts"]
+                    Part(number, tuple(Span(*span) for span in spans), (), size, file)
+                    for number, spans, _, size, file in kept["parts"]
                 ]
             for stale in self._folder.glob("part-*"):
                 stale.unlink()

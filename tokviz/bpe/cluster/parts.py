@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.readers import READERS, is_packed, kind_of, read_documents, read_json_lines
 from tokviz.corpus.storage import open_stored
-from tokviz.corpus.text_blocks import Chunk
+from tokviz.corpus.text_blocks import REST, Chunk
 from tokviz.errors import InputFileError
 from tokviz.files import reading
 from tokviz.pretokenize.patterns import SplitPattern
@@ -74,12 +74,14 @@ class Part(NamedTuple):
         spans: What it reads; a stretch of a file stands alone.
         texts: Texts from Python, in place of files.
         n_bytes: About how large it is, on the disk.
+        file: The file that it is of, by its place in the corpus, if that one is told apart.
     """
 
     number: int
     spans: tuple[Span, ...]
     texts: tuple[bytes, ...]
     n_bytes: int
+    file: int = REST
 
 
 def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
@@ -89,9 +91,9 @@ def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
     spans: list[Span] = []
     size = 0
 
-    def part() -> Part:
+    def part(file: int = REST) -> Part:
         nonlocal number, size
-        made = Part(number, tuple(spans), tuple(texts), size)
+        made = Part(number, tuple(spans), tuple(texts), size, file)
         number, size = number + 1, 0
         spans.clear()
         texts.clear()
@@ -102,9 +104,10 @@ def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
         size += len(text)
         if size >= most_bytes:
             yield part()
-    for path, stored in zip(corpus.files, corpus.stored, strict=True):
+    for place, (path, stored) in enumerate(zip(corpus.files, corpus.stored, strict=True)):
         n_bytes = stored.n_bytes or 0
-        if texts or (size and size + n_bytes > most_bytes):
+        file = place if place in corpus.apart else REST
+        if texts or (size and size + n_bytes > most_bytes) or (spans and file != REST):
             yield part()
         for span, n in _stretches(path, n_bytes, rules, most_bytes):
             is_whole = span == Span(path)
@@ -112,8 +115,8 @@ def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
                 yield part()
             spans.append(span)
             size += n
-            if not is_whole:
-                yield part()
+            if not is_whole or file != REST:
+                yield part(file)
     if spans or texts:
         yield part()
 
@@ -130,7 +133,11 @@ def _stretches(
     if kind == ".parquet":
         from tokviz.corpus.parquet import ParquetTable
 
-        table = ParquetTable(path)
+        try:
+            table = ParquetTable(path)
+        except InputFileError:
+            yield Span(path), n_bytes  # whoever reads it says what is wrong
+            return
         n_groups = len(table.sizes)
         table.close()
         borders = [n_groups * index // n for index in range(n + 1)]
