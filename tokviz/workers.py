@@ -100,7 +100,7 @@ def _scheduler(file: str) -> Iterator[Client]:
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS_OF_A_TASK}),
         distributed.SpecCluster(
-            scheduler={"cls": distributed.Scheduler, "options": options}, silence_logs="ERROR"
+            scheduler={"cls": distributed.Scheduler, "options": options}, silence_logs="CRITICAL"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
