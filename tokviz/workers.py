@@ -13,8 +13,10 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tokviz.child.process import own_environment
 from tokviz.errors import JobError, TokvizError
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def local_cluster(n_workers: int) -> Iterator[Client]:
         JobError: If no worker can be started.
     """
     _check_installed()
-    import psutil  # type: ignore[import-untyped]
+    import psutil
 
     with TemporaryDirectory(prefix="tokviz-", ignore_cleanup_errors=True) as folder:
         file = os.path.join(folder, "scheduler.json")
@@ -60,20 +62,27 @@ def local_cluster(n_workers: int) -> Iterator[Client]:
         }
         # Workers by a command of their own: those of `multiprocessing` run the caller's program
         # again. They load what they need while this process does.
-        command = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
+        command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", "--no-dashboard"]
         command += [f"--{name}={value}" for name, value in options.items()]
         # What they say goes to a file: here it would stand in the middle of something.
         log = Path(folder, "log")
         with (
             log.open("wb") as said,
-            psutil.Popen(command, env=_CHILDREN | os.environ, stderr=said) as workers,
+            psutil.Popen(command, env=_CHILDREN | own_environment(), stderr=said) as workers,
         ):
             try:
                 with _scheduler(file) as client:
                     _wait_for(client, n_workers, log)
+                    Thread(target=_give_up, args=(workers, client), daemon=True).start()
                     yield client
             finally:
                 _kill(workers)
+
+
+def _give_up(workers: Any, client: Client) -> None:
+    """Let nobody wait once that has ended which would start other workers."""
+    workers.wait()
+    client.close()  # type: ignore[no-untyped-call]
 
 
 def _kill(process: Any) -> None:
@@ -202,7 +211,8 @@ def finished(
             if not done:
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
     finally:
-        client.cancel(list(pending.values()), force=True)  # type: ignore[no-untyped-call]
+        if client.status == "running":
+            client.cancel(list(pending.values()), force=True)  # type: ignore[no-untyped-call]
 
 
 def submitted(

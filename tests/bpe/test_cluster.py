@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -27,7 +28,7 @@ from tokviz.bpe.cluster.client import ClusterCount
 from tokviz.bpe.cluster.parts import Rules, parts_of
 from tokviz.bpe.counting import PieceCounts, count_pieces
 from tokviz.corpus.corpus import Corpus
-from tokviz.errors import InputFileError, TokvizError
+from tokviz.errors import InputFileError, JobError, TokvizError
 from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.workers import local_cluster
 
@@ -301,6 +302,19 @@ def test_what_workers_cannot_do_is_said(
 def test_a_cluster_that_is_not_there_is_an_error() -> None:
     with pytest.raises(TokvizError, match="no scheduler answers at nowhere"):
         tokviz.train(["text"], 300, client="nowhere://")
+
+
+def test_nobody_waits_for_workers_that_will_not_come_back(corpus: Path) -> None:
+    before = psutil.Process().children()
+
+    def kill(*_: object) -> None:
+        for starter in psutil.Process().children():
+            if starter not in before:
+                starter.kill()
+
+    with local_cluster(1) as client, pytest.raises(JobError, match="the workers failed"):
+        counter = ClusterCount(client, part_bytes=30_000)
+        counter(Corpus(corpus), get_split_pattern("gpt4"), on_progress=kill)
 
 
 def test_no_worker_outlives_a_process_that_is_killed(tmp_path: Path) -> None:

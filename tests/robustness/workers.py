@@ -65,8 +65,10 @@ def killed(corpus: Path, alone: list[bytes], chance: random.Random) -> tuple[boo
             timer.start()
             run = train(corpus, VOCABULARY, client=client)
             timer.join()
-            client.wait_for_workers(2, timeout=60)
-            n_new = len({*client.run(os.getpid).values()} - {*pids})
+            n_new, deadline = 0, time.monotonic() + 60
+            while not n_new and time.monotonic() < deadline:
+                there = client.run(os.getpid, on_error="ignore").values()
+                n_new = len({*there} - {*pids})
         deadline = time.monotonic() + 10
         while (left := list(marked(mark))) and time.monotonic() < deadline:
             time.sleep(0.02)
