@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import tokviz
+from tokviz.bpe.approximate import Approximation
 from tokviz.bpe.blame import Blame
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.history import TrainingHistory
@@ -53,6 +54,7 @@ class TrainingRun(NamedTuple):
         left_out: The files that could not be read and were left out, each with the reason.
         blame: Which files the merges come from; None if that was not kept.
         stored: What the storage told of each of the sources: sizes, and what changes with content.
+        approximation: What was left out of the corpus; None for nothing.
     """
 
     tokenizer: Tokenizer
@@ -66,6 +68,7 @@ class TrainingRun(NamedTuple):
     left_out: tuple[tuple[str, str], ...] = ()
     blame: Blame | None = None
     stored: tuple[Stored, ...] = ()
+    approximation: Approximation | None = None
 
     def token_lengths(self) -> npt.NDArray[np.int32]:
         """Give the bytes of every token by id, 0 for special tokens: what bits per byte need.
@@ -134,6 +137,7 @@ class TrainingRun(NamedTuple):
                 "complete": pieces.complete,
             },
             "settings": self.settings.as_json(),
+            "approximate": self.approximation and self.approximation._asdict(),
             "n_vocab": self.tokenizer.n_vocab,
             "n_merges": len(self.history),
             "stopped_early": self.stopped_early,
@@ -192,7 +196,9 @@ class TrainingRun(NamedTuple):
             )
             blame = read_blame(folder, run.sources, run.history, run.piece_counts.n_bytes)
             stored = tuple(Stored(**it) for it in about["corpus"].get("stored", ()))
-            run = run._replace(blame=blame, stored=stored)
+            left_out = about.get("approximate")
+            approximation = left_out and Approximation(**left_out)
+            run = run._replace(blame=blame, stored=stored, approximation=approximation)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
         except InputFileError:
@@ -236,6 +242,7 @@ def make_run(
     engine: Literal["python", "compiled"],
     left_out: tuple[tuple[str, str], ...] = (),
     blame: Blame | None = None,
+    approximation: Approximation | None = None,
 ) -> TrainingRun:
     """Make the tokenizer of a history whose new tokens have the ids from 256 on."""
     tokens = [bytes([byte]) for byte in range(N_BYTES)]
@@ -263,6 +270,7 @@ def make_run(
         left_out,
         blame,
         stored,
+        approximation,
     )
 
 

@@ -19,7 +19,8 @@ goes on from there.
 and at the end, with "phase": "done":
   {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
    "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
-   "longest_token", "peak_memory_bytes", "held_out", "left_out", "files"}
+   "longest_token", "peak_memory_bytes", "held_out", "left_out", "remarks",
+   "files"}
   "files" holds those that paid for most merges: [name, merges from it alone, mean share of all].
 """
 
@@ -76,6 +77,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_rules(parser)
     _add_reading(parser)
     workers.add_arguments(parser, "count", "its workers must see RUN's folder and the files")
+    parser.add_argument(
+        "--approximate",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="leave out pieces that occur fewer than N times: less memory, but other merges; the "
+        "run says how many are certain",
+    )
     parser.add_argument(
         "--skip-unreadable",
         action="store_true",
@@ -293,6 +302,7 @@ def summary_lines(summary: TrainSummary) -> list[str]:
         )
         if summary.held_out.advice is not None:
             lines += summary.held_out.advice.lines()
+    lines += summary.remarks
     lines += summary.file_lines()
     shown = token_label(summary.longest_token[:_LONGEST_SHOWN])
     more = "…" if len(summary.longest_token) > _LONGEST_SHOWN else ""
