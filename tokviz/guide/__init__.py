@@ -18,6 +18,7 @@ PAGES = (
     "compare",
     "chat",
     "train",
+    "cluster",
     "replay",
     "vocabulary",
     "commands",
