@@ -1,6 +1,7 @@
-"""Make the README's screenshots: `python tests/screenshots.py`, with Chromium installed.
+"""Make the pictures of README and guide: `python tests/screenshots.py`, with Chromium installed.
 
-Each is the real app, driven headless, exported by Textual as SVG and drawn by the browser.
+Each is the real app, driven headless, exported by Textual as SVG and drawn by the browser. The
+recording alone: `python tests/screenshots.py recording`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,6 +85,44 @@ async def export_training() -> tuple[str, str]:
         return training, app.export_screenshot()
 
 
+async def export_recording() -> list[tuple[str, int]]:
+    """Type a text, ask why, compare, and play a lesson; return each frame as SVG with its time."""
+    frames: list[tuple[str, int]] = []
+    tokenizer, small = tokviz.load("cl100k_base"), (100, 26)
+    session = Session(Opened(""), tokenizer, Settings(theme="tokviz-dark"), remember=False)
+    app = TokvizApp(session)
+    async with app.run_test(size=small) as pilot:
+
+        async def show(milliseconds: int, *keys: str, wait: float = 0.3) -> None:
+            await pilot.press(*keys)
+            await pilot.pause(wait)
+            frames.append((app.export_screenshot(), milliseconds))
+
+        await pilot.pause(2)
+        await show(600)
+        words = "Tokenizers split unbelievably well: 你好 1234567"
+        for start in range(0, len(words), 3):
+            await show(110, *(_KEYS.get(letter, letter) for letter in words[start : start + 3]))
+        await show(900)
+        await show(500, "home", *["ctrl+right"] * 2, *["right"] * 4)
+        await show(3000, "shift+f1", wait=2)
+        await show(300, "escape")
+        await show(1500, "ctrl+l", "2", wait=3)
+        await show(3000, "n", wait=1)
+        await show(500, "ctrl+l", "5", wait=2)
+        await show(500, "f6", wait=1)
+        await pilot.press("enter")
+        await pilot.pause(2)
+        for _ in range(12):
+            await show(700, "right", wait=0.5)
+        frames[-1] = (frames[-1][0], 3000)
+    return frames
+
+
+_KEYS = {" ": "space", ":": "colon"}
+"""What the pilot calls letters that are no names of keys."""
+
+
 def draw(svg: str, target: Path) -> None:
     """Let a browser draw an SVG into a PNG file."""
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
@@ -90,6 +131,47 @@ def draw(svg: str, target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "shot.svg"
         source.write_text(svg, "utf-8")
+        _browse(source, target, width, height)
+
+
+def animate(frames: Sequence[tuple[str, int]], target: Path, width: int = 1000) -> None:
+    """Let a browser draw SVGs, a few on a page, and make a GIF of them."""
+    from PIL import Image
+
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', frames[0][0])
+    assert box is not None
+    height = round(width * float(box[2]) / float(box[1]))
+    pictures = []
+    with tempfile.TemporaryDirectory() as folder:
+        for start in range(0, len(frames), 16):  # as high as a browser draws a page
+            part = frames[start : start + 16]
+            for number, (svg, _) in enumerate(part):
+                (Path(folder) / f"{number}.svg").write_text(svg, "utf-8")
+            rows = (f'<img src="{number}.svg" width="{width}" height="{height}">'
+                    for number in range(len(part)))  # fmt: skip
+            page = Path(folder) / "page.html"
+            style = "<style>body { margin: 0 } img { display: block }</style>"
+            page.write_text(f"<!DOCTYPE html>{style}{''.join(rows)}", "utf-8")
+            drawn = Path(folder) / "drawn.png"
+            _browse(page, drawn, width, height * len(part))
+            whole = Image.open(drawn).convert("RGB")
+            for number in range(len(part)):
+                top = number * height
+                pictures.append(whole.crop((0, top, width, top + height)))
+    # One palette for all, so that what stands still is the same in every frame and costs nothing.
+    sheet = Image.new("RGB", (width, height * 4))
+    for row, at in enumerate((0, len(pictures) // 2, -8, -1)):
+        sheet.paste(pictures[at], (0, row * height))
+    palette = sheet.quantize(96)
+    first, *others = (picture.quantize(palette=palette, dither=0) for picture in pictures)
+    first.save(
+        target, save_all=True, append_images=others, loop=0, optimize=True, disposal=1,
+        duration=[milliseconds for _, milliseconds in frames],
+    )  # fmt: skip
+
+
+def _browse(page: Path, target: Path, width: int, height: int) -> None:
+    with tempfile.TemporaryDirectory() as profile:
         subprocess.run(
             [
                 "chromium",
@@ -99,10 +181,10 @@ def draw(svg: str, target: Path) -> None:
                 "--disable-background-networking",
                 "--disable-component-update",
                 "--disable-sync",
-                f"--user-data-dir={folder}/profile",
+                f"--user-data-dir={profile}",
                 f"--window-size={width},{height}",
                 f"--screenshot={target}",
-                str(source),
+                str(page),
             ],
             check=True,
             capture_output=True,
@@ -111,6 +193,9 @@ def draw(svg: str, target: Path) -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
+    animate(asyncio.run(export_recording()), FOLDER / "recording.gif")
+    if sys.argv[1:] == ["recording"]:
+        sys.exit()
     for name, shot in SHOTS.items():
         draw(asyncio.run(export(shot)), FOLDER / f"{name}.png")
     training, replay = asyncio.run(export_training())

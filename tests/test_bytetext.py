@@ -13,6 +13,17 @@ def test_any_bytes_survive(data: bytes) -> None:
     assert bytetext.n_bytes(text) == len(data)
 
 
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=3), st.sampled_from([b"\xe4", b"\xb8\x96", b"\xf0\x9f", b"\x91\x8d"])
+        )
+    )
+)
+def test_bytes_in_blocks_are_the_text_that_they_are_as_a_whole(blocks: list[bytes]) -> None:
+    assert "".join(bytetext.from_blocks(blocks)) == bytetext.from_bytes(b"".join(blocks))
+
+
 def test_broken_bytes_are_counted() -> None:
     text = bytetext.from_bytes(b"ok \xff\xe4\xb8 \xe4\xb8\x96")
     assert bytetext.has_raw_bytes(text)

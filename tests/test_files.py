@@ -73,3 +73,19 @@ def test_binary_is_told_from_text() -> None:
     assert files.looks_binary(b"\x7fELF\0\0")
     assert files.looks_binary(bytes(range(128, 256)) * 4)
     assert not files.looks_binary("plain text, 世界, one broken \ufffd".encode() + b"\xff")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="where one works cannot be deleted")
+def test_a_path_is_made_full_where_the_working_folder_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert (files.absolute(), files.absolute("a/../b")) == (str(here), str(here / "b"))
+    assert files.absolute("~/b") == str(tmp_path / "b")
+    here.rmdir()
+    assert (files.absolute(), files.absolute("b")) == (str(tmp_path), str(tmp_path / "b"))
+    monkeypatch.setenv("HOME", "nowhere")
+    assert files.absolute("b").endswith("nowhere/b")

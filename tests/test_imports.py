@@ -16,7 +16,7 @@ import tokviz
 import tokviz.tui
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
-SCREENS = {"cli", "tui", "__main__"}
+SCREENS = {"cli", "tui", "web", "__main__"}
 CORE = sorted(
     module.name
     for module in pkgutil.walk_packages(tokviz.__path__, "tokviz.")

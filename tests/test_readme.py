@@ -11,26 +11,47 @@ from pathlib import Path
 
 import pytest
 
+import tokviz
 from tests.conftest import FOLDERS
 from tokviz.cli.command import COMMANDS
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.guide import PAGES, page, sections, title
+from tokviz.guide import (
+    MADE,
+    PAGES,
+    anchor,
+    link,
+    page,
+    place,
+    sections,
+    source,
+    title,
+    with_links,
+)
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-GUIDE = {name: (ROOT / "tokviz/guide" / f"{name}.md").read_text("utf-8") for name in PAGES}
-TEXTS = {"README": README, **GUIDE}
+GUIDE = {name: source(name) for name in PAGES}
+WRITTEN = {name: text for name, text in GUIDE.items() if name not in MADE}
+TEXTS = {"README": README, **WRITTEN}
+PLACES = {"README": "README.md"} | {name: place(name) for name in PAGES}
 
 
 def blocks(language: str, text: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
+def example(text: str) -> tuple[str, str]:
+    """Tell a command line, which goes on in lines that begin with >, from what it prints."""
+    line = re.match(r".*\n(?:>.*\n)*", text)
+    assert line is not None
+    return re.sub(r"^> ?", "", line[0], flags=re.MULTILINE), text[line.end() :]
+
+
 CONSOLE = [
-    (page, *example.split("\n", 1))
-    for page, text in TEXTS.items()
-    for block in blocks("console", text)
-    for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    (page, *example(text))
+    for page, whole in TEXTS.items()
+    for block in blocks("console", whole)
+    for text in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
 ]
 
 
@@ -67,7 +88,9 @@ def shell(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.parametrize(
-    ("page", "line", "output"), CONSOLE, ids=[f"{page}: {line}" for page, line, _ in CONSOLE]
+    ("page", "line", "output"),
+    CONSOLE,
+    ids=[f"{page}: {line.splitlines()[0]}" for page, line, _ in CONSOLE],
 )
 def test_a_command_line_prints_what_is_said_of_it(shell, page, line, output):
     printed = shell(page, line)
@@ -108,28 +131,68 @@ def test_every_key_in_the_guide_does_what_it_says():
 
 def test_every_vocabulary_is_listed_with_its_source():
     for builtin in BUILTIN_TOKENIZERS:
-        source = builtin.source.split(";")[0]
-        assert f"| `{builtin.name}` | {builtin.n_tokens:,} | {source} |" in README
+        owner = builtin.source.split(";")[0]
+        line = f"| `{builtin.name}` | {builtin.n_tokens:,} | {owner} |"
+        assert line in GUIDE["tokenizers"]
 
 
 def test_every_path_that_is_named_exists():
     named = re.findall(r"`((?:tokviz|assets|tests|\.ci)/[\w./]+)`", "".join(TEXTS.values()))
     paths = [ROOT / path for path in named]
-    folders = {name: ROOT if name == "README" else ROOT / "tokviz/guide" for name in TEXTS}
     for name, text in TEXTS.items():
-        links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
-        paths += [folders[name] / link for link in links]
+        folder = (ROOT / PLACES[name]).parent
+        paths += [folder / href for href in re.findall(r"\]\((?!https?:)([^)#]+)", text)]
     assert len(paths) > 20
     assert [path for path in paths if not path.exists()] == []
 
 
+def test_every_link_of_a_page_leads_to_a_page_and_a_heading_of_it():
+    anchors = {(part.page, anchor(part.title)) for part in sections()}
+    followed = {
+        (name, href): link(place(name), href)
+        for name in PAGES
+        for href in re.findall(r"\]\((?!https?:)([^)]+)\)", with_links(page(name)))
+    }
+    assert len(followed) > 20
+    lost = [at for at, to in followed.items() if to is None or (to[1] and to not in anchors)]
+    assert lost == []
+    assert link(place("why"), "tokens.md#ids") == ("tokens", "ids")
+    assert link(place("architecture"), "SECURITY.md") == ("security", "")
+    assert link(place("why"), "../../LICENSE") is None
+
+
 def test_every_page_has_a_title_and_can_be_printed():
-    assert {path.stem for path in (ROOT / "tokviz/guide").glob("*.md")} == set(PAGES)
+    written = {f"tokviz/guide/{path.name}" for path in (ROOT / "tokviz/guide").glob("*.md")}
+    assert written == {path for path in map(place, PAGES) if path.startswith("tokviz/")} - {
+        place(name) for name in MADE
+    }
     assert {part.page for part in sections()} == set(PAGES)
     assert all(title(name) and page(name).startswith(f"# {title(name)}\n") for name in PAGES)
 
 
-def test_every_screen_has_a_page():
+def test_every_screen_has_a_page_and_every_panel_a_heading_on_it():
+    from tokviz.tui.screens.chat.views import VIEWS as CHAT_VIEWS
+    from tokviz.tui.screens.compare.views import TITLES as COMPARE_VIEWS
     from tokviz.tui.screens.registry import SCREENS
+    from tokviz.tui.screens.replay.views import VIEWS as REPLAY_VIEWS
+    from tokviz.tui.screens.tokens.panels import PANELS
+    from tokviz.tui.screens.vocabulary.pages import PAGES as VOCABULARY_PAGES
 
     assert {kind.id for kind in SCREENS} <= set(PAGES)
+    panels = {
+        "tokens": [kind.title for kind in PANELS],
+        "compare": [*COMPARE_VIEWS.values()],
+        "chat": [kind.title for kind in CHAT_VIEWS],
+        "replay": [kind.title for kind in REPLAY_VIEWS],
+        "vocabulary": [kind.title for kind in VOCABULARY_PAGES],
+    }
+    headings = {(part.page, part.title) for part in sections()}
+    assert {(name, title) for name, titles in panels.items() for title in titles} <= headings
+
+
+def test_the_references_name_every_command_and_every_public_name():
+    assert all(f"\n## tokviz {name}\n" in GUIDE["reference"] for name in COMMANDS)
+    assert all(f"\n### {name}\n" in GUIDE["api"] for name in tokviz.__all__)
+    assert "from_files(\n    vocab_path: str | PathLike[str],\n" in GUIDE["api"]
+    assert "ForwardRef" not in GUIDE["api"]
+    assert re.findall(r"^### (.*)\n\n(?:```[^`]*```\n\n)?(?=#)", GUIDE["api"], re.MULTILINE) == []

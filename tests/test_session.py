@@ -26,11 +26,12 @@ from tokviz.session import (
     TokenizerChanged,
     UseTokenizer,
     load_remembered,
+    notes_about,
     opened_bytes,
     read_text,
     source_of,
 )
-from tokviz.settings import Settings, load_settings, settings_path
+from tokviz.settings import Settings, config_path, load_settings
 from tokviz.tui.screens.registry import SCREENS
 
 
@@ -124,7 +125,7 @@ def test_settings_are_written_if_they_are_to_be_remembered() -> None:
     session = make_session()
     session.change_settings(wrap=False)
     session.write_settings()
-    assert not settings_path().exists()
+    assert not config_path().exists()
     session.remember = True
     session.write_settings()
     assert load_settings()[0].wrap is False
@@ -167,9 +168,10 @@ def test_bytes_are_opened_as_they_are_and_odd_ones_are_said(tmp_path: Path) -> N
     file = tmp_path / "in.txt"
     file.write_bytes(b"caf\xe9\r\n")
     opened = read_text(file)
-    assert (opened.text, opened.path) == ("caf\udce9\r\n", file)
-    assert opened.notes == ("1 byte is not valid UTF-8: shown as ‹hex› and kept.",)
-    assert "binary" in opened_bytes(b"\x00\x01" * 50).notes[0]
+    session = Session(opened, tokviz.load("gpt2"), remember=False)
+    assert (session.live.text, opened.path) == ("caf\udce9\r\n", file)
+    assert session.notes == ("1 byte is not valid UTF-8: shown as ‹hex› and kept.",)
+    assert "binary" in notes_about(opened_bytes(b"\x00\x01" * 50), 0)[0]
     with pytest.raises(InputFileError, match="no such file"):
         read_text(tmp_path / "missing")
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -96,3 +97,9 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names before they are imported."""
     return sorted([*globals(), *__all__])
+
+
+if "TOKVIZ_CONFINED" in os.environ:
+    from tokviz import confinement
+
+    confinement.begin()

@@ -13,6 +13,8 @@ b'caf\xe9'
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,6 +30,17 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 def from_bytes(data: bytes) -> str:
     """Turn any bytes into byte text."""
     return data.decode("utf-8", "surrogateescape")
+
+
+def from_blocks(blocks: Iterable[bytes]) -> Iterator[str]:
+    r"""Turn bytes that come in blocks into byte text in parts.
+
+    >>> list(from_blocks([b"caf\xc3", b"\xa9 \xe9"]))
+    ['caf', 'é \udce9', '']
+    """
+    decoder = getincrementaldecoder("utf-8")("surrogateescape")
+    yield from map(decoder.decode, blocks)
+    yield decoder.decode(b"", True)
 
 
 def to_bytes(text: str) -> bytes:

@@ -36,6 +36,15 @@ def file_state(path: StrPath) -> FileState | None:
     return FileState(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
+def absolute(path: StrPath = "") -> str:
+    """Give the full path, `~` understood; where the working folder is gone, below the home."""
+    path = os.path.expanduser(path)
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return os.path.abspath(os.path.join("/", os.path.expanduser("~"), path))
+
+
 def is_pipe(path: StrPath) -> bool:
     """Tell whether a path is a pipe: reading waits until somebody writes, perhaps for ever."""
     try:
@@ -50,16 +59,27 @@ def read_file(path: StrPath, *, limit: int = MAX_FILE_BYTES) -> bytes:
     Raises:
         InputFileError: If it is missing, a folder, a pipe, unreadable or larger than `limit` bytes.
     """
+    return b"".join(read_blocks(path, limit=limit, size=limit + 1))
+
+
+def read_blocks(path: StrPath, *, limit: int, size: int) -> Iterator[bytes]:
+    """Read a file in blocks of up to `size` bytes.
+
+    Raises:
+        InputFileError: As `read_file` does, when it comes to it.
+    """
     if is_pipe(path):
         raise InputFileError(path, "is a pipe, which may never end: write it to a file first")
     with reading(path), open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > limit:
-            raise InputFileError(path, f"{size:,} bytes are too many; the limit is {limit:,}")
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise InputFileError(path, f"more than {limit:,} bytes")
-    return data
+        n_bytes = os.fstat(file.fileno()).st_size
+        if n_bytes > limit:
+            raise InputFileError(path, f"{n_bytes:,} bytes are too many; the limit is {limit:,}")
+        n_read = 0
+        while block := file.read(size):
+            n_read += len(block)
+            if n_read > limit:
+                raise InputFileError(path, f"more than {limit:,} bytes")
+            yield block
 
 
 @contextlib.contextmanager

@@ -64,6 +64,7 @@ _BLANKS = {" ": "·", "\xa0": "⍽", "\u3000": "□ "}
 _BRAILLE_BLANK = "\u2800"
 _MARKS_PER_BASE = 2
 _CACHE_SIZE = 16_384
+_LONGEST_LABEL = 40
 _SPACING_MARK, _ENCLOSING_MARK, _SIMPLE_MARK = "Mc", "Me", "Mn"
 # The letters of a decomposed Korean syllable and their look-alikes that stand alone.
 _JAMO_VOWELS = {0x1161 + i: chr(0x314F + i) for i in range(21)}
@@ -157,6 +158,12 @@ def token_label(data: bytes) -> str:
         parts.append(f"‹{' '.join(f'{ord(char) - 0xDC00:02x}' for char in run[0])}›")
         end = run.end()
     return "".join(parts + display(text[end:], LABEL))
+
+
+def short_label(data: bytes) -> str:
+    """Show a token as `token_label` does, a very long one by its beginning."""
+    shown = token_label(data)
+    return shown if len(shown) <= _LONGEST_LABEL else f"{shown[: _LONGEST_LABEL - 1]}…"
 
 
 def display(text: str, glyphs: Glyphs) -> list[str]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from tokviz.errors import InputFileError
-from tokviz.files import MAX_FILE_BYTES, looks_binary, reading
+from tokviz.files import MAX_FILE_BYTES, absolute, looks_binary, reading
 
 
 class FolderEntry(NamedTuple):
@@ -102,7 +102,7 @@ def cleaned_path(text: str) -> str:
 
 def typed_path(text: str, folder: Path) -> Path:
     """Say which path is meant by a text typed while a folder is shown. It need not exist."""
-    return Path(os.path.abspath(os.path.join(folder, os.path.expanduser(cleaned_path(text)))))
+    return Path(absolute(os.path.join(folder, os.path.expanduser(cleaned_path(text)))))
 
 
 def split_typed(text: str, folder: Path) -> tuple[Path, str]:

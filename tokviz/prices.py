@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.errors import InputFileError
-from tokviz.files import decode_utf8, read_file, write_file
+from tokviz.files import write_file
+from tokviz.toml_file import line_of, read_toml
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
 FILE_NAME = "models.toml"
-_MAX_BYTES = 1_000_000
 _MILLION = 1_000_000
 _LONGEST_NAME = 60
 
@@ -90,14 +89,7 @@ def load_prices(path: Path | None = None) -> tuple[ModelPrice, ...]:
     path = prices_path() if path is None else path
     if not os.path.lexists(path):
         return ()
-    import tomllib
-
-    data = read_file(path, limit=_MAX_BYTES)
-    text = decode_utf8(data, path, "; save it as UTF-8")
-    try:
-        table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise InputFileError(path, f"is not valid TOML: {error}") from None
+    table, text = read_toml(path)
     return _Reader(path, text).models(table)
 
 
@@ -196,7 +188,7 @@ class _Reader:
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
-        self.lines = text.splitlines()
+        self.text = text
 
     def models(self, table: dict[str, object]) -> tuple[ModelPrice, ...]:
         for key in table:
@@ -240,16 +232,5 @@ class _Reader:
         return InputFileError(self.path, f"line {line}: {what}")
 
     def _line_of(self, number: int, key: str) -> int:
-        """Find the line of a key of the model with this number (-1: above all models), from 1.
-
-        The line of the model's header stands for a key that is not found as a line of its own.
-        """
-        current, header = -1, 1
-        wanted = re.compile(rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*(?:[=.\]]|$)""")
-        for place, line in enumerate(self.lines, 1):
-            if re.match(r"\s*\[\[\s*model\s*\]\]", line):
-                current += 1
-                header = place if current <= number else header
-            elif current == number and wanted.match(line):
-                return place
-        return header
+        """Find the line of a key of the model with this number; -1: above all models."""
+        return line_of(self.text, "" if number < 0 else "model", key, number)

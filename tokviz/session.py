@@ -7,7 +7,8 @@ they share, and tells whoever subscribed to a kind of change; it imports no scre
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from tokviz import bytetext
 from tokviz.assets import asset_path
 from tokviz.errors import TokvizError
-from tokviz.files import FileState, file_state, looks_binary, read_file
+from tokviz.files import FileState, file_state, looks_binary, read_blocks
 from tokviz.formats.apart import load
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.live.document import LiveDocument
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from tokviz.compare.lanes import Other
 
 DEFAULT_TOKENIZER = "cl100k_base"
+
+MAX_TEXT_BYTES = 2_000_000_000
+"""Largest text that is opened."""
+
+_BLOCK_BYTES = 1 << 22
 
 
 # -- what can be asked for
@@ -61,6 +67,17 @@ class GoToToken(NamedTuple):
     screen: str = "tokens"
 
 
+class ShowSaved(NamedTuple):
+    """Show the text of a session file, the cursor in it and a panel; then go to another screen."""
+
+    text: str
+    cursor: int
+    parse_specials: bool
+    panel: str
+    then: str
+    screen: str = "tokens"
+
+
 class UseTokenizer(NamedTuple):
     """Show the text by another tokenizer, given by what `tokviz.load` takes.
 
@@ -88,10 +105,11 @@ class TrainWith(NamedTuple):
 
 
 class ShowConversation(NamedTuple):
-    """Show a conversation that belongs to no file."""
+    """Show a conversation that belongs to no file, perhaps by another template."""
 
     conversation: Conversation
     screen: str = "chat"
+    template: str = ""
 
 
 class ShowToken(NamedTuple):
@@ -124,6 +142,16 @@ class TextSaved(NamedTuple):
     path: Path
 
 
+SESSION_ENDING = ".tokviz.json"
+"""What the name of a session file ends in."""
+
+
+class SessionWanted(NamedTuple):
+    """The user wants to go on with what a session file holds."""
+
+    path: Path
+
+
 class Asked(NamedTuple):
     """A screen has been asked to show something; `Session.take_requests` tells what."""
 
@@ -143,17 +171,19 @@ class Opened(NamedTuple):
     """A text to begin with.
 
     Attributes:
-        text: Byte text.
+        text: Byte text, or parts of it, which can be had once.
         path: The file it came from, None if from nowhere.
         is_sample: Whether it is the sample, which nobody would miss.
         notes: Sentences for the user about it.
+        is_binary: Whether it looks like no text.
         state: How the file was when it was read.
     """
 
-    text: str
+    text: str | Iterable[str]
     path: Path | None = None
     is_sample: bool = False
     notes: tuple[str, ...] = ()
+    is_binary: bool = False
     state: FileState | None = None
 
 
@@ -198,7 +228,7 @@ class Session:
         self.path = opened.path
         self.state_read = opened.state
         self.is_sample = opened.is_sample
-        self.notes = opened.notes
+        self.notes = (*opened.notes, *notes_about(opened, self.live.n_raw_bytes))
         self.edits = self.saved_edits = 0
         self.settings = self._written = settings or Settings()
         self._writing = Lock()
@@ -298,11 +328,19 @@ class Session:
 
     # -- requests
 
-    def ask(self, request: Request) -> None:
-        """Ask a screen to show something; it takes the request when it is seen."""
+    def ask(self, request: Request, *, later: bool = False) -> None:
+        """Ask a screen to show something: now, or when it is seen for another reason."""
         if not isinstance(request, ShowScreen):
             self._requests[request.screen].append(request)
-        self.tell(Asked(request.screen))
+        if not later:
+            self.tell(Asked(request.screen))
+
+    def is_session(self, path: Path) -> bool:
+        """Tell whether a file is a session file by its name, and open it if it is."""
+        is_one = path.name.endswith(SESSION_ENDING)
+        if is_one:
+            self.tell(SessionWanted(path))
+        return is_one
 
     def take_requests(self, screen: str) -> list[Request]:
         """Give what a screen has been asked to show, once, the oldest first."""
@@ -365,13 +403,15 @@ def read_text(path: Path) -> Opened:
     """
     # Looked at before it is read: a change in between is then noticed too.
     state = file_state(path)
-    return opened_bytes(read_file(path), path)._replace(state=state)
+    blocks = read_blocks(path, limit=MAX_TEXT_BYTES, size=_BLOCK_BYTES)
+    head = next(blocks, b"")
+    parts = bytetext.from_blocks(chain([head], blocks))
+    return Opened(parts, path, is_binary=looks_binary(head), state=state)
 
 
 def opened_bytes(data: bytes, path: Path | None = None) -> Opened:
     """Take bytes as a text, with what there is to say about them."""
-    text = bytetext.from_bytes(data)
-    return Opened(text, path, notes=_notes_about(data, text))
+    return Opened(bytetext.from_bytes(data), path, is_binary=looks_binary(data))
 
 
 def sample_text() -> str:
@@ -379,9 +419,9 @@ def sample_text() -> str:
     return asset_path("samples/welcome.txt").read_text("utf-8")
 
 
-def _notes_about(data: bytes, text: str) -> tuple[str, ...]:
-    if looks_binary(data):
+def notes_about(opened: Opened, n_raw: int) -> tuple[str, ...]:
+    """Say what is special about a text that holds so many bytes that are not UTF-8."""
+    if opened.is_binary:
         return ("This looks like a binary file. Its bytes are shown and kept as they are.",)
-    n_raw = bytetext.n_raw_bytes(text)
     subject = "1 byte is" if n_raw == 1 else f"{n_raw:,} bytes are"
     return (f"{subject} not valid UTF-8: shown as ‹hex› and kept.",) if n_raw else ()

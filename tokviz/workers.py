@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokviz.child.process import own_environment
+from tokviz.child.process import package_environment
 from tokviz.errors import JobError, TokvizError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def local_cluster(n_workers: int) -> Iterator[Client]:
         log = Path(folder, "log")
         with (
             log.open("wb") as said,
-            psutil.Popen(command, env=_CHILDREN | own_environment(), stderr=said) as workers,
+            psutil.Popen(command, env=_CHILDREN | package_environment(), stderr=said) as workers,
         ):
             try:
                 with _scheduler(file) as client:

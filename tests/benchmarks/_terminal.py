@@ -57,10 +57,15 @@ def on_terminal(command: Sequence[str], folder: Path, **settings: object) -> Ter
     """Start a program in a new home below a folder, so that no run meets another's settings."""
     home = Path(tempfile.mkdtemp(prefix="home-", dir=folder))
     if settings:
-        path = home / "config" / "tokviz" / "settings.json"
+        path = home / "config" / "tokviz" / "config.toml"
         path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(settings))
-    return Terminal(*command[1:], environment=environment(home), size=SIZE)
+        # What these settings hold looks the same in TOML.
+        path.write_text(
+            "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+        )
+    # What a machine makes once, such as the code of compiled loops, its programs have in common.
+    variables = {**environment(home), "XDG_CACHE_HOME": f"{folder}/cache"}
+    return Terminal(*command[1:], environment=variables, size=SIZE)
 
 
 def shows_coloured(terminal: Terminal, text: str) -> bool:

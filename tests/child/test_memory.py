@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 import sys
 
@@ -26,3 +27,38 @@ def test_memory_grows_with_what_is_used_and_the_peak_stays():
     assert during - before > 40_000_000
     assert during - after > 40_000_000
     assert peak - before > 40_000_000
+
+
+_HEAPS = """
+import ctypes, sys, threading
+from tokviz.child.memory import share_one_heap
+
+if sys.argv[1] == "one":
+    share_one_heap()
+together, kept = threading.Barrier(8), []
+
+def work():
+    together.wait()
+    kept.append([bytes(5_000) for _ in range(100)])
+    together.wait()
+
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+file = ctypes.c_void_p(libc.fopen(b"/dev/stdout", b"w"))
+libc.malloc_info(0, file)
+libc.fflush(file)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a heap for each thread is glibc's")
+def test_threads_share_one_heap() -> None:
+    def n_heaps(how: str) -> int:
+        command = [sys.executable, "-c", _HEAPS, how]
+        return subprocess.run(command, capture_output=True, text=True).stdout.count("<heap nr=")
+
+    assert n_heaps("one") == 1 < n_heaps("many")

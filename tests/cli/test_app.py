@@ -11,7 +11,7 @@ import pytest
 from tokviz.cli.main import main
 from tokviz.tui.run import _session
 
-NOT_GIVEN = {"path": None, "piped": None, "tokenizer": None, "parse_specials": True}
+NOT_GIVEN = {"path": None, "piped": None, "tokenizer": None, "parse_specials": True, "profile": ""}
 
 
 @pytest.fixture
@@ -34,10 +34,9 @@ def test_alone_it_opens_the_app_and_gives_its_exit_code_on(opened):
 
 
 def test_a_file_and_options_are_handed_over(opened):
-    assert main(["notes.md", "-t", "gpt2", "--specials", "text"]) == 7
-    assert opened == [
-        {"path": "notes.md", "piped": None, "tokenizer": "gpt2", "parse_specials": False}
-    ]
+    assert main(["notes.md", "-t", "gpt2", "--specials", "text", "--profile", "work"]) == 7
+    given = {"tokenizer": "gpt2", "parse_specials": False, "profile": "work"}
+    assert opened == [{"path": "notes.md", "piped": None, **given}]
 
 
 def test_the_environment_names_the_tokenizer(opened, monkeypatch):
@@ -95,7 +94,7 @@ def test_what_the_first_frame_waits_for_is_said_on_a_terminal_and_taken_back(mon
 
     for stderr, said in ((Terminal(), "Loading gpt2…\r\x1b[K"), (io.StringIO(), "")):
         monkeypatch.setattr("sys.stderr", stderr)
-        _session(None, b"text", "gpt2", True, None)
+        _session(None, b"text", "gpt2", True, None, "", "")
         assert stderr.getvalue() == said
 
 

@@ -46,7 +46,9 @@ def test_the_shell_accepts_its_script(tokviz, shell):
 @needs_bash
 def test_bash_completes_commands(bash_script):
     assert complete_in_bash(bash_script, "tokviz", "") == list(COMMANDS)
-    assert complete_in_bash(bash_script, "tokviz", "co") == ["count", "compare", "completion"]
+    assert complete_in_bash(bash_script, "tokviz", "co") == [
+        *("count", "compare", "config", "completion")
+    ]
 
 
 @needs_bash

@@ -1,19 +1,39 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
+
+from tokviz.cli.command import COMMANDS
 from tokviz.guide import PAGES, page
 
 
 def test_without_a_topic_it_lists_the_pages(tokviz):
     lines = tokviz("help").text.splitlines()
-    assert [line.split()[0] for line in lines] == list(PAGES)
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(PAGES)
 
 
 def test_a_page_is_printed_as_it_is_written(tokviz):
     assert tokviz("help", "why").text == page("why")
 
 
+def test_the_manual_page_has_every_command_and_nothing_that_man_stumbles_over(tokviz):
+    page = tokviz("help", "--man").text
+    assert page.startswith('.TH TOKVIZ 1 "" "tokviz ')
+    assert [name for name in COMMANDS if f"\n.SH TOKVIZ {name.upper()}\n" not in page] == []
+    requests = {line.split()[0] for line in page.splitlines() if line[:1] in (".", "'")}
+    assert requests == {".TH", ".SH", ".PP", ".TP", ".nf", ".fi"}
+    if groff := shutil.which("groff"):
+        checked = subprocess.run(
+            [groff, "-man", "-ww", "-Tutf8"], input=page.encode(), capture_output=True, check=True
+        )
+        assert checked.stderr == b""
+
+
 def test_a_terminal_gets_it_set(tokviz_on_terminal):
-    assert b"\x1b[1m" in tokviz_on_terminal("help", "algorithm")
+    shown = tokviz_on_terminal("help", "why")
+    assert b"\x1b[1m" in shown
+    assert b"tokviz help tutorial" in shown
+    assert b"\x1b]8" not in shown
 
 
 def test_words_are_looked_for_in_all_pages(tokviz):

@@ -34,6 +34,27 @@ def test_version_is_the_one_of_the_package(tokviz):
     assert tokviz("--version").text == f"tokviz {__version__}\n"
 
 
+def test_what_is_needed_for_one_thing_is_asked_for_by_name_when_that_is_done(tokviz, tmp_path):
+    for name in ("jinja2", "shtab", "tokenizers"):
+        gone = f"raise ModuleNotFoundError('gone', name={name!r})"
+        (tmp_path / f"{name}.py").write_text(gone)
+    (tmp_path / "own.jinja").write_text("{{ messages }}")
+    (tmp_path / "unigram.json").write_text('{"model": {"type": "Unigram", "vocab": [["a", 0.0]]}}')
+    chat = b'[{"role": "user", "content": "a"}]'
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", os.getcwd())])
+    options = {"env": {**os.environ, "PYTHONPATH": path}, "cwd": tmp_path}
+
+    assert tokviz("count", "--text", "hello world", "-t", "gpt2", **options).code == 0
+    for arguments, name in (
+        (["completion", "bash"], "shtab"),
+        (["chat", "-", "--mask", "--template", "own.jinja"], "jinja2"),
+        (["encode", "--text", "a", "-t", "unigram.json"], "tokenizers"),
+    ):
+        said = tokviz(*arguments, stdin=chat, **options)
+        assert (said.code, said.err.count("\n")) == (1, 1)
+        assert f"pip install {name}" in said.err
+
+
 def test_options_may_stand_behind_files(tokviz, tmp_path):
     (tmp_path / "a").write_text("hello")
     (tmp_path / "b").write_text("hello")

@@ -27,4 +27,25 @@ def test_a_page_shows_one_text(tokviz, tmp_path):
     (tmp_path / "a").write_text("a")
     shown = tokviz("show", "--svg", tmp_path / "a", tmp_path / "a")
     assert shown.code == 1
-    assert "one text" in shown.err
+    assert "shows one thing" in shown.err
+
+
+def test_the_name_of_the_file_says_the_form(tokviz, tmp_path):
+    for name, begins in {"a.svg": b"<svg", "b.md": b"**", "c.PNG": b"\x89PNG", "d": b"0 "}.items():
+        shown = tokviz("show", "-o", tmp_path / name, "--text", "hello")
+        assert (shown.code, (tmp_path / name).read_bytes()[: len(begins)]) == (0, begins)
+
+
+def test_what_other_commands_show_can_be_a_figure_too(tokviz, tmp_path):
+    (tmp_path / "chat.json").write_text('[{"role": "user", "content": "hi"}]')
+    commands = {
+        "compare": ("compare", "--text", "world 世界"),
+        "show": ("show", "-t", "gpt2", "-t", "gpt-4", "--text", "world 世界"),
+        "chat": ("chat", tmp_path / "chat.json"),
+        "replay": ("replay", "gpt2", "--at", "300", "--text", "of the"),
+    }
+    for name, command in commands.items():
+        page = tokviz(*command, "--html")
+        assert page.code == 0, page.err
+        assert page.text.startswith("<!doctype html>"), name
+    assert tokviz(*commands["compare"], "--ansi").text == tokviz(*commands["show"], "--ansi").text

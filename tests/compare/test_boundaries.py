@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,12 @@ from tokviz.compare.boundaries import Comparison, compare
 from tokviz.compare.causes import combined
 from tokviz.compare.figures import figures_by_script
 from tokviz.vocabulary.scripts import SCRIPTS, scripts_of
+
+
+def test_the_public_name_compares_also_where_it_means_the_package() -> None:
+    package: Any = sys.modules["tokviz.compare"]
+    tokenizers = [load("gpt2"), load("cl100k_base")]
+    assert package("Unbelievable", tokenizers).counts == compare("Unbelievable", tokenizers).counts
 
 
 @given(text=nasty.byte_texts, names=casts)

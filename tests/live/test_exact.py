@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -42,7 +43,9 @@ def test_tokens_after_every_edit_equal_a_full_encode(name: str, parse_specials: 
         text = random_text(rng, rng.choice([0, 3, 20, 80]))
         target = rng.choice([1, 4, 8, 16, 64])
         tok = tokenizer(name)
-        live = LiveDocument(text, tok, parse_specials=parse_specials, chunk_target=target)
+        cut = sorted(rng.randrange(len(text) + 1) for _ in range(rng.choice([0, 1, 9])))
+        parts = [text[a:b] for a, b in pairwise([0, *cut, len(text)])]
+        live = LiveDocument(parts, tok, parse_specials=parse_specials, chunk_target=target)
         slow = SlowDocument(text, tok, parse_specials)
         assert_same(live, slow)
         for _ in range(EDITS):

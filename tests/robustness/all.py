@@ -6,8 +6,9 @@
 
 Each gets so many minutes: it is begun again, with another seed, until they are over. A bench is a
 program whose docstring says how it is run; a run here does a tenth of that, one of `short` a
-hundredth, and only once. What it prints stays on the screen, and the last lines are what each of
-them found. The exit code is 1 if one of them found something.
+hundredth, and only once. What it prints stays on the screen. The last lines are a table: each
+figure of each bench's last run beside what it must be, and how many runs found something. The exit
+code is 1 if one of them did. README.md says how long each takes whole.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 NO_BENCHES = {"all.py", "inside.py", "newest_textual.py"}
 _COMMAND = re.compile(r"^ +python tests/robustness/(\w+\.py)([^#\n]*)", re.MULTILINE)
+_FIGURE = re.compile(r"(.+?)(?:; must be| \(target) (.+?)\)?")
+"""How benches tell a figure and its limit."""
 
 
 def benches(part: int = 10) -> dict[str, list[str]]:
@@ -53,18 +56,34 @@ def main(arguments: list[str] | None = None) -> int:
         seconds = 0.0 if is_short else 60 * float(asked.minutes)
     except ValueError:
         parser.error(f"{asked.minutes!r} is not a number of minutes")
-    results = []
+    results, n_found = list[tuple[str, str, str]](), 0
     for name in asked.benches or known:
         began, n_runs, n_failed = time.monotonic(), 0, 0
+        figures: list[tuple[str, str]] = []
         while time.monotonic() - began < seconds or (is_short and not n_runs):
             print(f"\n== {name}, run {n_runs + 1}", flush=True)
-            done = subprocess.run([sys.executable, HERE / name, *known[name]])
-            n_runs, n_failed = n_runs + 1, n_failed + bool(done.returncode)
-        results.append((name, n_runs, n_failed, (time.monotonic() - began) / 60))
+            code, figures = run([sys.executable, "-u", str(HERE / name), *known[name]])
+            n_runs, n_failed = n_runs + 1, n_failed + bool(code)
+        minutes = (time.monotonic() - began) / 60
+        results += [(name, figure, limit) for figure, limit in figures]
+        n_found += n_failed
+        told = f"{n_failed} of {n_runs} runs found something, {minutes:.1f} minutes"
+        results.append((name, told, "0"))
     print()
-    for name, n_runs, n_failed, minutes in results:
-        print(f"{name:<18} {n_failed} of {n_runs} runs found something, {minutes:.1f} minutes")
-    return int(any(n_failed for _, _, n_failed, _ in results))
+    for name, figure, limit in (("bench", "figure", "must be"), *results):
+        print(f"{name:<18}  {figure:<70}  {limit}")
+    return int(n_found > 0)
+
+
+def run(command: list[str]) -> tuple[int, list[tuple[str, str]]]:
+    """Run a bench, show what it prints, and give its exit code and each figure with its limit."""
+    figures = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as bench:
+        for line in bench.stdout or ():
+            print(line, end="", flush=True)
+            if found := _FIGURE.fullmatch(line.strip()):
+                figures.append((found[1], found[2]))
+    return bench.returncode, figures
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,16 +58,6 @@ def _raise_twice(deed: str) -> Callable[[Subject], None]:
     return kill
 
 
-def _quit(subject: Subject) -> None:
-    """Press Ctrl+Q until it ends, and agree to lose what is asked about."""
-    deadline = time.monotonic() + 20
-    # Yes to "not saved"; the last answer, "discard", to the question about a training.
-    for keys in cycle((b"\x11", b"y\x1b[F\r")):
-        if subject.comes_true(subject.has_ended, 0.5) or time.monotonic() > deadline:
-            return
-        subject.type(keys)
-
-
 DEATHS = (
     *map(_by, ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGKILL", "SIGSEGV", "SIGABRT")),
     *map(_by, ("SIGBUS", "SIGFPE")),
@@ -78,7 +67,7 @@ DEATHS = (
     Death("no memory", _raise_twice("exhaust"), (1, 134, 137, 139)),
     Death("terminal closed", Subject.hang_up, (129,)),
     Death("shell killed", lambda subject: os.kill(subject.pid, signal.SIGKILL), (129,)),
-    Death("Ctrl+Q", _quit, (0,)),
+    Death("Ctrl+Q", Subject.quit, (0,)),
 )
 
 

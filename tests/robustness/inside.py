@@ -90,7 +90,14 @@ def ask(app: Any, kind: str, path: str, rows: str) -> None:
         app.session.ask(ChatRequest(rows, path) if kind == "template" else ChatRequest(path))
 
 
+def set_clock(app: Any, seconds: str) -> None:
+    """Let the clock be so many seconds off from now on; the steady one goes on."""
+    real, off = time.time, float(seconds)
+    time.time = lambda: real() + off
+
+
 DEEDS: dict[str, Callable[..., object]] = {
+    "clock": set_clock,
     "fail": fail,
     "crash": crash,
     "exhaust": exhaust,

@@ -148,7 +148,7 @@ def while_choosing(home: Path, chance: random.Random) -> Outcome:
             subject.wish("choose", name, chance.choice("01"))
             subject.pump(chance.uniform(0.0, 0.4))
         _kill(subject)
-    _, complaint = load_settings(home / "config" / "tokviz" / "settings.json")
+    _, complaint = load_settings(home / "config" / "tokviz" / "config.toml")
     return Outcome("settings", [complaint] if complaint else [], 0.0)
 
 
@@ -275,7 +275,7 @@ def _settings(folder: Path, time: int) -> str | None:
     from tokviz.settings import Settings, save_settings
 
     theme = "tokviz-light" if time == 1 else "textual-dark"
-    return save_settings(Settings(theme=theme), folder / "settings.json")
+    return save_settings(Settings(theme=theme), folder / "config.toml")
 
 
 def _run(folder: Path, time: int) -> None:
@@ -433,7 +433,10 @@ def main(arguments: list[str] | None = None) -> int:
         for wrong in no_room():
             n_done, n_wrong = n_done + 1, n_wrong + bool(wrong)
             print(*wrong, sep="\n", end="\n" if wrong else "", flush=True)
-        print(f"{n_done - n_wrong} of {n_done} writes without room and bad homes: nothing damaged")
+        print(
+            f"{n_done - n_wrong} of {n_done} writes without room and bad homes: nothing damaged; "
+            "must be all"
+        )
         return int(n_wrong > 0)
     seed = random.randrange(2**32) if asked.seed is None else asked.seed
     numbers = range(asked.kills) if asked.number is None else [asked.number]

@@ -36,6 +36,7 @@ DEAF_SECONDS = 20.0
 """Seconds without an answer after which the app counts as deaf, unless it has not had the processor
 for half of them."""
 SLOWEST_SECONDS, MOST_DRIFT = 1.0, 0.05
+N_BUSIEST = 5
 RUNS_OF_DRIFT = 20
 """Runs before which memory is still that of modules imported for the first time."""
 
@@ -70,7 +71,7 @@ class Figures(NamedTuple):
         actions: How many were done.
         kinds: How many of which kind.
         crashes: The runs that crashed.
-        slowest: The seconds of the slowest answer, those of the processor, what was answered.
+        slowest: The slowest answers.
         drift: By how much memory grew, 0.05 for 5 %.
     """
 
@@ -256,14 +257,20 @@ def _action_keys() -> Iterator[str]:
 
 
 class Slowest:
-    """The slowest answer so far: by the clock, and the seconds of the processor in it."""
+    """The slowest answer so far by the clock, and the ones that kept the app's own thread busiest.
+
+    On a machine that does other things too, only the second says something about the app.
+    """
 
     def __init__(self) -> None:
-        self.seconds, self.busy, self.what = 0.0, 0.0, ""
+        self.seconds, self.what = 0.0, ""
+        self.busiest: list[tuple[float, str]] = []
 
     def note(self, seconds: float, busy: float, what: str) -> None:
+        """Remember an answer: its seconds, and those of the processor for the app's thread."""
         if seconds > self.seconds:
-            self.seconds, self.busy, self.what = seconds, busy, what
+            self.seconds, self.what = seconds, what
+        self.busiest = sorted([*self.busiest, (busy, what)], reverse=True)[:N_BUSIEST]
 
 
 async def run(
@@ -301,7 +308,7 @@ async def run(
                 for index in range(n_actions):
                     if app._exit or app._exception is not None:
                         break
-                    started, used = time.perf_counter(), time.process_time()
+                    started, used = time.perf_counter(), time.thread_time()
                     kind, what = await monkey.act()
                     done.append(f"{kind} {what}")
                     if verbose:
@@ -311,7 +318,7 @@ async def run(
                         await monkey.answer()
                         slowest.note(
                             time.perf_counter() - started,
-                            time.process_time() - used,
+                            time.thread_time() - used,
                             f"run {number}, {index}: {done[-1]}",
                         )
                     if chance.random() < 0.3:  # at human pace
@@ -344,7 +351,11 @@ def search(seed: int, n_actions: int, only: int | None = None, verbose: bool = F
         memory.append(_resident_bytes())
         number += 1
         if number % 10 == 0:
-            print(f"{sum(kinds.values()):,} actions, {len(crashes)} crashes", flush=True)
+            print(
+                f"{sum(kinds.values()):,} actions, {len(crashes)} crashes, "
+                f"{memory[-1] / 1e6:.0f} MB",
+                flush=True,
+            )
         if only is not None:
             break
     quarter = max(1, len(memory) // 4)
@@ -399,9 +410,11 @@ def main(arguments: list[str] | None = None) -> int:
     slowest, drifts = figures.slowest, figures.n_runs >= RUNS_OF_DRIFT
     print(f"{len(figures.crashes)} crashes; must be 0")
     print(
-        f"slowest answer {slowest.seconds:.2f} s, {slowest.busy:.2f} s of the processor "
-        f"({slowest.what}); must be ≤ {SLOWEST_SECONDS:.0f} s"
+        f"slowest answer {slowest.seconds:.2f} s ({slowest.what}); "
+        f"must be ≤ {SLOWEST_SECONDS:.0f} s"
     )
+    for busy, what in slowest.busiest:
+        print(f"    {busy:.2f} s of the processor for the app's own thread: {what}")
     print(f"memory {figures.drift:+.1%}; must be ≤ {MOST_DRIFT:.0%} from {RUNS_OF_DRIFT} runs on")
     is_late = slowest.seconds > SLOWEST_SECONDS
     return int(bool(figures.crashes) or is_late or (drifts and figures.drift > MOST_DRIFT))

@@ -176,7 +176,10 @@ def main(arguments: list[str] | None = None) -> int:
     for place in ("search", "Splits", "file"):
         here = [figure for figure in figures if figure.place == place]
         seconds, gap = max(f.seconds for f in here), max(f.gap for f in here)
-        print(f"{place}: {len(here)} ended, the last in {seconds:.2f} s; gap {gap * 1000:.0f} ms")
+        print(
+            f"{place}: {len(here)} ended, the last in {seconds:.2f} s, gap {gap * 1000:.0f} ms; "
+            f"must be ≤ {MOST_SECONDS:.0f} s, ≤ {LONGEST_GAP * 1000:.0f} ms"
+        )
     return int(bool(bad) and not asked.patient)
 
 

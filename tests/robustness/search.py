@@ -33,8 +33,10 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ["TOKVIZ_EXAMPLES"] = str(asked.examples)
     options = ["-m", "hypothesis", "-q", "--timeout=0", f"--hypothesis-seed={seed}"]
     options += [f"-n{asked.workers}", "--dist=worksteal", "-p", "tests.profiles"]
-    return int(pytest.main([f"--rootdir={ROOT}", f"--config-file={ROOT / 'pyproject.toml'}",
+    code = int(pytest.main([f"--rootdir={ROOT}", f"--config-file={ROOT / 'pyproject.toml'}",
                             *options, *asked.tests]))  # fmt: skip
+    print(f"{asked.examples:,} examples a test: {'faults' if code else 'no fault'}; must be none")
+    return code
 
 
 if __name__ == "__main__":

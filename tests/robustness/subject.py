@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Iterator, Mapping
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,15 @@ class Subject(Terminal):
             return (self._folder / "done").read_text().count("\n") == self._n_wishes
         except FileNotFoundError:
             return not self._n_wishes
+
+    def quit(self) -> None:
+        """Press Ctrl+Q until it ends, and agree to lose what is asked about."""
+        deadline = time.monotonic() + 20
+        # Yes to "not saved"; the last answer, "discard", to the question about a training.
+        for keys in cycle((b"\x11", b"y\x1b[F\r")):
+            if self.comes_true(self.has_ended, 0.5) or time.monotonic() > deadline:
+                return
+            self.type(keys)
 
     def processes(self) -> list[int]:
         """List the processes that came of it and still live, wherever they are by now."""

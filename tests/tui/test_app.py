@@ -21,7 +21,7 @@ from tests.tui.known_styles import PARSE_RULES
 from tests.tui.mouse import click
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
-from tokviz.settings import Settings, load_settings, settings_path
+from tokviz.settings import Settings, config_path, load_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
@@ -29,6 +29,7 @@ from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.messages import Begun
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.screens.tokens import screen as tokens_screen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.screens.vocabulary.filtering import SearchField
 from tokviz.tui.screens.vocabulary.screen import VocabularyScreen
@@ -213,14 +214,22 @@ async def test_going_to_a_screen_styles_nothing_but_after_another_theme(
 async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 0.01)
     monkeypatch.setattr("tokviz.tui.app.SOME_GARBAGE", 0)
+    shared = list[bool]()
+    monkeypatch.setattr(tokens_screen, "share_one_heap", lambda: shared.append(True))
     app = make_app()
     async with app.run_test() as pilot:
         await settle(pilot)
+        assert shared, "what one thread frees, others can take"
         assert gc.get_threshold()[2] >= 100, "a key hardly ever pays for it"
-        node = App[None]()
-        node.__dict__["itself"], gone = node, weakref.ref(node)
-        del node
-        await until(pilot, lambda: gone() is None)
+        for garbage, touched in ((50, 0.0), (0, float("inf"))):
+            # In a pause; and though keys come all the time, where there is much of it.
+            monkeypatch.setattr("tokviz.tui.app.MUCH_GARBAGE", garbage)
+            app._touched = touched
+            node = App[None]()
+            node.__dict__["itself"], gone = node, weakref.ref(node)
+            gc.collect()
+            del node
+            await until(pilot, lambda gone=gone: gone() is None)  # type: ignore[misc]
 
 
 async def test_input_that_still_waits_at_the_end_is_dropped() -> None:
@@ -241,8 +250,8 @@ async def test_a_choice_is_written_when_it_is_made() -> None:
 
 
 async def test_choices_that_cannot_be_written_are_told_once(tmp_path: Path) -> None:
-    settings_path().parent.parent.mkdir(parents=True, exist_ok=True)
-    settings_path().parent.write_text("no folder")
+    config_path().parent.parent.mkdir(parents=True, exist_ok=True)
+    config_path().parent.write_text("no folder")
     app = TokvizApp(Session(Opened("x"), tokviz.load("gpt2")))
     async with app.run_test() as pilot:
         for _ in range(2):

@@ -60,5 +60,10 @@ async def test_a_button_is_pressed_by_mouse_and_keyboard() -> None:
     async with app.run_test() as pilot:
         await pilot.click(PushButton)
         app.query_one(PushButton).focus()
+        app.query_one(PushButton).disabled = True
+        await pilot.pause()
+        assert app.query_one(PushButton).styles.opacity == 1, "it can be read in 16 colours too"
+        app.query_one(PushButton).disabled = False
+        app.query_one(PushButton).focus()
         await pilot.press("enter", "space")
         assert app.pressed == 3

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from sys import getrefcount
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,8 +72,13 @@ def test_the_rows_of_a_part_are_its_text(texts: list[list[str]], width: int) -> 
 def test_a_very_long_text_shows_its_beginning_and_says_so() -> None:
     wrapped = wrap_text("x\n" * 100_000, 20, True)
     assert (len(wrapped.rows), wrapped.complete) == (MOST_ROWS, False)
-    one_line = wrap_text("x" * 1_000_000, 20, True)
+    text = "x" * 1_000_000
+    n_holders = getrefcount(text)
+    one_line = wrap_text(text, 20, True)
     assert (len(one_line.rows), one_line.complete) == (MOST_ROWS, False)
+    assert getrefcount(text) == n_holders, "a thousand such rows of a dataset are not kept"
+    one_cell = wrap_text("a" + "\u0301" * 1_000_000, 20, True)
+    assert 0 < len(one_cell.rows) <= MOST_ROWS and not one_cell.complete
 
 
 def test_a_header_gives_up_its_note_first_and_never_exceeds_its_width() -> None:

@@ -36,12 +36,12 @@ from tokviz.tui.widgets.editor.row_painter import RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
 PALETTES = {
-    "dark": token_palette(True, "truecolor", False),
-    "light": token_palette(False, "truecolor", False),
-    "256": token_palette(True, "256", False),
-    "16": token_palette(True, "standard", False),
-    "16 light": token_palette(False, "standard", False),
-    "no colour": token_palette(True, None, True),
+    "dark": token_palette("tokviz-dark", "truecolor", False),
+    "light": token_palette("tokviz-light", "truecolor", False),
+    "256": token_palette("tokviz-dark", "256", False),
+    "16": token_palette("tokviz-dark", "standard", False),
+    "16 light": token_palette("tokviz-light", "standard", False),
+    "no colour": token_palette("tokviz-dark", None, True),
 }
 DARK = LookStyles(PALETTES["dark"], Style())
 

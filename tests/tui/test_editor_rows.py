@@ -4,11 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.widgets.editor.rows import ROWS, RowIndex
+from tokviz.tui.widgets.editor.rows import ROWS, Line, RowIndex
 
-line_breaks = st.integers(0, 3).map(lambda n: tuple(range(n)))
-lists = st.lists(line_breaks, min_size=1, max_size=40)
+lines_of = st.integers(0, 3).map(lambda n: Line("x", tuple(range(n))))
+lists = st.lists(lines_of, min_size=1, max_size=40)
 changes = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 20), lists), max_size=12)
+
+
+def made(lines: list[Line]) -> RowIndex:
+    """Make an index of lines that nobody has looked at, in blocks of seven."""
+    sizes = [len(lines[at : at + 7]) for at in range(0, len(lines), 7)]
+    return RowIndex(((n, 2 * n) for n in sizes), lambda first, last: lines[first:last])
 
 
 @pytest.fixture(autouse=True)
@@ -16,20 +22,21 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(RowIndex, "usual_block", 8)
 
 
-def check(index: RowIndex, lines: list[tuple[int, ...]]) -> None:
+def check(index: RowIndex, lines: list[Line]) -> None:
     """Compare with the flat list of rows, counted one by one."""
-    flat = [(n, section) for n, line in enumerate(lines) for section in range(len(line) + 1)]
+    flat = [(n, section) for n, line in enumerate(lines) for section in range(len(line.breaks) + 1)]
+    assert [index.line(n) for n in range(len(lines))] == lines
     assert (index.n_rows, index.n_lines) == (len(flat), len(lines))
     assert [index.line_at(row) for row in range(len(flat))] == flat
+    assert index.line_at(len(flat) + 5) == flat[-1]
     assert [index.top(n) for n in range(len(lines))] == [
         flat.index((n, 0)) for n in range(len(lines))
     ]
-    assert [index.line(n) for n in range(len(lines))] == lines
 
 
 @given(lists, changes)
 def test_rows_and_lines_agree_with_a_flat_list_after_every_change(lines, edits):
-    index = RowIndex(lines)
+    index = made(lines)
     check(index, lines)
     for where, length, new in edits:
         first = where % len(lines)
@@ -40,17 +47,19 @@ def test_rows_and_lines_agree_with_a_flat_list_after_every_change(lines, edits):
 
 
 def test_blocks_do_not_dwindle():
-    index = RowIndex([()] * 800)
+    index = made([Line("", ())] * 800)
     for number in range(100):  # leave one line of each eight
-        index.replace(number, number + 7, [()])
+        index.line(number), index.line(number + 7)
+        index.replace(number, number + 7, [Line("", ())])
     assert len(index._blocks) <= 60
 
 
 def test_a_change_of_one_line_forgets_one_block_only():
-    index = RowIndex([()] * 80)
+    index = made([Line("", ())] * 80)
+    index.look_at_all()
     assert index.n_rows == 80
     before = [block._totals[ROWS] for block in index._blocks]
-    index.replace(41, 41, [(5,)])
+    index.replace(41, 41, [Line("", (5,))])
     assert index.n_rows == 81
     after = [block._totals[ROWS] for block in index._blocks]
     assert sum(a is not b for a, b in zip(before, after, strict=True)) == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +24,7 @@ from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.editor.painting import CURSOR
 
-DARK = token_palette(True, "truecolor", False)
+DARK = token_palette("tokviz-dark", "truecolor", False)
 WIDTH, HEIGHT = 40, 12
 INNER = WIDTH - 3  # two borders and the scrollbar
 
@@ -318,6 +319,43 @@ async def test_every_row_is_as_wide_as_the_view_at_any_scroll_position(soft_wrap
             x, y = editor.wrapped_document.location_to_offset(location)
             assert 0 <= x - editor.scroll_offset.x < editor.size.width
             assert 0 <= y - editor.scroll_offset.y < editor.size.height
+
+
+async def test_what_is_in_view_stays_there_while_rows_are_laid_out(monkeypatch):
+    monkeypatch.setattr("tokviz.tui.widgets.editor.wrapping._BLOCK_SIZE", 1_000)
+    chance = random.Random(5)
+    lines = [f"{n}: " + "世界 word " * chance.choice((0, 0, 1, 9, 30)) for n in range(2_000)]
+    async with editing("\n".join(lines)) as (editor, pilot):
+
+        async def scroll(rows: int) -> None:
+            before = shown(editor)
+            editor.scroll_relative(y=rows, animate=False, immediate=True)
+            await pilot.pause()
+            now = shown(editor)
+            assert before[rows:] == now[:-rows] if rows > 0 else before[:rows] == now[-rows:]
+
+        for line, key in ((1_999, "ctrl+end"), (0, "ctrl+home"), (1_999, "ctrl+end")):
+            await pilot.press(key)
+            assert any(row.startswith(f"{line}:") for row in shown(editor))
+        for rows in (-7, -3) * 40:
+            await scroll(rows)
+        for line in (1_000, 300, 1_200, 900):
+            editor.move_cursor((line, 0))
+            await pilot.pause()
+            assert any(row.startswith(f"{line}:") for row in shown(editor))
+            for rows in (-9, -9, -9, 5, 9, 9, 9):
+                await scroll(rows)
+        y = editor.wrapped_document.height // 3
+        editor.scroll_to(y=y, animate=False, immediate=True)
+        await pilot.pause()
+        top = editor.wrapped_document.offset_to_location(editor.scroll_offset)
+        await pilot.resize_terminal(WIDTH // 2, HEIGHT)
+        await until(pilot, lambda: editor.wrapped_document.width == editor.wrap_width)
+        await pilot.pause()
+        now = editor.wrapped_document.offset_to_location(editor.scroll_offset)
+        assert now[0] == top[0] != 0
+        editor.wrapped_document._rows.look_at_all()
+        assert editor.virtual_size.height == editor.wrapped_document.height
 
 
 async def test_a_resize_wraps_anew():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from textual.geometry import Offset
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
-from tokviz.glyphs import HIDDEN, SHOWN
+from tokviz.glyphs import HIDDEN, SHOWN, Glyphs
 from tokviz.live.document import LiveDocument
 from tokviz.tui.widgets.editor import wrapping
 from tokviz.tui.widgets.editor.document import ExactDocument
@@ -19,15 +19,19 @@ from tokviz.tui.widgets.editor.long_line import (
     WrappedLongLine,
 )
 from tokviz.tui.widgets.editor.navigation import ExactNavigator, word_around, word_left, word_right
-from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
+from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument, RowPart
 
 any_text = st.one_of(texts, byte_texts)
 widths = st.sampled_from([0, 1, 2, 5, 8, 13, 40])
 tables = st.sampled_from([SHOWN, HIDDEN])
 
 
-def wrapped(text: str, width: int, glyphs=SHOWN) -> ExactWrappedDocument:
-    return ExactWrappedDocument(ExactDocument(LiveDocument(text)), width, glyphs)
+def wrapped(text: str, width: int, glyphs=SHOWN, on_laid_out=None) -> ExactWrappedDocument:
+    return ExactWrappedDocument(ExactDocument(LiveDocument(text)), width, glyphs, on_laid_out)
+
+
+def rows_of(document: ExactWrappedDocument) -> list[RowPart]:
+    return [document.row_part(row, 0, 10_000) for row in range(document.height)]
 
 
 @pytest.fixture(params=["short lines", "long lines"])
@@ -70,7 +74,7 @@ class TestLongOrShort:
     @given(any_text, widths, tables)
     def test_the_rows_show_every_character_once(self, text, width, glyphs):
         document = wrapped(text, width, glyphs)
-        parts = [document.row_part(row, 0, 10_000) for row in range(document.height)]
+        parts = rows_of(document)
         by_line = [""] * document.document.line_count
         for part in parts:
             assert len(by_line[part.line]) == part.start
@@ -103,14 +107,13 @@ class TestLongOrShort:
                 document.wrap(width)
             document.document.replace_range(start, end, inserted)
             document.wrap_range((0, 0), (0, 0), (0, 0))
-            rows = [document.row_part(row, 0, 10_000) for row in range(document.height)]
+            rows = rows_of(document)
             lines = document.document.lines
             assert [part.line for part in rows if part.start == 0 and part.cell == 0] == list(
                 range(len(lines))
             )
             if wrapping._LONG_WRAPPED > 100:
-                fresh = wrapped(document.document.text, width)
-                assert rows == [fresh.row_part(row, 0, 10_000) for row in range(fresh.height)]
+                assert rows == rows_of(wrapped(document.document.text, width))
             else:  # where parts of long lines end depends on their history
                 assert "\n".join(lines) == "".join(
                     ("\n" if part.start == 0 and part.line else "") + part.text for part in rows
@@ -146,7 +149,7 @@ def test_what_was_prepared_or_known_of_a_long_line_is_not_laid_out_again(
     width: int, around: tuple[str, str], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, behind = around
-    document = wrapped(before + behind, width)
+    document = wrapped(before + behind, width, on_laid_out=lambda row, change: None)
     document.prepare_edit(text)
     laid_out: list[int] = []
     cut = LongLine._cut
@@ -165,14 +168,77 @@ def test_what_was_prepared_or_known_of_a_long_line_is_not_laid_out_again(
     assert document.document.text == before + behind
 
 
-def test_lines_of_one_row_each_share_their_lists():
-    document = wrapped("", 50)
-    document.prepare_edit("\n" * 100_000)
-    document.document.replace_range((0, 0), (0, 0), "\n" * 100_000)
-    assert document.height == 100_001
-    blocks = document._rows._blocks
-    assert len({id(block.items) for block in blocks}) <= 4
-    assert not any(block._sums[0] for block in blocks)
+lines_of_any_length = st.lists(st.one_of(texts, st.sampled_from(FRAGMENTS)), max_size=12)
+
+
+@given(
+    lines_of_any_length.map("\n".join),
+    widths,
+    st.lists(
+        st.tuples(
+            st.sampled_from(["row", "location", "edit"]),
+            st.tuples(st.integers(0, 30), st.integers(0, 60)),
+            st.tuples(st.integers(0, 30), st.integers(0, 60)),
+            lines_of_any_length.map("\n".join),
+        ),
+        max_size=8,
+    ),
+)
+def test_lines_laid_out_when_they_are_looked_at_have_the_rows_of_lines_laid_out_at_once(
+    text, width, steps
+):
+    told: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wrapping, "_BLOCK_SIZE", 40)
+        live = LiveDocument(text, chunk_target=8)
+        document = ExactWrappedDocument(
+            ExactDocument(live), width, SHOWN, lambda row, change: told.append(change)
+        )
+        height = document.height
+        for what, place, other, inserted in steps:
+            if what == "row":
+                line, column = document.offset_to_location(Offset(place[1], place[0]))
+                row = min(place[0], document.height - 1)
+                assert document.location_to_offset((line, column)).y == row
+            elif what == "location":
+                before = document.height
+                told.clear()
+                offset = document.location_to_offset(place)
+                assert document.height == before + sum(told)
+                assert document.location_to_offset(document.offset_to_location(offset)) == offset
+            else:
+                document.document.replace_range(place, other, inserted)
+                assert document._rows.n_lines == live.n_lines
+        height = document.height
+        told.clear()
+        document._rows.look_at_all()
+        assert document.height == height + sum(told)
+        assert rows_of(document) == rows_of(wrapped(live.text, width))
+
+
+def test_a_line_nobody_looked_at_is_not_laid_out(monkeypatch):
+    seen: list[int] = []
+    laid_out = wrapping.breaks
+
+    def noted(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
+        seen.append(len(text))
+        return laid_out(text, width, glyphs)
+
+    monkeypatch.setattr(wrapping, "breaks", noted)
+    text = "some words of a line that takes two rows, 世界\n" * 100_000
+    document = wrapped(text, 30, on_laid_out=lambda row, change: None)
+    assert document.height == pytest.approx(200_000, rel=0.1)
+    assert document.location_to_offset((50_000, 40)).x > 0
+    assert len(document.offset_to_location(Offset(0, 150_000))) == 2
+    document.document.replace_range((70_000, 0), (70_000, 0), "x")
+    assert len(seen) < 10_000
+
+
+def test_the_rows_of_prose_code_and_wide_characters_are_guessed_well():
+    for line in ("word " * 100, "x = 1", "世界" * 60, ""):
+        text = f"{line}\n" * 20_000
+        guessed = wrapped(text, 50, on_laid_out=lambda row, change: None).height
+        assert guessed == pytest.approx(wrapped(text, 50).height, rel=0.1)
 
 
 def test_a_long_line_that_became_short_is_wrapped_as_a_short_one():
@@ -180,7 +246,7 @@ def test_a_long_line_that_became_short_is_wrapped_as_a_short_one():
     assert document.height > 2_000
     document.document.replace_range((0, 10), (0, 99_990), "")
     assert document.height == 1
-    assert isinstance(document._rows.line(0), tuple)
+    assert isinstance(document._rows.line(0).breaks, tuple)
 
 
 def test_cells_beside_the_text_map_to_the_nearest_location():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from textual.events import Click
+
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session
@@ -43,6 +45,10 @@ async def test_a_word_is_explained_by_a_click_where_it_is_shown_and_by_key() -> 
             await pilot.click(offset=place_of(app, words))
             await settle(pilot)
             assert isinstance(app.screen, TokensScreen)
+        # Nor where the screen ends, since the terminal became smaller just then.
+        app.screen.post_message(Click(app.screen, 5, 60, 0, 0, 1, False, False, False, 5, 60))
+        await settle(pilot)
+        assert not isinstance(app.screen, GlossaryDialog)
 
         # By key: first the words that the widget with the keyboard shows, then all others.
         app.screen.editor.move_cursor((0, 11))

@@ -22,7 +22,7 @@ from tokviz.tui.widgets.grid_rows import (
 from tokviz.tui.widgets.id_grid import IdGrid
 
 TOK = tokviz.load("gpt2")
-PALETTE = token_palette(True, "truecolor", False)
+PALETTE = token_palette("tokviz-dark", "truecolor", False)
 LOOK = GridLook(PALETTE, PALETTE.base, PALETTE.base + Style(dim=True), frozenset({50256}))
 ROW = GridRow(20, ((262, 0), (50256, 1), (7, 2)))
 

@@ -15,7 +15,6 @@ from tests.tui.waiting import settle
 from tokviz.session import Opened, Session
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.themes import LIGHT
 
 BYTES = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], name="bytes")
 
@@ -58,7 +57,7 @@ async def test_classes_the_keyboard_and_the_theme_leave_the_styles_that_all_rule
         for keys in (("f5",), ("f5",), ("f1",), ("escape",), ("ctrl+f",), ("escape",), ("alt+v",)):
             await pilot.press(*keys)
             await is_as_all_rules_say(pilot)
-        app.theme = LIGHT
+        app.action_toggle_theme()
         await is_as_all_rules_say(pilot)
         app.screen.set_class(True, "-reading")
         await pilot.resize_terminal(50, 14)

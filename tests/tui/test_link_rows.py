@@ -4,7 +4,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from tokviz.tui.messages import CopyRequested
-from tokviz.tui.themes import DARK, THEMES
+from tokviz.tui.themes import DARK, theme
 from tokviz.tui.widgets.flow import Copy, Row, Span, ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 
@@ -21,8 +21,7 @@ ROWS: list[Row] = [
 class RowsApp(App[None]):
     def __init__(self) -> None:
         super().__init__()
-        for theme in THEMES:
-            self.register_theme(theme)
+        self.register_theme(theme(DARK))
         self.theme = DARK
         self.noted: list[int] = []
         self.copied: list[str] = []

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 from array import array
+from bisect import bisect_right
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.widget import Widget
 
@@ -16,8 +19,17 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import Rendering, render
 from tokviz.glyphs import token_label
 from tokviz.tui.palette import token_palette
+from tokviz.tui.themes import THEMES
+from tokviz.tui.widgets.mask import counts as mask_counts
+from tokviz.tui.widgets.mask import flow_layout
 from tokviz.tui.widgets.mask.base import MaskTokenPicked
-from tokviz.tui.widgets.mask.counts import part_counts, percent, virtual_sentence
+from tokviz.tui.widgets.mask.counts import (
+    byte_of_token,
+    part_counts,
+    percent,
+    token_at_byte,
+    virtual_sentence,
+)
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.flow_layout import FlowLayout, break_tokens, segments
 from tokviz.tui.widgets.mask.look import LEARNED, SPECIAL, MaskStyles
@@ -81,7 +93,67 @@ def test_every_token_is_found_in_its_row(column: list[int], width: int) -> None:
         assert row.message == column[index]
 
 
+@given(
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 5), max_size=40), st.integers(0, 2)),
+        min_size=1,
+        max_size=6,
+    ),
+    st.integers(1, 12),
+    st.integers(1, 8),
+)
+def test_after_every_change_rows_are_those_of_a_new_layout(
+    changes: list[tuple[list[int], int]], width: int, at_once: int
+) -> None:
+    labels = ["a", "bb", "c⏎", "dddd", "", "世"]
+    layout, ids = FlowLayout(), array("I", [1, 0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flow_layout, "_AT_ONCE", at_once)
+        for inserted, place in changes:
+            cut = place * len(ids) // 2
+            ids = ids[:cut] + array("I", inserted) + ids[cut + place :]
+            drawn = [(labels[n], cell_len(labels[n])) for n in ids]
+            layout.lay_out(ids, [0] * len(ids), width, lambda a, b, drawn=drawn: drawn[a:b])  # type: ignore[misc]
+            rows = [layout.row(number).stop for number in range(layout.n_rows)]
+            assert rows == break_tokens(drawn, width)
+
+
+def test_a_key_in_a_long_message_lays_out_a_few_tokens_and_keeps_one_layout() -> None:
+    asked = 0
+
+    def cells(first: int, stop: int) -> list[tuple[str, int]]:
+        nonlocal asked
+        asked += stop - first
+        return [("end⏎", 4) if n % 40 == 0 else ("word", 4) for n in ids[first:stop]]
+
+    layout, ids = FlowLayout(), array("I", range(100_000))
+    for number in range(20):
+        layout.lay_out(ids, [0] * len(ids), 80, cells)
+        if number == 0:
+            asked = 0
+        ids.insert(50_000, 7)
+    assert asked < 20 * 2_000
+    assert len(layout._kept) == 1
+
+
 # -- counts and words
+
+
+@pytest.mark.parametrize("step", [3, 1_024])
+def test_tokens_are_found_by_their_bytes_as_by_walking(
+    step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mask_counts, "_STEP", step)
+    found = rendering()
+    counts = part_counts(found)
+    for (message, part), spans in counts.spans.items():
+        own = [i for a, b in spans for i in range(a, b) if not found.from_structure[i]]
+        ends = list(accumulate(len(found.token_bytes(index)) for index in own))
+        for offset in range(ends[-1] + 2 if ends else 1):
+            wanted = own[min(bisect_right(ends, offset), len(own) - 1)] if own else None
+            assert token_at_byte(found, counts, message, part, offset) == wanted
+        for index, start in zip(own, [0, *ends], strict=False):
+            assert byte_of_token(found, counts, index) == start
 
 
 def test_counts_by_part_are_those_of_a_plain_count() -> None:
@@ -121,12 +193,12 @@ def test_every_token_has_a_reason_in_words() -> None:
     assert "cursor keys" in why_content(found, 9999, roles, 60).plain
 
 
-@pytest.mark.parametrize("dark", [True, False])
+@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("colours", ["truecolor", "256", "standard", None])
-def test_learned_is_never_told_by_colour_alone(dark: bool, colours: str | None) -> None:
+def test_learned_is_never_told_by_colour_alone(theme: str, colours: str | None) -> None:
     styles = MaskStyles(
-        token_palette(dark, colours, colours is None),
-        token_palette(dark, colours, colours is None).base,
+        token_palette(theme, colours, colours is None),
+        token_palette(theme, colours, colours is None).base,
     )
     for special in (0, SPECIAL):
         learned, other = styles[LEARNED | special], styles[special]
@@ -158,7 +230,7 @@ def lines(app: App[None]) -> list[str]:
     return [strip.text for strip in app.screen._compositor.render_strips()]
 
 
-PALETTE = token_palette(True, "truecolor", False)
+PALETTE = token_palette("tokviz-dark", "truecolor", False)
 
 
 async def test_the_flow_shows_every_token_once_and_in_order() -> None:

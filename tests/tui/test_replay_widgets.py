@@ -25,7 +25,7 @@ from tokviz.tui.widgets.token_text import (
     spans_in,
 )
 
-PALETTE = token_palette(True, "truecolor", False)
+PALETTE = token_palette("tokviz-dark", "truecolor", False)
 NOWHERE = np.zeros(0, np.int64)
 
 

@@ -9,7 +9,7 @@ from tokviz.tui.widgets.splits.frame import BLOCK_CHARS, Gloss, frame
 from tokviz.tui.widgets.splits.gloss import Look, Spans
 from tokviz.tui.widgets.splits.rows import NamedRow
 
-LOOK = Look(token_palette(True, "truecolor", False))
+LOOK = Look(token_palette("tokviz-dark", "truecolor", False))
 TEXT = st.text("ab 1中\n", max_size=200)
 
 

@@ -7,8 +7,8 @@ from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.splits.frame import lay_out, stretch_strips
 from tokviz.tui.widgets.splits.gloss import GlossPiece, GlossRow, Look, Spans, begins, label_columns
 
-LOOK = Look(token_palette(True, "truecolor", False))
-MONO = Look(token_palette(True, None, True))
+LOOK = Look(token_palette("tokviz-dark", "truecolor", False))
+MONO = Look(token_palette("tokviz-dark", None, True))
 
 
 def _pieces(*texts: str, gaps: tuple[int, ...] = ()) -> tuple[GlossPiece, ...]:

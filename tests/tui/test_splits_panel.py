@@ -22,7 +22,7 @@ class Host(App[None]):
     def __init__(self, text: str = TEXT, initial: str = "splits") -> None:
         super().__init__()
         self.live = LiveDocument(text)
-        palette = token_palette(True, "truecolor", False)
+        palette = token_palette("tokviz-dark", "truecolor", False)
         self.panel = SplitsPanel(self.live, palette)
         self.panel.id = "splits"
         self.clicked: list[tuple[int, int]] = []

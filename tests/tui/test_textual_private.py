@@ -48,7 +48,6 @@ textual.app:App._notifications
 textual.app:App._refresh_notifications
 textual.app:App._unnotify
 textual.document._document:Document
-textual.document._document:Document._lines
 textual.document._document:Document._newline
 textual.document._document:EditResult
 textual.document._document:Location
@@ -95,6 +94,7 @@ textual.widgets._text_area:TextArea._on_key
 textual.widgets._text_area:TextArea._on_mouse_down
 textual.widgets._text_area:TextArea._on_mouse_move
 textual.widgets._text_area:TextArea._on_paste
+textual.widgets._text_area:TextArea._recompute_cursor_offset
 textual.widgets._text_area:TextArea._redo_batch
 textual.widgets._text_area:TextArea._refresh_size
 textual.widgets._text_area:TextArea._replace_via_keyboard
@@ -117,11 +117,17 @@ ELSEWHERE = {
     "app._clipboard": "textual.app:App._clipboard",
     "app._driver": "textual.app:App._driver",
     "app._exit": "textual.app:App._exit",
+    "around._border_title": "textual.widget:Widget._border_title",
     "edit._edit_result": "textual.document._edit:Edit._edit_result",
     "self.app._start_widget": "textual.app:App._start_widget",
     "self._app._exit": "textual.app:App._exit",
+    "screen._compositor": "textual.screen:Screen._compositor",
     "screen._css_update_count": "textual.screen:Screen._css_update_count",
     "self.stylesheet._parse_cache": "textual.css.stylesheet:Stylesheet._parse_cache",
+    **{
+        f"strip.{name}": f"textual.strip:Strip.{name}"
+        for name in ("_cell_count", "_cell_length", "_link_ids", "_render_cache", "_segments")
+    },
     "self.styles._cache_key": "textual.css.styles:RenderStyles._cache_key",
 }
 """What is used of another object than the own one, as it is written, and where it stands."""

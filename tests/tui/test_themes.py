@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from rich.color import ColorType
 from rich.segment import Segment
 from rich.style import Style
-from textual.app import App
 from textual.color import Color
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.renderables.background_screen import BackgroundScreen
@@ -12,10 +12,14 @@ from textual.theme import Theme
 import tokviz
 from tests.tui.test_palette import SIXTEEN, as_seen
 from tests.tui.test_palette import contrast as ink_contrast
+from tests.tui.waiting import settle
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
+from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
+
+WITH_SHADES = [theme(name) for name in THEMES if not name.startswith(OWN)]
+OF_TERMINALS = [theme(name) for name in THEMES if name.startswith(OWN)]
 
 
 def contrast(first: Color, second: Color) -> float:
@@ -32,17 +36,18 @@ def contrast(first: Color, second: Color) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", WITH_SHADES, ids=lambda theme: theme.name)
 @pytest.mark.parametrize("ground", ["background", "surface", "panel"])
 def test_text_is_readable_on_every_surface(theme: Theme, ground: str) -> None:
     colors = {**theme.to_color_system().generate(), **theme.variables}
     behind = Color.parse(colors[ground])
     assert contrast(Color.parse(colors["foreground"]), behind) >= 12
+    least = 7 if theme.name.startswith("contrast") else 4.5
     for name in ("text-muted", "text-accent", "error", "warning", "success"):
-        assert contrast(Color.parse(colors[name]), behind) >= 4.5, name
+        assert contrast(Color.parse(colors[name]), behind) >= least, name
 
 
-@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", WITH_SHADES, ids=lambda theme: theme.name)
 def test_highlighted_row_and_cursor_are_readable(theme: Theme) -> None:
     colors = theme.variables
     for prefix in ("block-cursor", "input-cursor"):
@@ -51,7 +56,7 @@ def test_highlighted_row_and_cursor_are_readable(theme: Theme) -> None:
 
 
 @pytest.mark.parametrize("terminal", SIXTEEN)
-@pytest.mark.parametrize("theme", THEMES_16, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", OF_TERMINALS, ids=lambda theme: theme.name)
 def test_everything_can_be_seen_in_every_terminal_of_16_colours(
     theme: Theme, terminal: str
 ) -> None:
@@ -75,39 +80,47 @@ def test_everything_can_be_seen_in_every_terminal_of_16_colours(
     assert seen("text-muted", "block-cursor-background") >= 2.5
 
 
-@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", WITH_SHADES, ids=lambda theme: theme.name)
 def test_borders_are_visible_but_quieter_than_text(theme: Theme) -> None:
     border = Color.parse(theme.variables["border-quiet"])
     assert theme.background is not None
-    assert 1.4 <= contrast(border, Color.parse(theme.background)) <= 3
+    most = 6 if theme.name.startswith("contrast") else 3
+    assert 1.4 <= contrast(border, Color.parse(theme.background)) <= most
 
 
-def test_background_and_accent_are_those_of_the_token_palettes() -> None:
-    dark, light = THEMES
-    assert (dark.foreground, dark.background, dark.accent) == ("#f0f2f5", "#111318", "#8ab4f8")
-    assert (light.foreground, light.background, light.accent) == ("#16181d", "#ffffff", "#1f5fbf")
-    assert (dark.dark, light.dark) == (True, False)
-
-
-async def test_app_accepts_both_and_the_default_setting_names_one() -> None:
-    app: App[None] = App()
-    for theme in THEMES:
-        app.register_theme(theme)
-    async with app.run_test():
-        app.theme = LIGHT
-        app.theme = DARK
+def test_every_theme_has_a_fellow_of_the_other_kind() -> None:
+    for name, look in THEMES.items():
+        assert fellow(fellow(name)) == name and THEMES[fellow(name)].dark is not look.dark
+        assert theme(name).dark is look.dark
     assert Settings().theme == DARK
 
 
-@pytest.mark.parametrize(("term", "themes"), [("xterm", THEMES_16), ("xterm-256color", THEMES)])
-def test_the_app_takes_the_themes_that_its_terminal_can_show(
-    term: str, themes: tuple[Theme, Theme], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("term", "name"), [("xterm", "terminal-dark"), ("xterm-256color", DARK)])
+def test_the_app_takes_the_colours_that_its_terminal_can_show(
+    term: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COLORTERM", raising=False)
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr("rich.console.Console.is_terminal", True)
     session = Session(Opened(""), tokviz.load("gpt2"), remember=False)
     app = TokvizApp(session, driver_class=HeadlessDriver)
-    assert [app.get_theme(theme.name) for theme in themes] == list(themes)
-    drawn_elsewhere = TokvizApp(session)
-    assert [drawn_elsewhere.get_theme(theme.name) for theme in THEMES] == list(THEMES)
+    assert app.current_theme.variables == theme(name).variables
+    assert TokvizApp(session).current_theme == theme(DARK)
+
+
+async def test_a_theme_is_chosen_from_the_list_and_the_terminals_own_is_said_in_its_words() -> None:
+    settings = Settings(theme="of a newer version")
+    app = TokvizApp(Session(Opened("ab cd"), tokviz.load("gpt2"), settings, remember=False))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert app.theme == DARK
+        await pilot.press("ctrl+l", "c", *"terminal-l", "enter")
+        await settle(pilot)
+        assert app.theme == app.session.settings.theme == "terminal-light"
+        drawn = [line for line in app.screen._compositor.render_strips() if "ab" in line.text]
+        filtered = drawn[0].apply_filter(app.get_line_filters()[-1], Color.parse("black"))
+        colours = {style.bgcolor.type for _, style, _ in filtered if style and style.bgcolor}
+        assert colours == {ColorType.STANDARD}
+        await pilot.press("f10")
+        await settle(pilot)
+        assert app.theme == "terminal-dark"

@@ -10,7 +10,7 @@ from tokviz.tui.widgets import token_card
 from tokviz.tui.widgets.token_card import TokenCard
 
 TOK = tokviz.load("gpt2")
-PALETTE = token_palette(True, "truecolor", False)
+PALETTE = token_palette("tokviz-dark", "truecolor", False)
 TEXT = "the cat and the dog and the 世 bird"
 
 

@@ -15,6 +15,7 @@ from tokviz.tui import app as app_module
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.pick import PickDialog
+from tokviz.tui.tour import tour_rows
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,7 @@ def newcomer() -> TokvizApp:
 
 
 def line(app: TokvizApp) -> str:
-    views = app.screen_stack[0].query("#tour")
+    views = app.screen_stack[0].query(".tour")
     return " ".join(span.text for view in views for row in view.rows for span in row)
 
 
@@ -52,7 +53,7 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
     async with app.run_test(size=(80, 24)) as pilot:
         for number, pressed in enumerate(keys, 1):
             await until(pilot, partial(says, app, f"First steps {number}/8"))
-            strip, title = app.screen_stack[0].query_one("#tour"), app.screen_stack[0].title_bar
+            strip, title = app.screen_stack[0].query_one(".tour"), app.screen_stack[0].title_bar
             assert strip.region.y == title.region.bottom, "it covers nothing"
             assert len(strip.rows) == strip.size.height <= 3
             for key in pressed:
@@ -78,6 +79,22 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
             await pilot.press(*choice, "enter")
             await until(pilot, partial(says, again, left))
         await until(pilot, lambda: not line(again))
+        # Ended and begun again before the line is gone, and begun while it is there.
+        again.action_first_steps()
+        again.action_end_tour()
+        again.action_first_steps()
+        again._begin_tour()
+        await settle(pilot)
+        assert line(again).count("1/8") == 1
+        await again.screen.remove_children()
+        assert again._tour is not None
+        again._tour.look()  # as at the end of the app, while there is still a screen
+
+
+def test_on_another_screen_than_its_own_a_step_takes_one_line() -> None:
+    for step in filter(lambda step: step.screen, first_steps()):
+        (row,) = tour_rows(step, 1, 8, "chat", 78)
+        assert f"go to the {step.screen.title()} screen" in "".join(span.text for span in row)
 
 
 async def test_who_opens_a_file_or_is_not_remembered_is_left_alone(tmp_path: Path) -> None:

@@ -372,7 +372,7 @@ async def test_the_tokens_at_the_end_that_may_change_are_marked_after_a_moment()
 
 @pytest.mark.parametrize("no_color", [False, True], ids=["colour", "no colour"])
 def test_the_mark_shows_on_every_token_also_without_colour(no_color: bool) -> None:
-    styles = LookStyles(token_palette(True, "truecolor", no_color), Style.null())
+    styles = LookStyles(token_palette("tokviz-dark", "truecolor", no_color), Style.null())
     for hue in range(N_HUES):
         assert styles.style_of(hue | UNSTABLE) != styles.style_of(hue)
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 from operator import attrgetter, eq, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.bpe.history import TrainingHistory
+from tokviz.files import absolute
 from tokviz.glyphs import safe
 from tokviz.sentences import counted
 
@@ -115,8 +116,7 @@ class Blame:
 
     @cached_property
     def _folder(self) -> str:
-        """The folder that holds all files."""
-        return os.path.commonpath([os.path.dirname(os.path.abspath(it)) for it in self.sources])
+        return folder_of(self.sources)
 
     def _spans(self) -> Iterator[tuple[int, int, int]]:
         """Give each file with the first of its items and the first that is none."""
@@ -124,6 +124,11 @@ class Blame:
         spans = pairwise(ends)
         for file, (first, last) in zip(self.memory["files"].tolist(), spans, strict=True):
             yield file, first, last
+
+
+def folder_of(files: Iterable[str]) -> str:
+    """Give the folder that holds all files."""
+    return os.path.commonpath([os.path.dirname(absolute(file)) for file in files])
 
 
 def blame_of(

@@ -69,7 +69,7 @@ class ChildProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
-                env=own_environment(),
+                env=package_environment(),
                 start_new_session=True,
             )
         except OSError as error:
@@ -167,7 +167,7 @@ def _obituary(job: str, code: int, words: str) -> str:
     return f"the {job} job {end}: {words}" if words else f"the {job} job {end}"
 
 
-def own_environment() -> dict[str, str]:
+def package_environment() -> dict[str, str]:
     """Let the child find this very package, and nothing in the working directory.
 
     (`-P` keeps the working directory off the child's path: a `regex.py` lying there is not ours.)

@@ -42,5 +42,12 @@ def load_job(name: str) -> Job:
     if place is None:
         raise JobError(f"no job is called {name!r}; there are: {', '.join(sorted(JOBS))}")
     module, function = place.split(":")
-    job: Job = getattr(import_module(module), function)
+    try:
+        job: Job = getattr(import_module(module), function)
+    except ModuleNotFoundError as error:
+        missing = JobError(f"needs the package {error.name}: pip install {error.name}")
+
+        def job(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+            raise missing
+
     return job

@@ -23,6 +23,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the app, without FILE."""
     options.add_tokenizer(parser, otherwise="the one used last")
     options.add_specials(parser)
+    parser.add_argument(
+        "--profile", default="", metavar="NAME", help="use [profile.NAME] of the settings"
+    )
     parser.add_argument("--version", action="version", version=f"tokviz {__version__}")
 
 
@@ -57,4 +60,5 @@ def run(arguments: argparse.Namespace) -> int:
         piped=piped,
         tokenizer=options.asked_tokenizer(arguments),
         parse_specials=arguments.specials == "parsed",
+        profile=arguments.profile,
     )

@@ -9,7 +9,8 @@ templates: $templates (default: nanochat);
 or a file: tokenizer_config.json, chat_template.jinja. A tokenizer that lacks a template's special
 tokens is lent them, with the ids after its last ("virtual_specials").
 
---mask shows the tokens, learned ones in [brackets] and, on a terminal, in green.
+--mask shows the tokens, learned ones in [brackets] and, on a terminal, in green. Of a web page or a
+  picture there is one for each row: --row says which.
 --json, one object per row:
   {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
    "n_kept", "n_learned", "virtual_specials", "notes", "ids", "mask", "reasons", "messages"}
@@ -39,7 +40,7 @@ from tokviz.chat.templates import TEMPLATES
 from tokviz.cli import options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.options import positive
-from tokviz.cli.output import json_line, report
+from tokviz.cli.output import FigureOutput, json_line, report
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import TokvizError
 from tokviz.files import is_pipe
@@ -85,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--mask", action="store_true", help="show which tokens are learned")
     form.add_argument("--json", action="store_true", help="print one JSON object per row")
+    options.add_forms(parser, form)
     parser.add_argument(
         "--lint",
         action="store_true",
@@ -111,16 +113,22 @@ def run(arguments: argparse.Namespace) -> int:
     unknown = [code for code in arguments.ignore if code not in RULES]
     if unknown:
         raise TokvizError(f"--ignore: no rule is called {unknown[0]!r}; see tokviz chat --help")
-    look = _Look(arguments, options.load_tokenizer(arguments), load_template(arguments.template))
+    form = options.asked_form(arguments)
+    figures = FigureOutput(form, arguments.output) if form else None
+    tokenizer = options.load_tokenizer(arguments)
+    look = _Look(arguments, tokenizer, load_template(arguments.template), figures)
     arguments.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     with workers.answers(arguments) as answer:
         work = _Work(arguments, look, answer)
         failed = for_each_input(names, work.on_file)
+    if figures is not None:
+        figures.end()
     return failed or (_FINDINGS if work.n_findings or work.n_errors else 0)
 
 
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
     asked = arguments.mask or arguments.json or arguments.lint or arguments.row
+    asked = asked or options.asked_form(arguments)
     return not asked and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
 
 
@@ -196,6 +204,7 @@ class _Work:
 
     def _rows(self, name: str, dataset: Dataset, first: int) -> Iterator[_Shown]:
         is_here = not workers.is_asked(self._arguments) or name == STDIN or is_pipe(name)
+        is_here = is_here or options.asked_form(self._arguments) is not None
         if is_here or self._arguments.row is not None:
             n_rows = None if self._arguments.row is None else 1
             yield from islice(self._look.at(name, dataset, first), n_rows)
@@ -217,17 +226,19 @@ def _some_rows(arguments: argparse.Namespace, name: str, span: tuple[int, int]) 
 
 
 class _Look:
-    """Looks at rows, as the arguments say."""
+    """Looks at rows, as the arguments say; figures are written where it is given how."""
 
     def __init__(
         self,
         arguments: argparse.Namespace,
         tokenizer: Tokenizer,
         template: ChatTemplate | JinjaTemplate,
+        figures: FigureOutput | None = None,
     ) -> None:
         self._arguments = arguments
         self._tokenizer = tokenizer
         self._template = template
+        self._figures = figures
 
     def at(self, name: str, dataset: Dataset, first: int) -> Iterator[_Shown]:
         """Look at rows from a first one on."""
@@ -289,7 +300,12 @@ class _Look:
     def _lines(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
         from tokviz.chat.mask import mask_lines
         from tokviz.chat.render import rendering_to_json
+        from tokviz.share.figure import mask_figure
 
+        if self._figures is not None:
+            place = f"{display_name(name)} {dataset.place(row)}"
+            self._figures.write(mask_figure(place, rendering))
+            return []
         if self._arguments.json:
             return [_record(name, dataset, row, rendering_to_json(rendering))]
         lines = mask_lines(rendering, safe, colour=self._arguments.colour)

@@ -23,6 +23,8 @@ COMMANDS = {
     "replay": "travel through a training or a vocabulary, merge by merge",
     "lesson": "learn how byte pair encoding works, from small examples",
     "tokenizers": "list the tokenizers there are, or check a tokenizer file",
+    "config": "show, check or change the settings",
+    "web": "open the app in a browser",
     "help": "read the guide",
     "completion": "print the completion script for bash, zsh, fish or tcsh",
 }
@@ -43,9 +45,13 @@ _SYNONYMS = {
     "evaluate": "eval",
     "report": "eval",
     "compression": "eval",
+    "settings": "config",
+    "preferences": "config",
     "guide": "help",
     "manual": "help",
     "lessons": "lesson",
+    "serve": "web",
+    "browser": "web",
     "tutorial": "lesson",
 }
 """What other programs call our commands; none of them is one here."""

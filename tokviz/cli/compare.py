@@ -38,8 +38,7 @@ from tokviz.cli.inputs import (
     read_blocks,
     read_whole,
 )
-from tokviz.cli.output import print_json
-from tokviz.cli.replay_frames import label
+from tokviz.cli.output import FigureOutput, print_json
 from tokviz.cli.tables import plain_table
 from tokviz.compare.figures import (
     HEADS,
@@ -50,7 +49,7 @@ from tokviz.compare.figures import (
     script_cells,
 )
 from tokviz.errors import TokvizError
-from tokviz.glyphs import safe
+from tokviz.glyphs import safe, short_label
 from tokviz.sentences import counted, said
 
 if TYPE_CHECKING:
@@ -70,21 +69,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object per input")
     form.add_argument("--markdown", action="store_true", help="print tables in Markdown")
+    options.add_forms(parser, form)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare on each input."""
     from tokviz.compare.boundaries import Comparison
+    from tokviz.share.figure import comparison_figure
 
     tokenizers = options.load_tokenizers(arguments)
     if len(tokenizers) < 2:
         raise TokvizError("there is nothing to compare with: give -t twice or more")
     sources = options.text_sources(arguments)
+    form = options.asked_form(arguments)
+    figures = FigureOutput(form, arguments.output) if form else None
 
     def compare_one(source: Source) -> None:
         data = read_whole(read_blocks(source), " are too many to compare on: take a part of them")
         text = bytetext.from_bytes(data)
         comparison = Comparison(text, tokenizers, options.SPECIALS[arguments.specials])
+        if figures is not None:
+            figures.write(comparison_figure(display_name(source), comparison))
+            return
         scripts = figures_by_script(text, comparison.sides) if arguments.by_script else []
         if arguments.json:
             record = _record(source, comparison, arguments.most)
@@ -104,7 +110,10 @@ def run(arguments: argparse.Namespace) -> int:
         for line in ("", *fence, *_disagreement_lines(comparison, arguments.most), *fence):
             print(line)
 
-    return for_each_input(sources, compare_one)
+    code = for_each_input(sources, compare_one)
+    if figures is not None:
+        figures.end()
+    return code
 
 
 def table_rows(comparison: Comparison) -> Iterator[TableRow]:
@@ -128,11 +137,12 @@ def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
     for disagreement in found[:most]:
         start, end = disagreement.byte_span
         row, column = comparison.place(start)
-        yield f"line {row + 1:,}, column {column + 1:,}: {label(comparison.data[start:end])}"
+        yield f"line {row + 1:,}, column {column + 1:,}: {short_label(comparison.data[start:end])}"
         for number, side in enumerate(comparison.sides):
-            tokens = " ".join(map(label, disagreement.tokens(number)))
+            tokens = " ".join(map(short_label, disagreement.tokens(number)))
             yield f"  {safe(side.tokenizer.name):<{width}}  {tokens}"
-        yield f"  {disagreement.cause}: {said(disagreement.sentences(disagreement.other), label)}"
+        sentences = disagreement.sentences(disagreement.other)
+        yield f"  {disagreement.cause}: {said(sentences, short_label)}"
     if len(found) > most:
         yield options.more_listed(len(found) - most)
 

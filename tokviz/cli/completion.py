@@ -22,7 +22,7 @@ _SHELLS = ("bash", "zsh", "fish", "tcsh")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz completion`."""
-    parser.add_argument("shell", choices=_SHELLS)
+    parser.add_argument("shell", choices=_SHELLS, help="whose script to print")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -28,8 +28,7 @@ from tokviz.cli import options
 from tokviz.cli.decode import id_sources, texts_of_ids
 from tokviz.cli.inputs import Source, display_name, file_name, for_each_input
 from tokviz.cli.output import print_json
-from tokviz.cli.replay_frames import label
-from tokviz.glyphs import safe
+from tokviz.glyphs import safe, short_label
 from tokviz.sentences import said
 
 if TYPE_CHECKING:
@@ -69,10 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _lines(drift: Drift, most: int) -> Iterator[str]:
     for span in drift.spans[:most]:
-        yield f"token {span.first + 1:,}: {label(drift.data[slice(*span.byte_span)])}"
+        yield f"token {span.first + 1:,}: {short_label(drift.data[slice(*span.byte_span)])}"
         for lane, ids in (("sampled", span.sampled), ("encoded", span.encoded)):
-            yield f"  {lane}  {' '.join(map(label, drift.tokens(ids)))}"
-        yield f"  {span.cause}: {said([span.why], label)}"
+            yield f"  {lane}  {' '.join(map(short_label, drift.tokens(ids)))}"
+        yield f"  {span.cause}: {said([span.why], short_label)}"
     if len(drift.spans) > most:
         yield options.more_listed(len(drift.spans) - most)
 

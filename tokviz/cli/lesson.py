@@ -4,6 +4,7 @@ examples:
   tokviz lesson                  list the lessons
   tokviz lesson cs336            go through one in the app
   tokviz lesson minbpe --print   print its steps
+  tokviz lesson cs336 --animate cs336.svg   write it as a picture that moves, for a slide
 """  # noqa: D405
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 
 from tokviz.errors import TokvizError
+from tokviz.files import write_file
 from tokviz.lessons import lessons
 
 
@@ -18,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz lesson`."""
     parser.add_argument("lesson", nargs="?", metavar="LESSON", help="its name, from the list")
     parser.add_argument("--print", action="store_true", help="print instead of opening the app")
+    parser.add_argument("--animate", metavar="FILE", help="write it as an SVG that moves")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,12 +36,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise TokvizError(f"there is no lesson {arguments.lesson!r}: choose {names}")
     lesson = known[arguments.lesson]
     folder = str(lesson.ready())
-    if arguments.print:
+    if arguments.print or arguments.animate:
         from tokviz.cli.replay_frames import start_lines, step_lines
         from tokviz.replay.replay import Replay
+        from tokviz.share.animation import animation
 
         replay = Replay.open(folder)
         text = replay.text(lesson.text) if lesson.text else None
+        if arguments.animate:
+            moving = animation(replay, 1, replay.n_merges, text, say=lesson.say)
+            write_file(arguments.animate, moving)
+            return 0
         said = {look.at: look.say for look in lesson.looks}
         for k in range(replay.n_merges + 1):
             lines = step_lines(replay, k, text, False) if k else start_lines(replay, text)

@@ -58,6 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TokvizError as error:
         report(error)
         return _FAILED
+    except ModuleNotFoundError as error:
+        report(f"needs the package {error.name}: pip install {error.name}")
+        return _FAILED
     except OSError as error:
         _abandon_stdout()
         report(f"cannot write the output: {error.strerror or error}")

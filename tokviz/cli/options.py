@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tokviz.cli.inputs import STDIN, Given, Source
 from tokviz.cli.output import report
+from tokviz.share import ENDINGS, FORMS
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -139,6 +140,25 @@ def more_listed(n_more: int) -> str:
     return f"… and {n_more:,} more; --most says how many are listed"
 
 
+def add_forms(parser: argparse.ArgumentParser, form: argparse._ActionsContainer) -> None:
+    """Add an option for each form that a figure has, to others of a group, and `-o`."""
+    for name, what in FORMS.items():
+        if f"--{name}" not in parser._option_string_actions:
+            form.add_argument(
+                f"--{name}", dest="form", action="store_const", const=name, help=f"write {what}"
+            )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write to this file, in the form its name ends in"
+    )
+
+
+def asked_form(arguments: argparse.Namespace) -> str | None:
+    """The form that was asked for, by its option or by the end of the file's name."""
+    output: str | None = arguments.output
+    named = ENDINGS.get(output.lower().rpartition(".")[2], "table") if output else None
+    return arguments.form or named
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add `--json`."""
     parser.add_argument(
@@ -159,7 +179,7 @@ def positive(text: str) -> int:
 
 def asked_tokenizer(arguments: argparse.Namespace) -> str | None:
     """The tokenizer that the user asked for, by `-t` or by the environment, as `load` takes it."""
-    asked = arguments.tokenizer or os.environ.get(TOKENIZER_VARIABLE) or None
+    asked = getattr(arguments, "tokenizer", None) or os.environ.get(TOKENIZER_VARIABLE) or None
     return place_of(asked) if asked else None
 
 
@@ -202,13 +222,14 @@ def text_sources(arguments: argparse.Namespace) -> list[Source]:
     return [given, *(input_names(arguments.files) if arguments.files else ())]
 
 
-def load_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
-    """Load the tokenizer that was asked for.
+def load_tokenizer(arguments: argparse.Namespace, name: str | None = None) -> Tokenizer:
+    """Load the tokenizer that was asked for, or another by its name.
 
     One from a file or folder gets its path for a name, so that whoever reads the name in the output
     can load it again.
     """
-    return load_named(tokenizer_name(arguments), arguments.split_pattern)
+    asked = place_of(name) if name else tokenizer_name(arguments)
+    return load_named(asked, arguments.split_pattern)
 
 
 def load_named(asked: str, split_pattern: str | None = None) -> Tokenizer:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tokviz.errors import TokvizError
+from tokviz.files import write_file
 from tokviz.glyphs import safe
+from tokviz.share import WHOLE, written
+
+if TYPE_CHECKING:
+    from tokviz.share.figure import Figure
 
 
 def report(message: object) -> None:
@@ -18,6 +26,44 @@ def report_note(note: str) -> None:
     """Write a note, if there is any."""
     if note:
         report(note)
+
+
+class FigureOutput:
+    """Writes what is shown in one of the forms, to a file or to standard output."""
+
+    def __init__(self, form: str, output: str | None) -> None:
+        """Take the form, and the name of the file.
+
+        Raises:
+            TokvizError: If a terminal would get a PNG.
+        """
+        if form == "png" and output is None and sys.stdout.isatty():
+            raise TokvizError("a terminal shows no PNG: name a file by -o")
+        self._form, self._output = form, output
+        self._written: list[bytes] = []
+        self._n = 0
+
+    def write(self, figure: Figure) -> None:
+        """Write one, at once unless a file is named.
+
+        Raises:
+            TokvizError: If it has no place in this form, or is one too many.
+        """
+        if self._n and self._form in WHOLE:
+            raise TokvizError(f"--{self._form} shows one thing: run it once for each")
+        self._n += 1
+        for part in written(figure, self._form):
+            if self._output is not None:
+                self._written.append(part)
+            elif self._form == "png":
+                sys.stdout.buffer.write(part)
+            else:
+                print(part.decode(), end="")
+
+    def end(self) -> None:
+        """Write the file, if one is named."""
+        if self._output is not None and self._n:
+            write_file(Path(self._output), self._written)
 
 
 def print_json(record: Mapping[str, object]) -> None:

@@ -6,6 +6,8 @@ examples:
   tokviz replay gpt2 --print --at 300 --text "the theory of everything"
   tokviz replay RUN --print --steps 3     the first three merges, as text
   tokviz replay RUN --json > steps.jsonl  all merges
+  tokviz replay RUN --at 3 --svg -o 3.svg a picture of the third merge
+  tokviz replay gpt2 --text "the theory" --animate theory.svg
   tokviz replay RUN --diff my_merges.txt --print
   printf abababcb | tokviz train - -o /tmp/tiny --vocab-size 258 --pattern none
   tokviz replay /tmp/tiny --print
@@ -38,8 +40,9 @@ from tokviz import bytetext
 from tokviz.cli import options
 from tokviz.cli.inputs import read_blocks, read_whole
 from tokviz.cli.options import positive
-from tokviz.cli.output import print_json
+from tokviz.cli.output import FigureOutput, print_json
 from tokviz.errors import TokvizError
+from tokviz.files import write_file
 
 if TYPE_CHECKING:
     from tokviz.replay.replay import Replay
@@ -78,7 +81,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many merges to print, from merge K on; implies --print",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON objects, one a line")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON objects, one a line")
+    options.add_forms(parser, form)
+    form.add_argument(
+        "--animate",
+        metavar="FILE",
+        help="write the merges (from --at on, --steps of them) as an SVG that moves, for a slide",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=positive,
+        default=2,
+        metavar="S",
+        help="how long the animation shows each merge (default: %(default)s)",
+    )
 
 
 def _number(text: str) -> int:
@@ -95,17 +112,31 @@ def run(arguments: argparse.Namespace) -> int:
     if len(others) > 2:
         raise TokvizError("--diff compares with two others at most")
     text = _read_text(arguments.text)
-    if not (arguments.print or arguments.json or arguments.steps):
+    form = options.asked_form(arguments)
+    if not (arguments.print or arguments.json or arguments.steps or form or arguments.animate):
         return _open_app(source, arguments.at, text, others)
     from tokviz.compare.merge_sources import open_merges
+    from tokviz.share.animation import animation
+    from tokviz.share.replayed import replay_figure
 
     if others:
         _print_diff(source, others, text, as_json=arguments.json)
         return 0
     replay = open_merges(source)
     prepared = None if text is None else replay.text(text)
+    if arguments.animate:
+        first = arguments.at or 1
+        last = first + arguments.steps - 1 if arguments.steps else replay.n_merges
+        moving = animation(replay, first, last, prepared, seconds=arguments.seconds)
+        write_file(arguments.animate, moving)
+        return 0
     numbers = _numbers(replay, arguments.at, arguments.steps, arguments.json)
-    if arguments.json:
+    if form:
+        figures = FigureOutput(form, arguments.output)
+        for k in numbers:
+            figures.write(replay_figure(replay, k, prepared))
+        figures.end()
+    elif arguments.json:
         _print_records(replay, numbers, prepared)
     else:
         _print_frames(replay, numbers, prepared)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from tokviz.cli.replay_frames import label
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.trainings import NAMES, MergesDiff
-from tokviz.glyphs import safe
+from tokviz.glyphs import safe, short_label
 from tokviz.replay.replay import Replay
 from tokviz.replay.steps import MergeStep
 from tokviz.sentences import counted, said
+from tokviz.share.replayed import pair_words
 
 _MOST_TOKENS = 20
 _MOST_PLACES = 10
@@ -45,7 +45,7 @@ def _parting(name: str, diff: MergesDiff) -> Iterator[str]:
     yield f"merge {difference.k:,}"
     yield f"  A  {_merge(difference.a)}"
     yield f"  {name}  {_merge(difference.b)}"
-    yield f"  {said(difference.sentences, label)}"
+    yield f"  {said(difference.sentences, short_label)}"
     yield f"tokens in both: {diff.n_shared:,}"
 
 
@@ -54,7 +54,9 @@ def _rungs(diff: MergesDiff) -> Iterator[str]:
     yield "side by side"
     yield f"  {'':>7}  " + "".join(f"{name:<{_COLUMN}}" for name in NAMES[: len(diff.replays)])
     for k, steps in diff.rungs():
-        cells = [f"{label(step.token)[: _COLUMN - 2]:<{_COLUMN}}" if step else "" for step in steps]
+        cells = [
+            f"{short_label(step.token)[: _COLUMN - 2]:<{_COLUMN}}" if step else "" for step in steps
+        ]
         mark = "▸" if k == diff.first_number else " "
         yield f" {mark}{k:>7,}  {''.join(cells)}".rstrip()
 
@@ -69,11 +71,11 @@ def _merge(step: MergeStep | None) -> str:
         return "has ended"
     count = "" if step.count is None else f", count {step.count:,}"
     tied = f", {step.n_tied:,} pairs tied" if step.n_tied is not None and step.n_tied > 1 else ""
-    return f"{label(step.left)} + {label(step.right)} → {label(step.token)}{count}{tied}"
+    return f"{pair_words(step)} → {short_label(step.token)}{count}{tied}"
 
 
 def _tokens(which: str, tokens: list[bytes]) -> str:
-    shown = " ".join(map(label, tokens[:_MOST_TOKENS]))
+    shown = " ".join(map(short_label, tokens[:_MOST_TOKENS]))
     more = " …" if len(tokens) > _MOST_TOKENS else ""
     return f"tokens in {which} only: {len(tokens):,}" + (f"  {shown}{more}" if tokens else "")
 
@@ -85,7 +87,8 @@ def _effect_lines(effect: Comparison) -> Iterator[str]:
     for index in range(min(n, _MOST_PLACES)):
         in_a, in_b = effect.tokens_in(index)
         byte = int(effect.spans[index, 0])
-        yield f"  byte {byte:,}: A {' '.join(map(label, in_a))}   B {' '.join(map(label, in_b))}"
+        a, b = (" ".join(map(short_label, tokens)) for tokens in (in_a, in_b))
+        yield f"  byte {byte:,}: A {a}   B {b}"
     if n > _MOST_PLACES:
         yield f"  … and {n - _MOST_PLACES:,} more"
 

@@ -11,21 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tokviz.bpe.ties import TokenPair
-from tokviz.glyphs import token_label
+from tokviz.glyphs import short_label
 from tokviz.replay.corpus import PieceTokens
-from tokviz.replay.replay import PairCount, Replay
-from tokviz.replay.steps import MergeStep
+from tokviz.replay.replay import Replay
 from tokviz.replay.text import ReplayText
-from tokviz.sentences import counted, said
+from tokviz.sentences import counted
+from tokviz.share.replayed import MOST_PIECES, step_facts
 
 _LIT, _END = "\x1b[1;7m", "\x1b[0m"
 _MOST_TOKENS = 60
 """So many tokens of a long text are shown, around the first place that changes."""
 _TOKENS_BEFORE = 12
-_MOST_PIECES = 8
-_N_CANDIDATES = 5
-_LONGEST_TOKEN = 40
 
 
 class Shown(NamedTuple):
@@ -51,19 +47,13 @@ def frames(
     for start, end in pairwise([0, *ends_after]):
         parts = []
         for first, last in borders:
-            parts.append(label(data[first:last]))
+            parts.append(short_label(data[first:last]))
             if last == end:
                 break
         is_lit = len(parts) > 1
         before.append(Shown(" ".join(parts), is_lit))
-        after.append(Shown(label(data[start:end]), is_lit))
+        after.append(Shown(short_label(data[start:end]), is_lit))
     return before, after
-
-
-def label(token: bytes) -> str:
-    """Show a token, a very long one by its beginning."""
-    shown = token_label(token)
-    return shown if len(shown) <= _LONGEST_TOKEN else f"{shown[: _LONGEST_TOKEN - 1]}…"
 
 
 def line(shown: Sequence[Shown], color: bool = False) -> str:
@@ -76,37 +66,19 @@ def step_lines(
     replay: Replay, k: int, text: ReplayText | None = None, color: bool = False
 ) -> Iterator[str]:
     """Tell all about merge k: what it is, why it happened, and its two frames."""
-    step = replay.step(k)
-    yield f"merge {k:,} of {replay.n_merges:,}: {_merge(step)}"
-    yield f"  why         {said(replay.why(k).sentences, label)}"
+    (head, made), *facts = step_facts(replay, k)
+    yield f"{head}: {made}"
+    yield from (f"  {name:<11} {words}" for name, words in facts)
     if replay.has_counts:
-        best = replay.state(k - 1).top_pairs(_N_CANDIDATES)
-        yield f"  candidates  {', '.join(map(_candidate, best))}"
-        yield from (f"  origin      {said([sentence])}" for sentence in replay.files(k))
-        yield f"  corpus      {step.n_tokens_before:,} → {step.n_tokens_after:,} tokens"
         yield from _corpus_lines(replay, k, color)
     if text is not None:
         yield from _text_lines(text, k, color)
 
 
-def _merge(step: MergeStep) -> str:
-    made = f"{label(step.token)}  (id {step.new_id})"
-    return f"{_pair(step)} → {made}" if step.is_reached else made
-
-
-def _pair(pair: MergeStep | TokenPair | PairCount) -> str:
-    return f"{label(pair.left)} + {label(pair.right)}"
-
-
-def _candidate(pair: PairCount) -> str:
-    shown = f"{_pair(pair)} {pair.count:,}"
-    return f"[{shown}]" if pair.is_next else shown
-
-
 def _corpus_lines(replay: Replay, k: int, color: bool) -> Iterator[str]:
     """Show the pieces that the merge changes; of a tiny corpus all."""
     state, n_pieces = replay.state(k - 1), replay.n_pieces or 0
-    shown = state.pieces(0, n_pieces) if replay.is_tiny else state.pieces_of_next(_MOST_PIECES)
+    shown = state.pieces(0, n_pieces) if replay.is_tiny else state.pieces_of_next(MOST_PIECES)
     rows: dict[str, list[str]] = {"before": [], "after": []}
     for piece in shown:
         ends_after = replay.piece(piece.index, k, piece.start).byte_ends
@@ -158,7 +130,7 @@ def start_lines(replay: Replay, text: ReplayText | None = None) -> Iterator[str]
         state = replay.state(0)
         pieces = "1 piece" if replay.n_pieces == 1 else f"{replay.n_pieces:,} different pieces"
         yield f"  corpus      {state.n_tokens:,} tokens, {pieces}"
-        shown = state.pieces(0, (replay.n_pieces or 0) if replay.is_tiny else _MOST_PIECES)
+        shown = state.pieces(0, (replay.n_pieces or 0) if replay.is_tiny else MOST_PIECES)
         rows = [_piece(p, frames(p.data, p.byte_ends, p.byte_ends)[1], False) for p in shown]
         yield from _titled("", ["   ".join(rows)] if _all_once(shown) else rows)
     if text is not None:

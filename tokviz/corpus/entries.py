@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 from tokviz.corpus.corpus import files_of_text
 from tokviz.corpus.readers import unpacked
 from tokviz.errors import InputFileError, OutputFileError
-from tokviz.files import looks_binary, write_file
+from tokviz.files import absolute, looks_binary, write_file
 from tokviz.folders import state_folder
 from tokviz.listing import cleaned_path
 
@@ -70,7 +70,7 @@ def full_source(typed: str) -> str:
     """
     if typed.startswith(EXCLUDE):
         return typed.strip()
-    return os.path.abspath(os.path.expanduser(cleaned_path(typed.strip())))
+    return absolute(cleaned_path(typed.strip()))
 
 
 def keep_text(data: bytes | Iterable[bytes], name: str) -> str:

@@ -55,7 +55,8 @@ class BulkEncoder:
     def __init__(self, vocabulary: Vocabulary) -> None:
         """Take the compiled tables; see `of`."""
         self._vocabulary = vocabulary
-        self._free: deque[_Worker] = deque(maxlen=4)
+        # The first is made now, with the code that it runs: then nothing is left to wait for.
+        self._free = deque([_Worker(vocabulary)], maxlen=4)
 
     @classmethod
     def of(cls, columns: Columns, *, whole: bool) -> BulkEncoder | None:

@@ -13,6 +13,7 @@ from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 
+from tokviz.confinement import confinement
 from tokviz.errors import InputFileError
 from tokviz.files import StrPath
 from tokviz.formats.files import load_path
@@ -68,6 +69,9 @@ def load_from_hub(
     match = _ADDRESS.fullmatch(address.strip())
     if match is None or _climbs(match[1]) or _climbs(match[2] or ""):
         raise InputFileError(address, _NO_ADDRESS)
+    allowed = confinement()
+    if allowed is not None and not allowed.hub:
+        raise InputFileError(address, "this session may not use the Hub: start with --allow-hub")
     files = _fetch(address, match[1], match[2])
     tokenizer = load_file(files[0], split_pattern)
     tokenizer.name = address

@@ -7,7 +7,6 @@ which has limits; here it is a `JobError`. The next call starts a new child.
 from __future__ import annotations
 
 import hashlib
-import os
 import weakref
 from array import array
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient
 from tokviz.encoding.packed import PackedRanks
 from tokviz.errors import JobError, TokvizError
-from tokviz.files import StrPath, read_file
+from tokviz.files import StrPath, absolute, read_file
 from tokviz.formats.budget import Budget, budget
 from tokviz.formats.shipping import received, to_ranks
 from tokviz.json_file import MAX_JSON_BYTES
@@ -85,7 +84,7 @@ class LibraryTokenizer:
         Raises:
             InputFileError: If the file cannot be read.
         """
-        self._path = os.path.abspath(path)
+        self._path = absolute(path)
         data = read_file(path, limit=MAX_JSON_BYTES)
         self._checksum = hashlib.sha256(data).hexdigest()
         self.budget = limits or budget(len(data))

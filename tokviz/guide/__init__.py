@@ -1,4 +1,4 @@
-"""The guide: Markdown pages for the app, for `tokviz help` and for readers of the repository.
+"""The guide: Markdown pages for the app, for `tokviz help`, for the site and for readers here.
 
 To add a page, write it in this folder and add it to `PAGES`. The tests run what stands in it.
 """
@@ -8,11 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import NamedTuple
+
+from tokviz.assets import asset_path
 
 PAGES = (
     "start",
+    "tutorial-split",
+    "tutorial-mask",
+    "tutorial-train",
+    "tutorial-courses",
     "tokens",
     "why",
     "compare",
@@ -21,16 +29,54 @@ PAGES = (
     "cluster",
     "replay",
     "vocabulary",
+    "sharing",
+    "web",
+    "settings",
     "commands",
     "tokenizers",
     "python",
+    "reference",
+    "api",
+    "formats",
     "algorithm",
+    "architecture",
+    "performance",
+    "peers",
     "troubleshooting",
+    "security",
+    "dependencies",
+    "notice",
+    "news",
 )
 """The pages by name, in the order in which they are read; a screen's page has its name."""
 
+_CHAPTERS = {
+    "start": "First steps",
+    "tutorial-split": "Tutorials",
+    "tokens": "Screens",
+    "sharing": "Around the screens",
+    "commands": "Commands, files and Python",
+    "algorithm": "How it works",
+    "troubleshooting": "More",
+}
+"""The page that a chapter begins with, and the chapter."""
+
+_ELSEWHERE = {
+    "architecture": ".github/CONTRIBUTING.md",
+    "notice": "assets/NOTICE.md",
+    "performance": "tests/benchmarks/README.md",
+    "security": ".github/SECURITY.md",
+}
+"""Pages that stand where others look for them; a wheel carries them with its assets."""
+
+MADE = {"reference": "tokviz.cli.reference:page", "api": "tokviz.guide.api:page"}
+"""Pages that are made of the code when somebody reads them: "module:function"."""
+
+_SCHEME = "help:"
+"""What the links begin with that are made of words like `tokviz help train`."""
+
 _IMAGE = re.compile(r"^!\[[^\]]*\]\([^)]*\)\n\n", re.MULTILINE)
-_HEADING = re.compile(r"^#{1,2} (.+)$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,3} (.+)$", re.MULTILINE)
 _BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -48,6 +94,28 @@ class Section(NamedTuple):
     text: str
 
 
+def place(name: str) -> str:
+    """Say where a page stands in the repository."""
+    return _ELSEWHERE.get(name, f"tokviz/guide/{name}.md")
+
+
+def source(name: str) -> str:
+    """Read or make a page, with its pictures.
+
+    Raises:
+        KeyError: If there is none.
+    """
+    if name not in PAGES:
+        raise KeyError(name)
+    if name in MADE:
+        module, function = MADE[name].split(":")
+        made: str = getattr(import_module(module), function)()
+        return made
+    carried = asset_path(f"guide/{name}.md")
+    written = carried if carried.exists() else Path(__file__).parent.parent.parent / place(name)
+    return written.read_text("utf-8")
+
+
 @cache
 def page(name: str) -> str:
     """Read a page, without its pictures.
@@ -55,9 +123,46 @@ def page(name: str) -> str:
     Raises:
         KeyError: If there is none.
     """
-    if name not in PAGES:
-        raise KeyError(name)
-    return _IMAGE.sub("", Path(__file__).with_name(f"{name}.md").read_text("utf-8"))
+    return _IMAGE.sub("", source(name))
+
+
+def with_links(text: str) -> str:
+    """Make links of words like `tokviz help train`."""
+    names = "|".join(PAGES)
+    return re.sub(rf"(?<!\[)`tokviz help ({names})`", rf"[\g<0>]({_SCHEME}\1)", text)
+
+
+def link(where: str, href: str) -> tuple[str, str] | None:
+    """Follow a link.
+
+    Args:
+        where: The path of the text that holds it, in the repository; see `place`.
+        href: What it says.
+
+    Returns:
+        The page that it leads to, and the anchor there (see `anchor`) or nothing. None where it
+        leads out of the guide.
+    """
+    path, _, heading = href.partition("#")
+    if path.startswith(_SCHEME):
+        return path.removeprefix(_SCHEME), heading
+    target = normpath(join(dirname(where), path)) if path else where
+    return next(((name, heading) for name in PAGES if place(name) == target), None)
+
+
+def anchor(heading: str) -> str:
+    """Give what a link to a heading ends in, here and wherever Markdown is read."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def chapters() -> dict[str, list[str]]:
+    """Give the pages by chapter."""
+    found: dict[str, list[str]] = {}
+    chapter = ""
+    for name in PAGES:
+        chapter = _CHAPTERS.get(name, chapter)
+        found.setdefault(chapter, []).append(name)
+    return found
 
 
 def title(name: str) -> str:

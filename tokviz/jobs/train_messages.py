@@ -204,5 +204,6 @@ class TrainSummary(NamedTuple):
                 "held_out": held_out and HeldOut.from_json(held_out),
                 "files": tuple(FileShare(*part) for part in record["files"]),
                 "left_out": tuple(map(tuple, record["left_out"])),
+                "remarks": tuple(record["remarks"]),
             }
         )

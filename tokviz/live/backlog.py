@@ -34,6 +34,10 @@ _REMOVED_NOW = 32
 """Chunks whose tokens an edit takes out of the counts at once."""
 
 
+_COUNTED_AT_ONCE = 256
+"""Chunks whose tokens a worker counts together."""
+
+
 REST_SECONDS = 0.25
 """So long no edit must have come when a worker encodes a long chunk: not anew after every key."""
 
@@ -107,7 +111,7 @@ class Backlog:
                     self._uncounted.append(tokens)
                     self._done.append((chunk, tokens))
             return True
-        if uncounted := _pop(self._uncounted):
+        if uncounted := [part for _ in range(_COUNTED_AT_ONCE) if (part := _pop(self._uncounted))]:
             self.counts.add(uncounted)
             return True
         if dropped := _pop(self._dropped):
@@ -152,7 +156,7 @@ class Backlog:
         """Encode a chunk whether it waits or not; None if it fails. For the editing thread."""
         tokens = self._encode(chunk)
         if tokens is not None:
-            self.counts.add(tokens)
+            self.counts.add([tokens])
         return tokens
 
     def _encode(self, chunk: Chunk) -> ChunkTokens | None:

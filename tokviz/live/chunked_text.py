@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from threading import Lock
 from typing import NamedTuple
@@ -26,6 +26,10 @@ from tokviz.tokenizer import Tokenizer
 
 CHUNK_TARGET = 1024
 """Characters of a usual chunk."""
+
+_TARGETS_IF_MUCH = 3
+"""Much text lies in chunks of so many times the usual length, until it is edited there: the first
+key that touches two of them still encodes both."""
 
 _TARGETS_PER_PART = 4
 """A chunk without a cut lies in parts of so many times the usual length."""
@@ -79,7 +83,7 @@ class ChunkedText:
 
     def __init__(
         self,
-        text: str = "",
+        text: str | Iterable[str] = "",
         tokenizer: Tokenizer | None = None,
         *,
         parse_specials: bool = True,
@@ -88,7 +92,7 @@ class ChunkedText:
         """Take a text; nothing is encoded yet.
 
         Args:
-            text: Byte text.
+            text: Byte text, or parts of it, which are not held all at once.
             tokenizer: None if it is not known yet: then no token is.
             parse_specials: Whether special tokens in the text are recognised.
             chunk_target: About how many characters are encoded together.
@@ -106,7 +110,7 @@ class ChunkedText:
         self.tokenizer = tokenizer
         self.parse_specials = parse_specials
         self._cuts = cut_rule(tokenizer, parse_specials)
-        self._chunks = ChunkList(self._cut_around("", text, ""))
+        self._chunks = ChunkList(self._cut_parts([text] if isinstance(text, str) else text))
         self._restart(self._chunks)
 
     def _restart(self, chunks: ChunkList) -> None:
@@ -266,7 +270,8 @@ class ChunkedText:
         with self._changing:
             revision, texts = self.revision, self.chunk_texts()
         cuts = cut_rule(tokenizer, parse_specials)
-        pieces = cuts.split("".join(texts), self._chunk_target)
+        text = "".join(texts)
+        pieces = cuts.split(text, self._target(text))
         chunks = ChunkList([Chunk(self._parts(piece)) for piece in pieces])
         return _Reading(tokenizer, parse_specials, revision, cuts, chunks)
 
@@ -358,6 +363,20 @@ class ChunkedText:
             return [*chunks, *self._cut(end, last.parts, behind)]
         return [*chunks, last, *prepared.inner, *self._cut(end, prepared.before_tail, behind)]
 
+    def _cut_parts(self, texts: Iterable[str]) -> list[Chunk]:
+        """Cut a text that comes in parts; a place is cut once what stands around it is known."""
+        reach, rest, pieces = self._cuts.reach, "", []
+        for text in texts:
+            searched = len(rest) - reach
+            rest += text
+            target = self._target(rest)
+            first = max(target, reach, searched)
+            *found, rest = self._cuts.split(rest, target, first, len(rest) - reach)
+            pieces += found
+        target = self._target(rest)
+        pieces += self._cuts.split(rest, target, max(target, reach, len(rest) - reach))
+        return [Chunk(self._parts(piece)) for piece in pieces]
+
     def _cut(
         self, text: str, before: Sequence[Part] = (), behind: Sequence[Part] = ()
     ) -> list[Chunk]:
@@ -365,7 +384,7 @@ class ChunkedText:
         reach = self._cuts.reach
         pieces = self._cuts.split(
             text,
-            self._chunk_target,
+            self._target(text),
             reach if before else None,
             len(text) - reach if behind else None,
         )
@@ -384,7 +403,7 @@ class ChunkedText:
         if self.tokenizer is not None:
             self.tokenizer.prepare(inserted)
         first = max(cuts.reach, target)
-        pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
+        pieces = cuts.split(inserted, self._target(inserted), first, len(inserted) - cuts.reach)
         # A cut may be only so near to the edges; it depends on as much behind or before it.
         near_start, near_end = first + cuts.reach, 2 * cuts.reach
         start, end = pieces[0], pieces[-1]
@@ -403,6 +422,10 @@ class ChunkedText:
             rest = start[near_start:-near_end]
         behind_head = self._parts(rest) if rest else []
         self._prepared = _Prepared(cuts, inserted, head, behind_head, inner, before_tail, tail)
+
+    def _target(self, text: str) -> int:
+        is_much = len(text) > LARGE
+        return self._chunk_target * (_TARGETS_IF_MUCH if is_much else 1)
 
     def _parts(self, text: str) -> list[Part]:
         return parts_of(text, _TARGETS_PER_PART * self._chunk_target)

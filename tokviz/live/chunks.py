@@ -328,4 +328,8 @@ def char_starts(text: str) -> bytes:
     >>> char_starts("aé\udca9")
     b'\x01\x01\x00\x01'
     """
-    return bytetext.RAW_BYTES.sub("?", text).encode().translate(_IS_START)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # to look for them first takes several times as long
+        data = bytetext.RAW_BYTES.sub("?", text).encode()
+    return data.translate(_IS_START)

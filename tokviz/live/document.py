@@ -263,6 +263,36 @@ class LiveDocument(ChunkedText):
         newline = self._chunks.item(place).newline(number - self._chunks.start(place, NEWLINES))
         return self._chunks.start(place, CHARS) + newline + 1
 
+    def lines(self, first: int, last: int) -> list[str]:
+        """Give the lines first to last, at least one, without their line feeds."""
+        end = self.n_chars if last >= self.n_lines else self.line_start(last) - 1
+        return self.text_in(self.line_start(first), end).split("\n")
+
+    def line_blocks(self, first: int, last: int, size: int) -> Iterator[tuple[int, int]]:
+        """Divide the lines first to last, without looking at them.
+
+        Args:
+            first: The first line.
+            last: The line behind the last one.
+            size: How many characters, about, a block has.
+
+        Returns:
+            The number of lines of each block, and about how many cells they take.
+        """
+        place = self._chunks.locate(NEWLINES, max(first - 1, 0))
+        at, n_cells = self._chunks.start(place, NEWLINES), 0
+        for chunk in self._chunks.walk(place):
+            at += chunk.n_newlines
+            # UTF-8 takes three bytes for most characters of two cells.
+            n_cells += (chunk.n_chars + chunk.n_bytes) // 2
+            if at >= last:
+                break
+            if n_cells >= size and at > first:
+                yield at - first, n_cells
+                first, n_cells = at, 0
+        if first < last:
+            yield last - first, n_cells
+
     def location(self, offset: int) -> tuple[int, int]:
         """Give the row and column (in characters) of an offset."""
         offset = max(0, min(offset, self.n_chars))

@@ -5,10 +5,15 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from threading import Lock
 
 from tokviz.live.chunks import Chunk, ChunkTokens
+
+_MANY = 50_000
+"""Ids that are worth an array, if no id is as large as this:"""
+_LARGEST_COUNTED = 1 << 22
 
 
 class TokenCounts:
@@ -38,13 +43,15 @@ class TokenCounts:
         with self._lock:
             return {token_id: number for token_id, number in self._counts.items() if number > 0}
 
-    def add(self, tokens: ChunkTokens) -> None:
-        """Count the tokens of a chunk, unless they were removed before."""
+    def add(self, tokens: Iterable[ChunkTokens]) -> None:
+        """Count the tokens of chunks, unless they were removed before."""
         with self._lock:
-            if tokens.wanted:
-                self._counts.update(tokens.ids if tokens.counts is None else tokens.counts)
-                tokens.counted = True
-                self.n_changed += tokens.changed
+            wanted = [part for part in tokens if part.wanted]
+            self._counts.update(_counted([part.ids for part in wanted if part.counts is None]))
+            for part in wanted:
+                self._counts.update(part.counts or ())
+                part.counted = True
+                self.n_changed += part.changed
 
     def remove(self, tokens: Iterable[ChunkTokens]) -> None:
         """Forget the tokens of chunks that are no longer part of the document, for good."""
@@ -62,6 +69,19 @@ class TokenCounts:
                     counts[token_id] = left
                 else:
                     del counts[token_id]
+
+
+def _counted(columns: list[array[int]]) -> Mapping[int, int]:
+    """Count every id."""
+    if sum(map(len, columns)) >= _MANY:
+        import numpy as np
+
+        ids = np.frombuffer(b"".join(columns), np.uint32)
+        if ids.max() < _LARGEST_COUNTED:
+            numbers = np.bincount(ids)
+            present = numbers.nonzero()[0]
+            return dict(zip(present.tolist(), numbers[present].tolist(), strict=True))
+    return Counter(chain.from_iterable(columns))
 
 
 def numbers_in(token_id: int, text: str, chunk: Chunk) -> list[int]:

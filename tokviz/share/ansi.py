@@ -1,24 +1,34 @@
-"""Tokens in colour, for a terminal with 24 bits of colour; each also ends where a mark is drawn."""
+"""Tokens in colour, for a terminal with 24 bits of colour; what stands out is underlined too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tokviz.share.colours import DARK
-from tokviz.share.figure import Figure
+from tokviz.share.figure import Chip, Figure
 
 _RESET = "\x1b[0m"
 
 
 def write(figure: Figure) -> Iterator[str]:
     """Write a line for each line of the text."""
-    for row in figure.rows():
-        parts = []
-        for chip, label in row:
-            style = "\x1b[1;3m" if chip.is_special else ""
-            parts.append(f"{style}{_paint(38, DARK.text)}{_paint(48, DARK.fills[chip.hue])}{label}")
-        yield f"{_RESET}".join(parts) + _RESET
-    yield figure.facts
+    several = len(figure.parts) > 1
+    if several:
+        yield figure.title
+    for part in figure.parts:
+        if part.heading:
+            yield f"{_paint(38, DARK.muted)}{part.heading}{_RESET}"
+        for row in part.rows():
+            yield "".join(_item(chip, label) for chip, label in row)
+    yield from figure.facts
+
+
+def _item(chip: Chip | None, label: str) -> str:
+    if chip is None:
+        return f"{_paint(38, DARK.muted)}{label}{_RESET}"
+    style = "\x1b[1;3m" * chip.is_special + "\x1b[1;4m" * bool(chip.mark)
+    colours = f"{_paint(38, DARK.text)}{_paint(48, DARK.all_fills[chip.hue])}"
+    return f"{style}{colours}{label}{_RESET}"
 
 
 def _paint(code: int, colour: str) -> str:

@@ -1,18 +1,29 @@
-"""What is shown of a text: its tokens, how each looks, and what is to be said of it."""
+"""What is shown outside of the app: tokens, how each looks, and what is to be said of it."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
-from tokviz.glyphs import NEWLINE, safe, token_label
+from tokviz.errors import TokvizError
+from tokviz.glyphs import NEWLINE, safe, short_label, token_label
+from tokviz.live.hues import N_HUES
 from tokviz.live.hues_by_id import hues_of
-from tokviz.sentences import counted
+from tokviz.sentences import counted, said
 
 if TYPE_CHECKING:
+    from tokviz.chat.render import Rendering
+    from tokviz.compare.boundaries import Comparison
     from tokviz.tokenizer import Tokenizer
+
+Span = tuple[int, int]
+
+MOST_TOKENS = 1_000_000
+_MOST_EXPLAINED = 200
+"""Disagreements whose cause is told in a sentence; each takes a moment to find."""
 
 
 class Chip(NamedTuple):
@@ -23,18 +34,22 @@ class Chip(NamedTuple):
         id: Its id.
         data: Its bytes.
         start: Where they begin in the bytes of the text.
-        piece: The place of its piece among the pieces, from 0 on.
-        hue: The number of its colour; its neighbours have others.
+        hue: The number of its colour; its neighbours have others. The last two are grey.
         is_special: Whether it is a special token.
+        piece: The place of its piece among the pieces, from 0 on; -1 where there are none.
+        mark: Why it stands out, in a word; empty if it does not.
+        note: What else there is to say of it.
     """
 
     number: int
     id: int
     data: bytes
     start: int
-    piece: int
     hue: int
-    is_special: bool
+    is_special: bool = False
+    piece: int = -1
+    mark: str = ""
+    note: str = ""
 
     @property
     def lines(self) -> list[str]:
@@ -50,38 +65,97 @@ class Chip(NamedTuple):
     @property
     def about(self) -> str:
         """What is to be said of it."""
-        special = " · special token" if self.is_special else ""
-        end = self.start + len(self.data)
-        return (
-            f"id {self.id} · {counted(len(self.data), 'byte')}: {self.data.hex(' ')} · "
-            f"bytes {self.start}–{end} · piece {self.piece + 1}{special}"
+        facts = (
+            f"id {self.id}",
+            f"{counted(len(self.data), 'byte')}: {self.data.hex(' ')}",
+            f"bytes {self.start}–{self.start + len(self.data)}",
+            f"piece {self.piece + 1}" if self.piece >= 0 else "",
+            "special token" if self.is_special else "",
+            self.mark,
+            self.note,
         )
+        return " · ".join(filter(None, facts))
 
 
-class Figure(NamedTuple):
-    """The tokens of a text.
+class Part(NamedTuple):
+    """Tokens that follow each other.
 
     Attributes:
-        title: What the text is called, and the tokenizer.
-        facts: How much there is of it, in words.
-        chips: The tokens.
+        heading: What they are; it may be empty.
+        items: The tokens, and words between them.
     """
 
-    title: str
-    facts: str
-    chips: list[Chip]
+    heading: str
+    items: Sequence[Chip | str]
 
-    def rows(self) -> Iterator[list[tuple[Chip, str]]]:
-        """Give the tokens by the lines of the text, each with what is drawn of it there."""
-        row: list[tuple[Chip, str]] = []
-        for chip in self.chips:
-            *ended, last = chip.lines
+    def rows(self) -> Iterator[list[tuple[Chip | None, str]]]:
+        """Give the items by the lines of the text, each with what is drawn of it there."""
+        row: list[tuple[Chip | None, str]] = []
+        for item in self.items:
+            chip = item if isinstance(item, Chip) else None
+            *ended, last = item.lines if isinstance(item, Chip) else [item]
             for part in ended:
                 yield [*row, (chip, part)]
                 row = []
             row += [(chip, last)] if last or not ended else []
         if row:
             yield row
+
+
+class Figure(NamedTuple):
+    """Something to be looked at: every form of it is written from this.
+
+    Attributes:
+        title: What it shows.
+        facts: What is to be said of all of it, in lines.
+        parts: What is shown, one below the other.
+    """
+
+    title: str
+    facts: Sequence[str]
+    parts: Sequence[Part]
+
+    @property
+    def chips(self) -> Iterator[tuple[str, Chip]]:
+        """Give the tokens, each with the heading above it."""
+        heading = ""
+        for part in self.parts:
+            heading = part.heading or heading
+            yield from ((heading, item) for item in part.items if isinstance(item, Chip))
+
+
+def chips_of(
+    ids: Sequence[int],
+    tokens: Iterable[bytes],
+    *,
+    special: Sequence[bool] = (),
+    pieces: Sequence[int] = (),
+    notes: Sequence[tuple[str, str]] | None = None,
+) -> list[Chip]:
+    """Make chips of tokens that follow each other.
+
+    Args:
+        ids: Their ids.
+        tokens: The bytes of each.
+        special: Whether each is a special token; none is by default.
+        pieces: Where the pieces start, if that is known.
+        notes: The mark and the note of each; then those without a mark are grey. By default all
+            are in colour.
+
+    Raises:
+        TokvizError: If they are too many.
+    """
+    if len(ids) > MOST_TOKENS:
+        raise TokvizError(f"{len(ids):,} tokens are too many to show at once: take a part")
+    chips, start = [], 0
+    for number, (token, hue) in enumerate(zip(tokens, hues_of(ids, 0, len(ids)), strict=True)):
+        mark, note = notes[number] if notes else ("", "")
+        hue = N_HUES + number % 2 if notes and not mark else hue
+        piece = bisect_right(pieces, start) - 1
+        is_special = bool(special) and special[number]
+        chips.append(Chip(number, ids[number], token, start, hue, is_special, piece, mark, note))
+        start += len(token)
+    return chips
 
 
 def figure_of(tokenizer: Tokenizer, name: str, data: bytes, allowed_special: Any = "all") -> Figure:
@@ -95,18 +169,74 @@ def figure_of(tokenizer: Tokenizer, name: str, data: bytes, allowed_special: Any
     """
     text = bytetext.from_bytes(data)
     found = tokenizer.tokenize_byte_text(text, allowed_special)
-    starts = found.pieces[:, 0].tolist()
-    hues = hues_of(found.ids, 0, len(found.ids))
-    spans = found.byte_spans.tolist()
-    chips = [
-        Chip(
-            number, token_id, data[start:end], start, bisect_right(starts, start) - 1, hue, special
+    chips = chips_of(
+        found.ids,
+        (data[start:end] for start, end in found.byte_spans.tolist()),
+        special=found.special.tolist(),
+        pieces=found.pieces[:, 0].tolist(),
+    )
+    facts = (_measure(len(chips), data), counted(len(text), "char"), counted(len(data), "byte"))
+    return Figure(safe(f"{name} · {tokenizer.name}"), [" · ".join(facts)], [Part("", chips)])
+
+
+def _measure(n_tokens: int, data: bytes) -> str:
+    ratio = f" · {len(data) / n_tokens:.2f} bytes/token" if n_tokens else ""
+    return f"{counted(n_tokens, 'token')}{ratio}"
+
+
+def comparison_figure(name: str, comparison: Comparison) -> Figure:
+    """Show a text in several tokenizers; tokens on which they disagree stand out."""
+    data, found = comparison.data, comparison.disagreements
+    starts = [disagreement.byte_span[0] for disagreement in found]
+    parts = []
+    for number, side in enumerate(comparison.sides):
+        causes = [""] * len(found)
+        for at, disagreement in enumerate(found):
+            other = number if disagreement.reasons[number].causes else disagreement.other
+            causes[at] = disagreement.reasons[other].causes[0]
+            if at < _MOST_EXPLAINED:
+                causes[at] += f": {said(disagreement.sentences(other), short_label)}"
+        ends = side.ends.tolist()
+        spans = list(zip([0, *ends], ends, strict=False))
+        notes = []
+        for start, end in spans:
+            at = bisect_right(starts, start) - 1
+            differs = at >= 0 and end <= found[at].byte_span[1]
+            notes.append(("differs", causes[at]) if differs else ("", ""))
+        marked = {end for end, is_special, _ in side.marks if is_special}
+        chips = chips_of(
+            side.ids,
+            (data[start:end] for start, end in spans),
+            special=[end in marked for _, end in spans],
+            pieces=[0, *side.piece_ends.tolist()],
+            notes=notes,
         )
-        for number, (token_id, (start, end), hue, special) in enumerate(
-            zip(found.ids, spans, hues, found.special.tolist(), strict=True)
-        )
+        parts.append(Part(f"{safe(side.tokenizer.name)} · {_measure(len(chips), data)}", chips))
+    names = ", ".join(side.tokenizer.name for side in comparison.sides)
+    facts = [counted(len(found), "disagreement") if found else "They make the same tokens of it."]
+    return Figure(safe(f"{name} · {names}"), facts, parts)
+
+
+def mask_figure(name: str, rendering: Rendering) -> Figure:
+    """Show the tokens of a conversation, a part for each message; learned ones stand out."""
+    kept = range(rendering.n_kept)
+    notes = [("learned" * rendering.mask[n], rendering.reason_sentence(n)) for n in kept]
+    chips = chips_of(
+        rendering.ids[: rendering.n_kept].tolist(),
+        map(rendering.token_bytes, kept),
+        special=list(map(rendering.is_special, kept)),
+        notes=notes,
+    )
+    by_message = groupby(chips, lambda chip: rendering.message_of[chip.number])
+    parts = [
+        Part(f"message {message + 1}" if message >= 0 else "", list(group))
+        for message, group in by_message
     ]
-    ratio = f" · {len(data) / len(chips):.2f} bytes/token" if chips else ""
-    facts = f"{counted(len(chips), 'token')} · {counted(len(text), 'char')} · "
-    facts += f"{counted(len(data), 'byte')}{ratio}"
-    return Figure(safe(f"{name} · {tokenizer.name}"), facts, chips)
+    facts = [
+        counted(rendering.n_kept, "token"),
+        f"{rendering.n_learned:,} learned ({rendering.supervised_share:.0%})",
+        f"{len(rendering) - rendering.n_kept:,} cut off" * (len(rendering) > rendering.n_kept),
+    ]
+    title = safe(f"{name} · {rendering.template} · {rendering.tokenizer.name}")
+    notes_below = [safe(note) for note in rendering.notes]
+    return Figure(title, [" · ".join(filter(None, facts)), *notes_below], parts)

@@ -1,22 +1,38 @@
-"""Tokens as a table in Markdown."""
+"""Tokens as tables in Markdown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
-from tokviz.share.figure import Figure
+from tokviz.share.figure import Chip, Figure
 
 
 def write(figure: Figure) -> Iterator[str]:
-    """Write the table below its title."""
-    yield f"**{_plain(figure.title)}**: {figure.facts}"
-    yield ""
-    yield "| # | id | bytes | piece | text |"
-    yield "| ---: | ---: | --- | ---: | --- |"
-    for chip in figure.chips:
-        label = f"**{_code(chip.label)}**" if chip.is_special else _code(chip.label)
-        yield f"| {chip.number} | {chip.id} | {chip.data.hex(' ')} | {chip.piece + 1} | {label} |"
+    """Write the table of each part below the title."""
+    yield f"**{_plain(figure.title)}**"
+    for fact in figure.facts:
+        yield from ("", _plain(fact))
+    rows = list(figure.chips)
+    heads = {"#": "---:", "id": "---:", "bytes": "---", "piece": "---:", "text": "---"}
+    if any(chip.mark or chip.note for _, chip in rows):
+        heads["note"] = "---"
+    for heading, group in groupby(rows, lambda row: row[0]):
+        yield from ("", f"**{_plain(heading)}**") if heading else ()
+        yield from ("", _row(heads), _row(heads.values()))
+        yield from (_row(_cells(chip)[: len(heads)]) for _, chip in group)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cells(chip: Chip) -> list[str]:
+    label = f"**{_code(chip.label)}**" if chip.is_special else _code(chip.label)
+    piece = str(chip.piece + 1) if chip.piece >= 0 else ""
+    note = _plain(": ".join(filter(None, (chip.mark, chip.note))))
+    return [str(chip.number), str(chip.id), chip.data.hex(" "), piece, label, note]
 
 
 def _code(text: str) -> str:

@@ -1,67 +1,136 @@
-"""A picture of tokens, which scales and can be edited."""
+"""A picture of tokens, which scales and can be edited; it is light or dark as its viewer is."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from html import escape
 
-from tokviz.glyphs import n_cells
-from tokviz.share.colours import LIGHT
+from tokviz.share.colours import DARK, LIGHT
 from tokviz.share.figure import Chip, Figure
 
-_COLUMNS = 100
-_CELL, _LINE, _MARGIN = 9, 24, 16
+COLUMNS = 100
+CELL, LINE, MARGIN = 9, 24, 16
+FONT = (
+    "font-family=\"ui-monospace,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',"
+    'monospace"'
+)
+
+Row = list[tuple[Chip | None, str]]
 
 
 def write(figure: Figure) -> Iterator[str]:
-    """Write the picture: a title, the facts, and the tokens in lines of 100 columns."""
-    rows = [part for row in figure.rows() for part in _folded(row)]
-    width = _COLUMNS * _CELL + 2 * _MARGIN
-    height = (len(rows) + 2) * _LINE + 2 * _MARGIN
-    yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" font-size="15" fill="{LIGHT.text}" '
-        'font-family="ui-monospace,Menlo,Consolas,DejaVu Sans Mono,monospace">'
-    )
-    yield f"<title>{escape(figure.title)}</title>"
-    yield f'<rect width="100%" height="100%" fill="{LIGHT.ground}"/>'
-    yield _text(figure.title, 0, 0, figure.title, 'font-weight="bold"')
-    yield _text(figure.facts, 0, 1, figure.facts, f'fill="{LIGHT.muted}"')
-    for number, row in enumerate(rows, 2):
+    """Write the picture: a title, the facts, and the parts in lines of 100 columns."""
+    facts = [line for fact in figure.facts for line in wrapped(fact)]
+    rows = _rows(figure)
+    size = (COLUMNS * CELL + 2 * MARGIN, (1 + len(facts) + len(rows)) * LINE + 2 * MARGIN)
+    yield from opening(figure.title, *size)
+    yield _text(wrapped(figure.title)[0], 0, 0, "", 'font-weight="bold"')
+    for number, fact in enumerate(facts, 1):
+        yield _text(fact, 0, number, "", fill("m"))
+    for number, row in enumerate(rows, 1 + len(facts)):
         column = 0
         for chip, label in row:
-            n = n_cells(label)
-            yield (
-                f'<rect x="{_MARGIN + column * _CELL}" y="{_MARGIN + number * _LINE}" rx="3" '
-                f'width="{n * _CELL - 1}" height="{_LINE - 2}" fill="{LIGHT.fills[chip.hue]}"/>'
-            )
-            look = f'font-style="italic" fill="{LIGHT.special}"' if chip.is_special else ""
-            yield _text(label, column, number, chip.about, look)
-            column += n
+            yield from _item(chip, label, column, number)
+            column += cells(label)
     yield "</svg>"
 
 
-def _text(label: str, column: int, row: int, about: str, look: str) -> str:
-    return (
-        f'<text x="{_MARGIN + column * _CELL}" y="{_MARGIN + row * _LINE + 16}" '
-        f'textLength="{max(1, n_cells(label)) * _CELL}" lengthAdjust="spacingAndGlyphs" '
-        f'xml:space="preserve" {look}>{escape(label)}<title>{escape(about)}</title></text>'
+def n_lines(figure: Figure) -> int:
+    """Count the lines of the picture."""
+    return 1 + len(figure.facts) + len(_rows(figure))
+
+
+def opening(title: str, width: int, height: int, style: str = "") -> Iterator[str]:
+    """Begin a picture: its size, its colours and its ground.
+
+    Each thing is drawn in light colours, for programs that do not know about dark ones.
+    """
+    dark = {"t": DARK.text, "m": DARK.muted, "s": DARK.special, "g": DARK.ground}
+    dark |= {f"h{hue}": fill for hue, fill in enumerate(DARK.all_fills)}
+    rules = "".join(f".{name}{{fill:{colour}}}" for name, colour in dark.items())
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" font-size="15" class="t" fill="{LIGHT.text}" {FONT}>'
+    )
+    yield f"<title>{escape(title)}</title>"
+    yield f"<style>{style}@media(prefers-color-scheme:dark){{{rules}}}</style>"
+    yield f'<rect width="100%" height="100%" class="g" fill="{LIGHT.ground}"/>'
+
+
+def wrapped(text: str, columns: int = COLUMNS) -> list[str]:
+    """Fold words to the width of the picture, or to so many columns."""
+    lines = [""]
+    for word in text.split(" "):
+        while cells(word) > columns:
+            lines.append(word[: columns // 2])
+            word = word[columns // 2 :]
+        if cells(lines[-1]) + 1 + cells(word) > columns:
+            lines.append(word)
+        else:
+            lines[-1] += f" {word}" if lines[-1] else word
+    return [line for line in lines if line] or [""]
+
+
+def cells(text: str) -> int:
+    """Count the columns that glyphs take; a mark stands on the letter before it."""
+    return sum(
+        2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char)
+        for char in text
     )
 
 
-def _folded(row: list[tuple[Chip, str]]) -> Iterator[list[tuple[Chip, str]]]:
+def _rows(figure: Figure) -> list[Row]:
+    rows: list[Row] = []
+    for part in figure.parts:
+        if part.heading:
+            rows += [[(None, line)] for line in wrapped(part.heading)]
+        rows += [line for row in part.rows() for line in _folded(row)]
+    return rows
+
+
+def fill(name: str, hue: int = 0) -> str:
+    """Give the attributes of a colour, by the first letter of its name."""
+    colour = LIGHT.all_fills[hue] if name == "h" else {"m": LIGHT.muted, "s": LIGHT.special}[name]
+    return f'class="{name}{hue if name == "h" else ""}" fill="{colour}"'
+
+
+def _item(chip: Chip | None, label: str, column: int, row: int) -> Iterator[str]:
+    if chip is None:
+        yield _text(label, column, row, "", fill("m"))
+        return
+    x, y, width = MARGIN + column * CELL, MARGIN + row * LINE, cells(label) * CELL - 1
+    yield (
+        f'<rect x="{x}" y="{y}" rx="3" width="{width}" height="{LINE - 2}" {fill("h", chip.hue)}/>'
+    )
+    if chip.mark:
+        yield f'<rect x="{x}" y="{y + LINE - 4}" width="{width}" height="2" {fill("m")}/>'
+    look = f'font-style="italic" {fill("s")}' if chip.is_special else ""
+    yield _text(label, column, row, chip.about, look)
+
+
+def _text(label: str, column: int, row: int, about: str, look: str) -> str:
+    told = f"<title>{escape(about)}</title>" if about else ""
+    return (
+        f'<text x="{MARGIN + column * CELL}" y="{MARGIN + row * LINE + 16}" '
+        f'textLength="{max(1, cells(label)) * CELL}" lengthAdjust="spacingAndGlyphs" '
+        f'xml:space="preserve" {look}>{escape(label)}{told}</text>'
+    )
+
+
+def _folded(row: Row) -> Iterator[Row]:
     """Fold a line that is too long; a token that is too long by itself is cut."""
-    folded: list[tuple[Chip, str]] = []
+    folded: Row = []
     column = 0
     for chip, label in row:
         while label:
-            if column and column + n_cells(label) > _COLUMNS:
+            if column and column + cells(label) > COLUMNS:
                 yield folded
                 folded, column = [], 0
             part = label
-            while n_cells(part) > _COLUMNS:
+            while cells(part) > COLUMNS:
                 part = part[: max(1, len(part) // 2)]
             folded.append((chip, part))
-            column += n_cells(part)
+            column += cells(part)
             label = label[len(part) :]
     yield folded

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
-from tokviz.share.figure import Figure
+from tokviz.share.figure import Chip, Figure
 
 
 def write(figure: Figure) -> Iterator[str]:
-    """Write a line for each token: number, id, where its bytes are, piece, bytes, text."""
-    for chip in figure.chips:
-        end = chip.start + len(chip.data)
-        special = " special" if chip.is_special else ""
-        yield (
-            f"{chip.number} {chip.id} {chip.start}-{end} {chip.piece} "
-            f"{chip.data.hex() or '-'} {chip.label}{special}"
-        )
+    """Write a line for each token: number, id, where its bytes are, piece, bytes, text.
+
+    What stands out ends in a word that says why. Several parts begin with a line that begins in #.
+    """
+    for heading, group in groupby(figure.chips, lambda row: row[0]):
+        yield from [f"# {heading}"] if heading else ()
+        yield from (_line(chip) for _, chip in group)
+
+
+def _line(chip: Chip) -> str:
+    return (
+        f"{chip.number} {chip.id} {chip.start}-{chip.start + len(chip.data)} "
+        f"{chip.piece if chip.piece >= 0 else '-'} {chip.data.hex() or '-'} "
+        f"{chip.label}{' special' * chip.is_special}{f' {chip.mark}' if chip.mark else ''}"
+    )

@@ -19,6 +19,7 @@ French keyboards, GNOME Terminal takes F1, F10 and F11, macOS takes F11.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -32,6 +33,8 @@ STAYS = Binding.Group("stays")
 """Marks the bindings that stay in the footer however little room there is."""
 LEADER = "ctrl+l"
 """The key before the second key of a chord."""
+KEYS: dict[str, tuple[str, ...]] = {}
+"""The keys that the user has given to actions; see `remap`."""
 PREFIX = "action_"
 """How the method of an action begins where Textual looks for it by name: on a screen or widget."""
 
@@ -113,9 +116,10 @@ def action(
 
     def declare(method: Method) -> Method:
         name = method.__name__.removeprefix(PREFIX)
+        own = KEYS.get(id or name, keys) if bound else keys
         text = help or " ".join((inspect.getdoc(method) or "").split())
         found = Action(
-            id or name, name, title, text, section, keys, footer, stays, priority, bound,
+            id or name, name, title, text, section, own, footer, stays, priority, bound,
             call or name, when, words,
         )  # fmt: skip
         declared: list[Action] = method.__dict__.setdefault("declared_actions", [])
@@ -245,6 +249,7 @@ _KEY_NAMES = {
     "slash": "/",
     "full_stop": ".",
     "comma": ",",
+    "space": "Space",
 }
 
 
@@ -262,6 +267,57 @@ def key_label(key: str) -> str:
     alone = not modifiers and len(name) == 1
     shown = _KEY_NAMES.get(name, name if alone else name.capitalize())
     return "+".join([*(modifier.capitalize() for modifier in modifiers), shown])
+
+
+def key_of(label: str) -> str:
+    """Give Textual's spelling of a key or chord that a user has written; empty if there is none.
+
+    >>> key_of("Ctrl+O"), key_of("ctrl+]"), key_of("Ctrl+L n"), key_of("hyper+x")
+    ('ctrl+o', 'ctrl+right_square_bracket', 'ctrl+l n', '')
+    """
+    if " " in label.strip():
+        found = [key_of(part) for part in label.split()]
+        return " ".join(found) if len(found) == 2 and found[0] == LEADER and found[1] else ""
+    *modifiers, name = re.split(r"\+(?=.)", label.strip())
+    names = {shown: key for key, shown in _KEY_NAMES.items()}
+    # A capital letter alone is a key of its own; behind Ctrl it is how people write the small one.
+    name = (
+        names.get(name)
+        or names.get(name.capitalize())
+        or (name if len(name) == 1 and not modifiers else name.lower())
+    )
+    known = (len(name) == 1 and name.isalnum()) or name in _KEY_NAMES or name in _NAMED
+    wanted = [modifier.lower() for modifier in modifiers]
+    good = known and set(wanted) <= {"ctrl", "alt", "shift"}
+    return "+".join([*sorted(wanted, key=["alt", "ctrl", "shift"].index), name]) if good else ""
+
+
+_NAMED = {
+    *(f"f{number}" for number in range(1, 25)),
+    *("enter", "tab", "backspace", "delete", "insert", "home", "end", "@"),
+}
+"""Keys that have a name and no other label."""
+
+
+def remap(keys: Any) -> None:
+    """Give actions the keys of the user's choice, before the modules with actions are imported.
+
+    So they are what bindings, footer, palette and help are made of.
+
+    Args:
+        keys: By the name of an action a key, or a list of keys; what is no key is left out.
+    """
+    global LEADER
+    keys = keys if isinstance(keys, dict) else {}
+    for name in sorted(keys, key="more_keys".__ne__):  # chords are spelled with its key
+        listed = [keys[name]] if isinstance(keys[name], str) else keys[name]
+        found = tuple(
+            filter(None, map(key_of, map(str, listed if isinstance(listed, list) else ())))
+        )
+        if found or listed == []:
+            KEYS[name] = found
+        if found and name == "more_keys":
+            LEADER = found[0]
 
 
 def keys_label(found: Action) -> str:

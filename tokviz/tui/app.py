@@ -12,6 +12,7 @@ from functools import partial
 from importlib import import_module
 from inspect import isawaitable
 from itertools import islice
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,7 +22,6 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.content import Content
 from textual.driver import Driver
-from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -29,8 +29,12 @@ from textual.timer import Timer
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from tokviz.error_log import ErrorLog, Unexpected
+from tokviz.errors import TokvizError
+from tokviz.files import write_file
 from tokviz.glyphs import safe_lines
-from tokviz.session import Asked, Session, SettingsChanged
+from tokviz.sentences import sentence, why
+from tokviz.session import SESSION_ENDING, Asked, Session, SessionWanted, SettingsChanged
+from tokviz.settings import SettingError, check_file, config_path
 from tokviz.tui.actions import (
     LEADER,
     Action,
@@ -44,16 +48,15 @@ from tokviz.tui.actions import (
     doable,
 )
 from tokviz.tui.dialogs.base import Modal
-from tokviz.tui.late_clicks import LateClicks
-from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.late_clicks import LateClicks, widget_at
+from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question
-from tokviz.tui.palette import SIXTEEN
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work
-from tokviz.tui.themes import DARK, LIGHT, THEMES, THEMES_16
+from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.turns import neighbour
 
@@ -71,6 +74,9 @@ PAUSE_SECONDS = 1.0
 
 SOME_GARBAGE = 5
 """Looks at what is new after which one at everything is worth while."""
+
+MUCH_GARBAGE = 20
+"""Looks after which one is worth while though keys keep coming: it may be 100 MB by then."""
 
 STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
@@ -137,6 +143,7 @@ class TokvizApp(App[None]):
         self._passing: str | None = None
         self.session = session
         session.subscribe(Asked, lambda change: self._show_screen(change.screen))
+        session.subscribe(SessionWanted, lambda change: self._open_session(change.path))
         self._screens_known = False
         self._made: dict[str, TokvizScreen] = {}
         self._question: Screen[Any] | None = None
@@ -148,16 +155,16 @@ class TokvizApp(App[None]):
         self._saving: Timer | None = None
         self._complaint: str | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
-        few = driver_class is not None and self.console.color_system in SIXTEEN
-        for theme in THEMES_16 if few else THEMES:
-            self.register_theme(theme)
-        if session.settings.theme == LIGHT:
-            self.theme = LIGHT
-        else:
+        self._colours = self.console.color_system if driver_class else "truecolor"
+        chosen = session.settings.theme if session.settings.theme in THEMES else DARK
+        self.register_theme(theme(chosen, self._colours))
+        if THEMES[chosen].dark:
             # As dark as Textual's default, it differs in colours only. Its watcher would parse all
             # styles once more, after they have been parsed with the colours of that default.
-            self.set_reactive(App.theme, DARK)
+            self.set_reactive(App.theme, chosen)
             self.stylesheet.set_variables(self.get_css_variables())
+        else:
+            self.theme = chosen
 
     # -- input
 
@@ -243,8 +250,7 @@ class TokvizApp(App[None]):
         """
         asked = self.focused or self.screen
         if isinstance(event, events.MouseUp):
-            with suppress(NoWidget):
-                asked, _ = self.screen.get_widget_at(event.x, event.y)
+            asked = widget_at(self.screen, event.screen_offset) or asked
         elif asked.check_consume_key(event.key, event.character):
             return []
         screens = self.screen_stack[-2::-1]
@@ -368,18 +374,24 @@ class TokvizApp(App[None]):
 
     def _collect(self) -> None:
         """Look for garbage everywhere in a pause, before that has to be done at a key."""
-        is_due = gc.isenabled() and gc.get_count()[2] >= SOME_GARBAGE
-        if is_due and monotonic() - self._touched > PAUSE_SECONDS:
+        is_pause = monotonic() - self._touched > PAUSE_SECONDS
+        is_due = gc.get_count()[2] >= (SOME_GARBAGE if is_pause else MUCH_GARBAGE)
+        if is_due and gc.isenabled():
             gc.collect()
 
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each is quicker to come."""
 
-        def work(task: Task) -> None:
+        def work(task: Task) -> str:
             for kind in SCREENS:
                 screen_class(kind.id)
+            return config_complaint() if self.session.remember else ""
 
-        in_thread(self, "import", work)
+        def done(complaint: str) -> None:
+            if complaint:
+                self.notify(complaint, severity="warning", markup=False)
+
+        in_thread(self, "import", work, done)
 
     @action("Go to a screen, and more keys", LEADER, section="Screens", footer="screens")
     def action_more_keys(self) -> None:
@@ -444,11 +456,12 @@ class TokvizApp(App[None]):
         self.switch_mode(screen_id)
 
     def elsewhere(self) -> Iterator[tuple[Kind, Action]]:
-        """Yield what the other screens could do, each with its screen."""
+        """Yield what the other screens could do and this one cannot, each with its screen."""
+        own = set(map(id, screen_class(self.current_mode).declared()))
         for kind in SCREENS:
             made = self._made.get(kind.id)
             for found in screen_class(kind.id).declared() if kind.id != self.current_mode else ():
-                if made is None or made.check_action(found.method, ()):
+                if id(found) not in own and (made is None or made.check_action(found.method, ())):
                     yield kind, found
 
     @action("Next screen", f"{LEADER} {LEADER}", "f11", section="Screens", footer="next screen")
@@ -461,7 +474,8 @@ class TokvizApp(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
-        return [*super().get_line_filters(), _SAFE]
+        own = [_OWN_COLOURS] if self.theme.startswith(OWN) else []
+        return [*super().get_line_filters(), _SAFE, *own]
 
     @action(
         "Dark or light",
@@ -472,9 +486,27 @@ class TokvizApp(App[None]):
         words="settings theme colours",
     )
     def action_toggle_theme(self) -> None:
-        """Change between the dark and the light theme."""
-        self.theme = LIGHT if self.current_theme.dark else DARK
-        self.session.change_settings(theme=self.theme)
+        """Change between the dark and the light kind of the theme."""
+        self._use_theme(fellow(self.theme))
+
+    @action("Theme…", f"{LEADER} c", section="View",
+            words="settings colours contrast colour blind daltonism accessibility")  # fmt: skip
+    def action_choose_theme(self) -> None:
+        """Chooses the colours: also for colour blindness, of high contrast, the terminal's own."""
+        from tokviz.tui.dialogs.pick import Option, PickDialog
+
+        options = [Option(name, name, help=look.help) for name, look in THEMES.items()]
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self._use_theme(name)
+
+        self.push_screen(PickDialog("Theme", options, current=self.theme), chosen)
+
+    def _use_theme(self, name: str) -> None:
+        self.register_theme(theme(name, self._colours))
+        self.theme = name
+        self.session.change_settings(theme=name)
 
     # -- sentences for the user
 
@@ -496,7 +528,7 @@ class TokvizApp(App[None]):
 
     # -- what can be done everywhere
 
-    @action("Command palette", "ctrl+p", section="App", bound=False)
+    @action("Command palette", "ctrl+p", section="App")
     def action_command_palette(self) -> None:
         """Every action by its name."""
         from tokviz.tui.dialogs.action_palette import (
@@ -539,11 +571,44 @@ class TokvizApp(App[None]):
 
     @action("Guide", f"{LEADER} h", section="App",
             words="manual documentation tutorial read learn how")  # fmt: skip
-    def action_guide(self) -> None:
-        """The page about the screen you are on, and all others: how it works, with examples."""
+    def action_guide(self, name: str = "", heading: str = "") -> None:
+        """The page about the panel or screen you are on, and all others, with examples."""
+        from tokviz.guide import sections
         from tokviz.tui.dialogs.guide import GuideDialog
+        from tokviz.tui.widgets.turns import title_around
 
-        self.push_screen(GuideDialog(self.current_mode))
+        if not name and self.focused is not None:
+            title, here = title_around(self.focused), self.current_mode
+            headings = [part.title for part in sections() if part.page == here]
+            heading = next((found for found in headings if title.startswith(found)), "")
+        self.push_screen(GuideDialog(name or self.current_mode, heading))
+
+    @action(
+        "Jump to a place on the screen",
+        "ctrl+space",
+        "ctrl+@",
+        f"{LEADER} space",
+        section="Screens",
+        words="letters labels hints go click mouse",
+    )
+    def action_jump(self) -> None:
+        """Shows letters on all that can be reached; typing one goes there, or clicks on it."""
+        from tokviz.tui.dialogs.jump import JumpMode, Target, click, targets
+
+        screen = self.screen
+        if isinstance(screen, JumpMode):
+            screen.dismiss(None)
+            return
+
+        def chosen(target: Target | None) -> None:
+            if target is not None and target.takes is not None:
+                screen.set_focus(target.takes)
+            elif target is not None:
+                for event in click(target.place):
+                    self.post_message(event)
+
+        strips = screen._compositor.render_strips()
+        self.push_screen(JumpMode(targets(screen, strips), strips), chosen)
 
     @action("Glossary", f"{LEADER} g", section="App",
             words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
@@ -566,8 +631,7 @@ class TokvizApp(App[None]):
         """A line above each screen says what to try next; the same key skips a step or ends it."""
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
-        if self._tour is None or self._tour.is_over:
-            self._begin_tour()
+        if self._begin_tour():
             return
         options = [Option("skip_step", "Skip this step"), Option("end_tour", "End the first steps")]
 
@@ -577,10 +641,14 @@ class TokvizApp(App[None]):
 
         self.push_screen(PickDialog("First steps", options), chosen)
 
-    def _begin_tour(self) -> None:
+    def _begin_tour(self) -> bool:
+        """Begin the first steps, unless they are under way: tell which."""
         from tokviz.tui.tour import Tour
 
-        self._tour = Tour(self, self.session)
+        begins = self._tour is None or self._tour.is_over
+        if begins:
+            self._tour = Tour(self, self.session)
+        return begins
 
     def action_skip_step(self) -> None:
         """Go on to the next of the first steps."""
@@ -613,6 +681,72 @@ class TokvizApp(App[None]):
                     return
             names = [name for screen in made for name in screen.unsaved()]
             self._question = unless_unsaved(self, names, "quit", self.exit)
+
+    # -- session files
+
+    @action("Save the session…", f"{LEADER} k", section="App",
+            words="share workspace project tokviz.json keep")  # fmt: skip
+    def action_save_session(self) -> None:
+        """Write the text, its tokenizers, the conversation and where you are to a file.
+
+        Whoever opens it sees the same. Tokenizers are named in it, not held.
+        """
+        from tokviz.saved import saved_of, to_bytes
+        from tokviz.tui.dialogs.save_file import SaveFileDialog
+
+        session, path = self.session, self.session.path
+        made = [screen for screen in self._made.values() if screen.has_begun]
+        fields = {key: value for screen in made for key, value in screen.saved().items()}
+        save = saved_of(session, self.current_mode, fields)
+
+        def save_to(path: Path | None) -> None:
+            if path is not None:
+                in_thread(
+                    self,
+                    "save",
+                    lambda task: write_file(path, to_bytes(save())),
+                    lambda _: self.notify(f"Saved the session to {path}.", markup=False),
+                    exclusive=False,
+                )
+
+        dialog = SaveFileDialog(
+            session.folder,
+            f"{path.stem if path else 'session'}{SESSION_ENDING}",
+            title="Save the session",
+            kinds=(SESSION_ENDING[1:],),
+        )
+        self.push_screen(dialog, save_to)
+
+    @action("Open a session…", f"{LEADER} o", section="App",
+            words="load workspace project tokviz.json resume")  # fmt: skip
+    def action_open_session(self) -> None:
+        """Show what a session file holds. Undo brings your text and conversation back."""
+        from tokviz.tui.dialogs.open_file import OpenFileDialog
+
+        def opened(path: Path | None) -> None:
+            if path is not None:
+                self._open_session(path)
+
+        dialog = OpenFileDialog(self.session.folder, title="Open a session", takes_any=True)
+        self.push_screen(dialog, opened)
+
+    def _open_session(self, path: Path) -> None:
+        from tokviz.saved import Found, look_up, read_session, restore
+
+        def show(found: Found) -> None:
+            restore(self.session, found)
+            for lacking in found.lacking:
+                self.notify(lacking, severity="warning", markup=False)
+
+        in_thread(
+            self,
+            "session",
+            lambda task: look_up(read_session(path), self.session.settings),
+            show,
+            failed=lambda error: self.notify(
+                why("Not opened", error), severity="error", markup=False
+            ),
+        )
 
     # -- choices
 
@@ -669,9 +803,32 @@ def explained_on(screen_id: str) -> list[Action]:
     return [*screen.declared(), *parts, *keys, *APP_ACTIONS]
 
 
+def actions_everywhere() -> dict[str, list[Action]]:
+    """List what can be done, by the title of the screen."""
+    return {kind.title: explained_on(kind.id) for kind in SCREENS}
+
+
+def check_settings(path: Path) -> list[SettingError]:
+    """List what is wrong with a file of settings; see `checks.check_config`."""
+    from tokviz.tui.checks import check_config
+
+    return check_config(path, actions_everywhere())
+
+
+def config_complaint() -> str:
+    """Say what is wrong with the user's settings, empty if nothing is or they cannot be read."""
+    path = config_path()
+    with suppress(TokvizError):
+        found = [*check_settings(path), *check_file(path.with_name("state.toml"))]
+        more = f" `tokviz config check` tells {len(found) - 1} more." if found[1:] else ""
+        return sentence(str(found[0])) + more if found else ""
+    return ""
+
+
 def gestures_on(screen_id: str) -> list[Gesture]:
     """List what the mouse does on a screen."""
     return [*screen_class(screen_id).GESTURES, *GESTURES]
 
 
 _SAFE = SafeLineFilter()
+_OWN_COLOURS = OwnColours()

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tokviz.bytetext import RAW_BYTES, n_raw_bytes, replace_surrogates, to_bytes
+from tokviz.confinement import confinement
 from tokviz.errors import OutputFileError
 from tokviz.files import write_file
 from tokviz.folders import state_folder
@@ -33,6 +34,9 @@ DESKTOP_SECONDS = 2.0
 TERMINAL_BYTES = 3_072
 """Longest text for OSC 52: 4 KB in base64. Some terminals cut longer ones without a word."""
 
+BROWSER_BYTES = 5_000_000
+"""Longest text that goes through a terminal in a browser, which takes 10 MB in base64."""
+
 FILES_KEPT = 20
 """Copies that are kept in files; the oldest goes when another comes."""
 
@@ -44,7 +48,7 @@ _REMOTE = ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")
 _DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME")
 
 
-_Way = Literal["clipboard", "terminal", "tmux", "file"]
+_Way = Literal["clipboard", "browser", "terminal", "tmux", "file"]
 
 
 class CopyResult(NamedTuple):
@@ -81,6 +85,10 @@ async def copy(
     app._clipboard = text
     # A long text takes a while, and so may the disk: neither is to hold up the keys.
     clean, lost = await asyncio.to_thread(lambda: (_without_surrogates(text), _lost_bytes(text)))
+    if confinement() is not None and len(clean.encode()) <= BROWSER_BYTES:
+        app.copy_to_clipboard(clean)
+        app._clipboard = text
+        return CopyResult("browser", "", lost)
     if _has_desktop(app, environment) and await _copy_to_desktop(
         clean, desktop_copy or _pyperclip_copy
     ):

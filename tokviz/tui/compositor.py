@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from rich.segment import Segment
 from textual._compositor import ChopsUpdate, Compositor, CompositorMap, ReflowResult
 from textual._styles_cache import StylesCache
+from textual.cache import FIFOCache
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
@@ -19,6 +21,25 @@ _APART = 8
 # drawn lines: those of closed dialogs too. It needs nothing of the widget.
 _inner_outer: Any = StylesCache.get_inner_outer
 setattr(StylesCache, "get_inner_outer", classmethod(_inner_outer))  # noqa: B010
+
+
+def _begin(strip: Any, segments: Iterable[Segment], cell_length: int | None = None) -> None:
+    strip._segments, strip._cell_length = list(segments), cell_length
+    strip._render_cache = strip._link_ids = strip._cell_count = None
+
+
+def _first_use(strip: Strip, name: str) -> FIFOCache[Any, Any]:
+    """Make a cache that a strip has not needed before."""
+    if not name.endswith("_cache"):
+        raise AttributeError(name)
+    cache: FIFOCache[Any, Any] = FIFOCache(4)
+    setattr(strip, name, cache)
+    return cache
+
+
+# Textual makes seven caches for each of some thousand strips a second, and uses few of them.
+setattr(Strip, "__init__", _begin)  # noqa: B010
+setattr(Strip, "__getattr__", _first_use)  # noqa: B010
 
 
 class SteadyCompositor(Compositor):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual import errors, events
 from textual.app import App
 from textual.geometry import Offset
@@ -23,25 +25,26 @@ class LateClicks:
         self._time = float("-inf")
         self._is_late = False
 
-    def take(self, event: events.MouseDown | events.MouseUp, screen: Screen[object]) -> bool:
+    def take(self, event: events.MouseDown | events.MouseUp, screen: Screen[Any]) -> bool:
         """Tell whether a press, or the release that ends it, comes too late for its widget."""
         if isinstance(event, events.MouseDown):
             place = Offset(event.x, event.y)
             repeats = event.time - self._time <= App.CLICK_CHAIN_TIME_THRESHOLD
             self._is_late = repeats and place == self._place and self._is_gone(screen)
             if not self._is_late:
-                self._widget = _widget_at(screen, place)
+                self._widget = widget_at(screen, place)
             self._place, self._time = place, event.time
         return self._is_late
 
-    def _is_gone(self, screen: Screen[object]) -> bool:
+    def _is_gone(self, screen: Screen[Any]) -> bool:
         widget = self._widget
         if widget is None or not widget.is_attached:
             return True
         return widget.screen is not screen or not widget.is_on_screen
 
 
-def _widget_at(screen: Screen[object], place: Offset) -> Widget | None:
+def widget_at(screen: Screen[Any], place: Offset) -> Widget | None:
+    """Give the widget at a place of the screen, None where there is none any more."""
     try:
         return screen.get_widget_at(*place)[0]
     except errors.NoWidget:

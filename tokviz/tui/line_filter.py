@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
+from rich.color import ColorSystem
 from rich.segment import Segment
+from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
@@ -41,3 +43,22 @@ class SafeLineFilter(LineFilter):
             else Segment(mend(segment.text), segment.style)
             for segment in segments
         ]
+
+
+class OwnColours(LineFilter):
+    """Says every colour as one of the terminal's own sixteen, whatever more it could show."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments in other words."""
+        return [
+            Segment(text, _in_own_colours(style) if style else style, control)
+            for text, style, control in segments
+        ]
+
+
+@lru_cache(4096)
+def _in_own_colours(style: Style) -> Style:
+    color, ground = (
+        colour and colour.downgrade(ColorSystem.STANDARD) for colour in (style.color, style.bgcolor)
+    )
+    return style + Style(color=color, bgcolor=ground)

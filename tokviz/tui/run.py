@@ -12,9 +12,11 @@ from typing import NoReturn
 from tokviz.formats.apart import load
 from tokviz.glyphs import safe
 from tokviz.session import (
+    SESSION_ENDING,
     Opened,
     Request,
     Session,
+    UseTokenizer,
     load_remembered,
     opened_bytes,
     read_text,
@@ -31,6 +33,8 @@ def run(
     tokenizer: str | None = None,
     parse_specials: bool = True,
     first: Request | None = None,
+    profile: str = "",
+    theme: str = "",
 ) -> NoReturn:
     """Run the app until the user quits.
 
@@ -40,6 +44,8 @@ def run(
         tokenizer: Name of the tokenizer; by default the one used last.
         parse_specials: Whether special-token text is read as special tokens.
         first: What is to be shown first, by default the text.
+        profile: The profile of the settings to use, empty for none.
+        theme: The name of the theme to begin with; by default the one used last.
 
     Never returns: the process ends with the app, whatever its threads are still doing.
 
@@ -50,7 +56,7 @@ def run(
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 
-    session = _session(path, piped, tokenizer, parse_specials, first)
+    session = _session(path, piped, tokenizer, parse_specials, first, profile, theme)
     reopen_terminal()
     watcher.start()
     if session.live.n_chars > LARGE_TEXT:
@@ -58,6 +64,9 @@ def run(
         # better happen before there is something to type into.
         Thread(target=session.tokenizer.prepare, name="tokenizer tables", daemon=True).start()
 
+    from tokviz.tui.actions import remap
+
+    remap(session.settings.keys)
     from tokviz.error_log import ErrorLog
     from tokviz.tui.app import TokvizApp
     from tokviz.tui.handlers import outlive_errors
@@ -74,11 +83,27 @@ def _session(
     tokenizer: str | None,
     parse_specials: bool,
     first: Request | None,
+    profile: str,
+    theme: str,
 ) -> Session:
     from tokviz.settings import load_settings
 
-    settings, complaint = load_settings()
+    settings, complaint = load_settings(profile=profile)
+    if theme:
+        settings = settings._replace(theme=theme)
     notes = [complaint] if complaint else []
+    if path is not None and path.endswith(SESSION_ENDING):
+        from tokviz.saved import look_up, read_session, restore
+
+        with _said(f"Opening {path}…"):
+            found = look_up(read_session(path), settings)
+            _, chosen = found.tokenizer or ("", load_remembered(settings.tokenizer)[0])
+        opened = Opened(found.saved.text, notes=(*notes, *found.lacking))
+        session = Session(opened, chosen, settings, parse_specials=found.saved.parse_specials)
+        restore(session, found)
+        if tokenizer is not None:
+            session.ask(UseTokenizer(tokenizer))
+        return session
     with _said(f"Loading {tokenizer or settings.tokenizer}…"):
         if tokenizer is not None:
             chosen = load(tokenizer)

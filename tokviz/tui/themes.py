@@ -1,19 +1,281 @@
-"""The two themes of the app, made for the token palettes of `tokviz.tui.palette`.
+"""The themes: what tokens and the widgets around them are drawn with, a `Look` each.
 
 Token colours carry the meaning on every screen, so everything around them stays calm: surfaces one
 step from the background, quiet borders, one accent (the pointer's colour) for what is active.
+
+A theme is dark or light, and has a fellow of the other kind. In a terminal of 16 colours all look
+like the two that are made of the terminal's own.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
 
+from rich.color import Color, blend_rgb
 from textual.theme import Theme
+
+from tokviz.share.colours import DARK as DARK_COLOURS
+from tokviz.share.colours import LIGHT as LIGHT_COLOURS
+from tokviz.share.colours import Colours
 
 DARK = "tokviz-dark"
 """Name of the dark theme."""
 LIGHT = "tokviz-light"
 """Name of the light theme."""
+OWN = "terminal"
+"""How the names of the themes begin that are made of the terminal's own sixteen colours."""
+SIXTEEN = ("standard", "windows")
+"""Rich's names of terminals with 16 colours."""
+
+
+class Look(NamedTuple):
+    """What a theme is made of, as #rrggbb; what is left out is mixed from the rest.
+
+    The tuples that have one colour per hue say so.
+    """
+
+    help: str
+    """A sentence that says whom it is for."""
+    tokens: Colours
+    """An empty `special` is the colour that the text has: see `tokviz.tui.palette`."""
+    signs: tuple[str, str, str, str]
+    """What is active and the pointed token, warnings, errors, what is good."""
+    gap: tuple[str, str]
+    """Text and fill of what a split pattern does not match."""
+    dark: bool = True
+    split: str = ""
+    """Characters in several tokens; empty for the colour that the text has."""
+    pointer: tuple[str, str] = ("", "")
+    """Fill and text; empty if they are what is active, and the ground."""
+    hover: str = ""
+    selection: str = ""
+    ink: tuple[str, ...] = ()
+    """The text on each fill; empty if it is that of the theme on all of them."""
+    dim: tuple[str, ...] = ()
+    """Dim glyphs on each fill."""
+    selected: tuple[str, ...] = ()
+    """The tinted fills."""
+    selected_ink: tuple[str, ...] = ()
+    """The text on each tinted fill; empty if it is that on the fills."""
+    cursor: tuple[str, str] = ("", "")
+    """Text and fill; empty if they are those of the theme the other way round."""
+    quiet: Mapping[str, str] = {}
+    """Colours of widgets, by names of `_SHARES` and `_USES`; several may have one."""
+
+
+def mix(colour: str, other: str, share: float) -> str:
+    """Mix two colours; `share` is how much of the other there is, 0 to 1."""
+    first, second = Color.parse(colour).triplet, Color.parse(other).triplet
+    assert first is not None and second is not None
+    return blend_rgb(first, second, share).hex
+
+
+_TOKVIZ_DARK = Look(
+    "Light on dark, calm colours.",
+    tokens=DARK_COLOURS,
+    signs=("#8ab4f8", "#e6b566", "#f28b82", "#81c995"),
+    gap=("#ffd9d4", "#7a1f2b"),
+    split="#ffb86b",
+)
+_TOKVIZ_LIGHT = Look(
+    "Dark on light, calm colours.",
+    dark=False,
+    tokens=LIGHT_COLOURS,
+    signs=("#1f5fbf", "#8a5a00", "#b3261e", "#1b6e3c"),
+    gap=("#7a1120", "#ffc9c9"),
+    split="#a1340b",
+)
+
+# Darker and lighter kinds of the colours of Okabe and Ito, "Color Universal Design" (2008), chosen
+# so that any two of them can be told apart with every kind of colour vision.
+_OKABE_ITO_DARK = _TOKVIZ_DARK._replace(
+    help="Colours of Okabe and Ito, for every kind of colour vision; light on dark.",
+    tokens=DARK_COLOURS._replace(
+        fills=("#312814", "#0269a3", "#545225", "#ae4f05", "#1f3342", "#8b5575"), special=""
+    ),
+    signs=("#56b4e9", "#f0e442", "#ff9a5c", "#2cc295"),
+    split="",
+)
+_OKABE_ITO_LIGHT = _TOKVIZ_LIGHT._replace(
+    help="Colours of Okabe and Ito, for every kind of colour vision; dark on light.",
+    tokens=LIGHT_COLOURS._replace(
+        fills=("#f1ca73", "#80c7ee", "#bfe7dc", "#dd7e33", "#f9f4b3", "#cf80ab"), special=""
+    ),
+    signs=("#00588c", "#7a5200", "#a33f00", "#00664a"),
+    split="",
+)
+# Blues and oranges, which no kind of colour blindness takes for each other, three steps of each.
+_BLUE_ORANGE_DARK = _OKABE_ITO_DARK._replace(
+    help="Blues and oranges that differ in brightness too; light on dark.",
+    tokens=_OKABE_ITO_DARK.tokens._replace(
+        fills=("#664499", "#331100", "#335566", "#883300", "#001155", "#885544")
+    ),
+    signs=("#77bbff", "#ffcc88", "#ff9955", "#99ccff"),
+)
+_BLUE_ORANGE_LIGHT = _OKABE_ITO_LIGHT._replace(
+    help="Blues and oranges that differ in brightness too; dark on light.",
+    tokens=_OKABE_ITO_LIGHT.tokens._replace(
+        fills=("#8899aa", "#ff7777", "#bbddff", "#cc9933", "#3399ff", "#eeddcc")
+    ),
+    signs=("#004499", "#774400", "#992200", "#115588"),
+)
+
+_BLACK, _GREY, _SILVER, _WHITE = "#000000", "#555555", "#aaaaaa", "#ffffff"
+_CONTRAST_DARK = Look(
+    "High contrast: white on black.",
+    tokens=Colours(
+        *(_BLACK, _WHITE, "#d0d0d0", ""),
+        ("#330000", "#990066", "#001177", "#991100", "#004400", "#004466"),
+    ),
+    signs=("#00ffff", "#ffff00", "#ff9999", "#66ff66"),
+    gap=(_BLACK, "#ff9999"),
+    hover="#004a80",
+    selection="#0044a0",
+    quiet={"border": "#808080", "muted": "#d0d0d0", "disabled": "#b0b0b0", "selection": "#003a66"},
+)
+_CONTRAST_LIGHT = Look(
+    "High contrast: black on white.",
+    dark=False,
+    tokens=Colours(
+        *(_WHITE, _BLACK, "#404040", ""),
+        ("#00ccff", "#ffaaff", "#ccee88", "#ffaa66", "#11eecc", "#eedddd"),
+    ),
+    signs=("#00308f", "#5c3a00", "#8a0000", "#004d26"),
+    gap=(_WHITE, "#8a0000"),
+    quiet={"border": "#9a9a9a", "muted": "#404040", "disabled": "#555555", "selection": "#b3d7ff"},
+)
+
+# What these sixteen look like is the terminal's choice: "#aa5500" is brown in one and bright yellow
+# in another, and bold black may be grey. The texts on them can be read in all. Of the darker ones
+# green and brown cannot be read on white in most. A veil would make black of grey on black.
+_TERMINAL_DARK = Look(
+    "The sixteen colours that your terminal is set to, on its black.",
+    tokens=Colours(
+        *(_BLACK, _WHITE, _SILVER, ""),
+        ("#00aaaa", "#aa5500", "#0000aa", "#aa00aa", _GREY, "#00aa00"),
+    ),
+    signs=("#55ffff", "#ffff55", "#ff5555", "#55ff55"),
+    ink=(_BLACK, _BLACK, _WHITE, _WHITE, _WHITE, _BLACK),
+    dim=(_BLACK, _BLACK, _SILVER, _SILVER, _SILVER, _BLACK),
+    selected=("#55ffff", "#ff5555", _WHITE, "#ff55ff", _SILVER, "#55ff55"),
+    selected_ink=(_BLACK,) * 6,
+    pointer=(_WHITE, _BLACK),
+    hover="#aa0000",
+    selection=_SILVER,
+    gap=(_BLACK, "#ff5555"),
+    cursor=(_BLACK, "#ffff55"),
+    quiet={
+        "surface track": _BLACK,
+        "panel border thumb row": _GREY,
+        "secondary muted disabled thumb_hover": _SILVER,
+        "selection": "#0000aa",
+        "veil": "transparent",
+    },
+)
+_TERMINAL_LIGHT = Look(
+    "The sixteen colours that your terminal is set to, on its white.",
+    dark=False,
+    tokens=Colours(
+        *(_WHITE, _BLACK, _GREY, ""),
+        ("#55ffff", "#ffff55", "#0000aa", "#aa00aa", _SILVER, "#55ff55"),
+    ),
+    signs=("#0000aa", "#aa00aa", "#aa0000", "#0000aa"),
+    ink=(_BLACK, _BLACK, _WHITE, _WHITE, _BLACK, _BLACK),
+    dim=(_GREY, _GREY, _SILVER, _SILVER, _GREY, _GREY),
+    selected=("#00aaaa", "#aa5500", _GREY, "#ff55ff", _BLACK, "#00aa00"),
+    selected_ink=(_BLACK, _BLACK, _WHITE, _BLACK, _WHITE, _BLACK),
+    pointer=(_BLACK, _WHITE),
+    hover="#ff5555",
+    selection=_SILVER,
+    gap=(_WHITE, "#aa0000"),
+    cursor=(_WHITE, "#aa0000"),
+    quiet={
+        "surface track": _WHITE,
+        "panel row": _SILVER,
+        "secondary muted disabled border thumb": _GREY,
+        "thumb_hover": _BLACK,
+        "selection": "#55ffff",
+        "veil": "transparent",
+    },
+)
+
+THEMES = {
+    DARK: _TOKVIZ_DARK,
+    LIGHT: _TOKVIZ_LIGHT,
+    "okabe-ito-dark": _OKABE_ITO_DARK,
+    "okabe-ito-light": _OKABE_ITO_LIGHT,
+    "blue-orange-dark": _BLUE_ORANGE_DARK,
+    "blue-orange-light": _BLUE_ORANGE_LIGHT,
+    "contrast-dark": _CONTRAST_DARK,
+    "contrast-light": _CONTRAST_LIGHT,
+    f"{OWN}-dark": _TERMINAL_DARK,
+    f"{OWN}-light": _TERMINAL_LIGHT,
+}
+"""Every theme by its name."""
+
+# The token colours of these have to be of the terminal's own palette, as Rich's tables give it:
+# rounded they would be equal.
+_IN_256 = {
+    DARK: _TOKVIZ_DARK._replace(
+        tokens=Colours(
+            *("#121212", "#eeeeee", "#9e9e9e", "#ffd787"),
+            ("#005f87", "#5f5f00", "#005f00", "#5f005f", "#5f00af", "#005f5f"),
+        ),
+        pointer=("#87afff", _BLACK),
+        hover="#5f87d7",
+        selection="#005fd7",
+        split="#ffaf5f",
+        gap=("#ffd7d7", "#870000"),
+    ),
+    LIGHT: _TOKVIZ_LIGHT._replace(
+        tokens=Colours(
+            *(_WHITE, "#121212", "#767676", "#870087"),
+            ("#afd7ff", "#ffd7af", "#d7ffd7", "#ffd7ff", "#d7d7ff", "#d7ffff"),
+        ),
+        pointer=("#005faf", _WHITE),
+        hover="#87afff",
+        selection="#87afd7",
+        split="#af0000",
+        gap=("#870000", "#ffafaf"),
+    ),
+}
+
+
+def look_of(name: str, color_system: str | None) -> Look:
+    """Give what a theme is made of in a terminal; a theme that is not ours looks like the first.
+
+    Args:
+        name: The name of the theme.
+        color_system: Rich's name of what the terminal can do: "truecolor", "256", "standard",
+            "windows" or None.
+    """
+    look = THEMES.get(name, _TOKVIZ_DARK)
+    if color_system in SIXTEEN:
+        return _TERMINAL_DARK if look.dark else _TERMINAL_LIGHT
+    return _IN_256.get(name, look) if color_system == "256" else look
+
+
+def fellow(name: str) -> str:
+    """Give the light theme for a dark one, and the dark one for a light one."""
+    kind, _, shade = name.rpartition("-")
+    return f"{kind}-{'light' if shade == 'dark' else 'dark'}"
+
+
+_SHARES = {
+    "secondary": 0.6,
+    "surface": 0.035,
+    "panel": 0.07,
+    "border": 0.24,
+    "muted": 0.68,
+    "disabled": 0.5,
+    "row": 0.09,
+    "track": 0.03,
+    "thumb": 0.2,
+    "thumb_hover": 0.32,
+}
+"""How much of the text's colour there is in quiet ones; the ground is the rest."""
 
 _USES = {
     "accent": "border text-accent input-cursor-background footer-key-foreground scrollbar-active "
@@ -43,121 +305,28 @@ _USES = {
 Textual's, and the variables that are it."""
 
 
-def _theme(name: str, *, dark: bool, quiet: dict[str, str], **colours: Any) -> Theme:
-    """Make a theme of colours that Textual names, and of quiet ones of our own."""
-    meanings = quiet | colours
+@cache
+def theme(name: str, color_system: str | None = "truecolor") -> Theme:
+    """Make a theme for Textual; see `look_of`."""
+    look = look_of(name, None if color_system == "256" else color_system)
+    ground, text = look.tokens.ground, look.tokens.text
+    accent, warning, error, success = look.signs
+    made = {kind: mix(ground, text, share) for kind, share in _SHARES.items()}
+    made |= {"selection": mix(ground, accent, 0.3), "veil": f"{ground}b3"}
+    made |= {kind: colour for kinds, colour in look.quiet.items() for kind in kinds.split()}
+    made |= {"accent": accent, "warning": warning, "error": error, "success": success}
+    made |= {"background": ground, "foreground": text}
+    named: dict[str, Any] = {kind: made[kind] for kind in _NAMED.split()}
     variables = {
-        variable: meanings.get(what, what)
+        variable: made.get(what, what)
         for what, names in _USES.items()
         for variable in names.split()
     }
-    return Theme(name, colours["accent"], dark=dark, text_alpha=1.0, variables=variables, **colours)
+    boost = None if look.ink else f"{text}0a"
+    return Theme(
+        name, accent, dark=look.dark, text_alpha=1.0, boost=boost, variables=variables, **named
+    )
 
 
-THEMES: tuple[Theme, Theme] = (
-    # Light text on near black; accent and pointer are the same pale blue.
-    _theme(
-        DARK,
-        dark=True,
-        secondary="#9aa7b8",
-        accent="#8ab4f8",
-        warning="#e6b566",
-        error="#f28b82",
-        success="#81c995",
-        foreground="#f0f2f5",
-        background="#111318",
-        surface="#181b22",
-        panel="#1e222a",
-        boost="#ffffff0a",
-        quiet={
-            "border": "#3b424f",
-            "muted": "#a3acba",
-            "disabled": "#737d8c",
-            "selection": "#2b4568",
-            "row": "#232831",
-            "track": "#15181e",
-            "veil": "#111318b3",
-            "thumb": "#343b47",
-            "thumb_hover": "#4a5362",
-        },
-    ),
-    # Near black text on white; accent and pointer are the same deep blue.
-    _theme(
-        LIGHT,
-        dark=False,
-        secondary="#5b6675",
-        accent="#1f5fbf",
-        warning="#8a5a00",
-        error="#b3261e",
-        success="#1b6e3c",
-        foreground="#16181d",
-        background="#ffffff",
-        surface="#f5f6f8",
-        panel="#eceef2",
-        boost="#0000000a",
-        quiet={
-            "border": "#bcc3cd",
-            "muted": "#545d6b",
-            "disabled": "#77808d",
-            "selection": "#c9defa",
-            "row": "#e7ebf1",
-            "track": "#f1f2f5",
-            "veil": "#ffffffb3",
-            "thumb": "#c3c9d2",
-            "thumb_hover": "#a5adb9",
-        },
-    ),
-)
-"""Both themes, for `App.register_theme`."""
-
-# A veil would make black of grey on black.
-_QUIET_16 = {"border": "#555555", "thumb": "#555555", "veil": "transparent"}
-THEMES_16: tuple[Theme, Theme] = (
-    # Colours of the terminal's own palette, which rounding cannot make one.
-    _theme(
-        DARK,
-        dark=True,
-        secondary="#aaaaaa",
-        accent="#55ffff",
-        warning="#ffff55",
-        error="#ff5555",
-        success="#55ff55",
-        foreground="#ffffff",
-        background="#000000",
-        surface="#000000",
-        panel="#555555",
-        quiet=_QUIET_16
-        | {
-            "muted": "#aaaaaa",
-            "disabled": "#aaaaaa",
-            "selection": "#0000aa",
-            "row": "#555555",
-            "track": "#000000",
-            "thumb_hover": "#aaaaaa",
-        },
-    ),
-    # Of the darker ones green and brown cannot be read on white in most terminals.
-    _theme(
-        LIGHT,
-        dark=False,
-        secondary="#555555",
-        accent="#0000aa",
-        warning="#aa00aa",
-        error="#aa0000",
-        success="#0000aa",
-        foreground="#000000",
-        background="#ffffff",
-        surface="#ffffff",
-        panel="#aaaaaa",
-        quiet=_QUIET_16
-        | {
-            "muted": "#555555",
-            "disabled": "#555555",
-            "selection": "#55ffff",
-            "row": "#aaaaaa",
-            "track": "#ffffff",
-            "thumb_hover": "#000000",
-        },
-    ),
-)
-"""Both themes for a terminal of 16 colours."""
+_NAMED = "secondary accent warning error success foreground background surface panel"
+"""What Textual asks for by name."""

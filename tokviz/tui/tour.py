@@ -43,15 +43,16 @@ class Tour:
         )
         if screen is None or not screen.has_begun or self.is_over:
             return
-        if self._view is None or self._view.screen is not screen:
+        if not screen.title_bar.is_attached:
+            return  # the screen ends
+        if self._view is None or self._view.parent is not screen:
             self._leave()
-            self._view = RowsView(id="tour")
+            # Without an id: one that was ended or left just now may still be on its way out.
+            self._view = RowsView()
+            self._view.add_class("tour")
             screen.mount(self._view, after=screen.title_bar)
-        step = steps[self.at]
-        if step.screen not in ("", self._app.current_mode):
-            step = step._replace(say=f"On the {step.screen.title()} screen: {step.say}")
-        rows = partial(tour_rows, step, self.at + 1, len(steps))
-        self._view.styles.height = len(rows(screen.size.width - 2))
+        rows = partial(tour_rows, steps[self.at], self.at + 1, len(steps), self._app.current_mode)
+        self._view.styles.height = len(rows(screen.size.width - 3))
         self._view.show(rows)
 
     def _seen(self) -> Iterator[str]:
@@ -90,12 +91,19 @@ class Tour:
             self._view.remove()
 
 
-def tour_rows(step: Step, number: int, of: int, width: int) -> Sequence[Row]:
-    """Draw a step: its number, what to do, and what a click skips or ends."""
+def tour_rows(step: Step, number: int, of: int, screen: str, width: int) -> Sequence[Row]:
+    """Draw a step: its number, what to do, and what a click skips or ends.
+
+    On another screen than its own it says no more than where to go.
+    """
     head = (Span(f"First steps {number}/{of} ", "heading"),)
+    words = words_of(step.say)
+    if step.screen not in ("", screen):
+        there = Do(f"app.show_screen('{step.screen}')")
+        words = words_of(f"go to the {step.screen.title()} screen", "link", there)
     links = [
         (Span("skip", "link", Do("app.skip_step")),),
         (Span("end", "link", Do("app.end_tour")),),
         *words_of("(Ctrl+L f)", "dim"),
     ]
-    return flow([head, *words_of(step.say), *links], width)
+    return flow([head, *words, *links], width)

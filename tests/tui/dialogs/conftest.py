@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tests.tui.waiting import settle
-from tokviz.tui.themes import DARK, THEMES
+from tokviz.tui.themes import DARK, theme
 
 NOT_CLOSED = object()
 
@@ -21,8 +21,7 @@ class DialogApp(App[None]):
 
     def __init__(self, dialog: Screen[Any]) -> None:
         super().__init__()
-        for theme in THEMES:
-            self.register_theme(theme)
+        self.register_theme(theme(DARK))
         self.theme = DARK
         self.dialog = dialog
         self.result: object = NOT_CLOSED

@@ -70,7 +70,7 @@ async def pick(pilot: Pilot[None], query: str, title: str) -> None:
         ("settings", "Dark or light"),
         ("export", "Save the text as…"),
         ("export", "Vocabulary: Export the list…"),
-        ("html", "Export the tokens…"),
+        ("html", "Export what is shown…"),
         ("unicode", "Insert a character…"),
         ("pattern", "Splits panel"),
         ("llama", "Choose a tokenizer"),

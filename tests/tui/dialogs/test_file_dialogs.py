@@ -13,12 +13,14 @@ from textual.app import App
 
 from tests.tui.dialogs.conftest import OpenDialog
 from tests.tui.mouse import click
+from tokviz.formats.save import FORMATS
 from tokviz.listing import FolderEntry
 from tokviz.tui.dialogs import file_dialog
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
+from tokviz.tui.dialogs.save_tokenizer import _paint as paint_format
 
 
 @pytest.fixture
@@ -435,3 +437,10 @@ async def test_a_file_of_any_kind_is_taken_unread(open_dialog: OpenDialog, tmp_p
         await pilot.type("bytes.bin")
         await pilot.press("enter")
         assert pilot.result == tmp_path / "bytes.bin"
+
+
+@pytest.mark.parametrize("width", [36, 60])
+def test_a_format_is_named_whole_and_apart_from_its_file(width: int) -> None:
+    for row in FORMATS.values():
+        shown = "".join(text for text, _ in paint_format(row, width))
+        assert shown.startswith(f" {row.title} ") and len(shown) == width

@@ -2,19 +2,33 @@ from __future__ import annotations
 
 from functools import partial
 
+from textual._slug import slug
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.guide import PAGES, title
+from tokviz.guide import PAGES, anchor, sections, title
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.guide import GuideDialog
 from tokviz.tui.dialogs.pick import PickDialog
+from tokviz.tui.dialogs.why import WhyDialog
 
 
-async def test_the_guide_opens_where_you_are_and_leads_to_every_page() -> None:
+def heading_at_top(app: TokvizApp) -> str:
+    for view in app.screen.query(VerticalScroll):
+        found = [block for block in view.query("MarkdownH2") if block.region.y >= view.region.y]
+        return str(found[0].render()) if found and view.scroll_offset.y else ""
+    return ""
+
+
+def test_links_to_headings_are_written_here_as_where_the_page_is_shown() -> None:
+    titles = {part.title for part in sections()}
+    assert [title for title in titles if anchor(title) != slug(title)] == []
+
+
+async def test_the_guide_opens_where_you_are_and_leads_on() -> None:
     app = TokvizApp(Session(Opened("text"), tokviz.load("gpt2")))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -26,10 +40,12 @@ async def test_the_guide_opens_where_you_are_and_leads_to_every_page() -> None:
             return title(name) in shown.source.partition("\n")[0]
 
         assert is_at("tokens")
-        for name in (*PAGES[PAGES.index("tokens") + 1 :], PAGES[0], "tokens"):
-            await pilot.press("right")
-            await until(pilot, partial(is_at, name))
         await pilot.press("left")
+        await until(pilot, lambda: is_at("start"))
+        for name in (PAGES[-1], PAGES[-2]):
+            await pilot.press("left")
+            await until(pilot, partial(is_at, name))
+        await pilot.press("right", "right")
         await until(pilot, lambda: is_at("start"))
         await pilot.press("slash")
         await until(pilot, lambda: isinstance(app.screen, PickDialog))
@@ -37,7 +53,31 @@ async def test_the_guide_opens_where_you_are_and_leads_to_every_page() -> None:
         await until(pilot, lambda: is_at("replay"))
         view = app.screen.query_one(VerticalScroll)
         await until(pilot, lambda: view.scroll_offset.y > 0)
-        shown.post_message(Markdown.LinkClicked(shown, "why.md"))
-        await until(pilot, lambda: is_at("why"))
+        shown.post_message(Markdown.LinkClicked(shown, "tokens.md#what-is-this-character"))
+        await until(pilot, lambda: is_at("tokens") and view.scroll_offset.y > 0)
+        # All links of a page without the mouse.
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(app.screen, PickDialog))
+        await pilot.press(*"Chat", "enter")
+        await until(pilot, lambda: is_at("chat"))
+        shown.post_message(Markdown.LinkClicked(shown, "help:reference"))
+        await until(pilot, lambda: is_at("reference"))
+        opened: list[str] = []
+        app.open_url = lambda url, **_: opened.append(url)
+        shown.post_message(Markdown.LinkClicked(shown, "https://github.com/karpathy/minbpe"))
+        await until(pilot, lambda: opened == ["https://github.com/karpathy/minbpe"])
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, GuideDialog))
+        # In a panel it begins with what is said of that.
+        await pilot.press("alt+m", "f5")
+        await settle(pilot)
+        await app.run_action("guide")
+        await until(pilot, lambda: heading_at_top(app) == "Mask")
+        await pilot.press("escape")
+        await pilot.press("f5", "shift+f1")
+        await until(pilot, lambda: isinstance(app.screen, WhyDialog))
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(app.screen, GuideDialog))
+        await settle(pilot)
+        shown = app.screen.query_one(Markdown)
+        assert is_at("why")

@@ -17,7 +17,7 @@ from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer
 from tokviz.places import place_words, short_name
 from tokviz.runs import Run, runs_folder
 from tokviz.session import Opened, Session, UseTokenizer
-from tokviz.settings import Settings, load_settings, save_settings
+from tokviz.settings import Settings, check_file, load_settings, save_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
@@ -297,14 +297,15 @@ async def test_recent_places_are_listed_found_and_forgotten(places: Path) -> Non
 
 
 def test_recent_places_survive_a_restart_whatever_is_stored(tmp_path: Path) -> None:
-    path = tmp_path / "settings.json"
+    path = tmp_path / "config.toml"
     save_settings(Settings(recent_tokenizers=("/a", "hf:b/c")), path)
     assert load_settings(path)[0].recent_tokenizers == ("/a", "hf:b/c")
-    path.write_text('{"recent_tokenizers": ["/a", 3, null]}')
+    state = tmp_path / "state.toml"
+    state.write_text('recent_tokenizers = ["/a", 3, []]')
     assert load_settings(path)[0].recent_tokenizers == ("/a",)
-    path.write_text('{"recent_tokenizers": 3}')
-    settings, complaint = load_settings(path)
-    assert settings.recent_tokenizers == () and complaint is not None
+    state.write_text("recent_tokenizers = 3")
+    assert load_settings(path)[0].recent_tokenizers == ()
+    assert check_file(state)
 
 
 # -- the user's own

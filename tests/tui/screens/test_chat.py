@@ -166,6 +166,15 @@ async def test_a_sample_that_is_changed_is_never_written_over() -> None:
         assert isinstance(app.screen, SaveFileDialog)
 
 
+async def test_wide_characters_are_drawn_where_there_is_room_for_none() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, {"messages": [{"role": "user", "content": "世界"}]})
+        await pilot.resize_terminal(5, 24)
+        await settle(pilot)
+        assert screen.query_one(PartEditor).wrapped_document.height == 2
+
+
 async def test_every_key_is_rendered_at_once() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:

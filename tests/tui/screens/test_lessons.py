@@ -44,8 +44,11 @@ async def test_every_lesson_leads_by_key_from_train_to_the_textbooks_last_merge(
     settings, first = Settings(tokenizer="gpt2"), ShowScreen("train")
     session = Session(Opened("own"), tokviz.load("gpt2"), settings, remember=False, first=first)
     app = TokvizApp(session)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, TrainScreen) and app.screen.has_begun)
+        await settle(pilot)
+        assert "F6 lessons" in shown(app).splitlines()[-1]
+        await pilot.resize_terminal(120, 40)
         for number, lesson in enumerate(lessons().values()):
             await choose(pilot, number)
             assert lesson.looks[0].say[:60] in in_order(shown(app))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widget import Widget
 from textual.widgets import Input
 
 import tokviz
@@ -539,6 +540,10 @@ async def test_a_text_stays_coloured_while_it_is_edited_by_the_merges_that_are_d
             assert list(live.ids()) == replay.text("ababab").at(k).ids.tolist()
             screen.transport.go_start()
             await settle(pilot)
+        await pilot.press("ctrl+a")
+        screen.own.query_one(TokenEditor).replace("ab" * 8_000, (0, 0), (0, 6))
+        await settle(pilot)
+        assert live.complete, "what has no place to cut it is encoded by a thread"
 
 
 async def test_esc_never_leaves_the_text_that_is_edited(tiny: str) -> None:
@@ -656,9 +661,24 @@ async def test_a_screen_that_rests_is_not_laid_out_again_and_again(words: str) -
             return lay_out(*arguments)
 
         screen._compositor.reflow = count
+        painted: set[Widget] = set()
+        paint = screen._compositor.update_widgets
+
+        def note(widgets: set[Widget]) -> None:
+            painted.update(widgets)
+            paint(widgets)
+
+        screen._compositor.update_widgets = note
         await pilot.press("right", "right", "right")
         await settle(pilot)
         assert laid_out == 0, "nor does a step lay anything out"
+        await pilot.mouse_down("#scrubber", offset=(1, 0))
+        for x in range(2, 9):
+            await pilot.hover("#scrubber", offset=(x, 0))
+            await settle(pilot)
+        await pilot.mouse_up("#scrubber")
+        assert screen.scrubber in painted
+        assert not painted & {screen, screen.texts}, "a drag paints what it changes, no more"
 
 
 @pytest.mark.parametrize(
@@ -728,7 +748,8 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
         )
         assert screen.state.comparison.effect is not None
         assert screen.state.comparison.effect.data == b"word"
-        screen.comparing.compare_with_third()
+        screen.views.show_view("diff")
+        await pilot.press(LEADER, "t")
         await settle(pilot)
         app.screen.query_one(Input).value = "gpt2"
         await pilot.press("enter")

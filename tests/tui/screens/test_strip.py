@@ -83,8 +83,8 @@ async def test_another_tokenizer_says_what_it_changes() -> None:
 
 
 def test_the_strip_survives_a_restart(tmp_path: Path) -> None:
-    assert save_settings(Settings(strip=True), tmp_path / "settings.json") is None
-    assert load_settings(tmp_path / "settings.json")[0].strip
+    assert save_settings(Settings(strip=True), tmp_path / "config.toml") is None
+    assert load_settings(tmp_path / "config.toml")[0].strip
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 100])

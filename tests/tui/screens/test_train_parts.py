@@ -308,10 +308,10 @@ def test_a_summary_tells_what_it_cost_and_what_it_is_worth() -> None:
 
 
 def test_a_summary_names_the_files_that_paid_for_the_merges() -> None:
-    files = FileShare("/texts/dist/app.min.js", 9, 0.61), FileShare("/texts/a.py", 0, 0.39)
-    text = summary_content(SUMMARY._replace(files=files), 38).plain
-    assert "Merges from  61% …" in text and "/dist/app.min.js\n" in text
-    assert " 39% /texts/a.py\n" in text
+    files = FileShare("/texts/dist/out/app.min.js", 9, 0.61), FileShare("/texts/a.py", 0, 0.39)
+    text = summary_content(SUMMARY._replace(files=files), 33).plain
+    assert " 61% …/out/app.min.js\n" in text, "its end tells more"
+    assert " 39% a.py\n" in text, "all are in one folder"
 
 
 def test_a_file_is_left_out_by_an_entry_of_its_own() -> None:

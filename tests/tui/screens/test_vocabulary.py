@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from pathlib import Path
 
 import pytest
+from textual.app import App
 from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -334,6 +337,10 @@ async def test_another_tokenizer_is_read_when_it_is_chosen() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         assert "50,257 tokens" in shown(app)
+        closed = App[None]()
+        closed.__dict__["itself"], gone = closed, weakref.ref(closed)
+        gc.collect()
+        del closed  # it is old by now: only a look at everything finds it
         await pilot.press("ctrl+t")
         await settle(pilot)
         for char in "cl100k":
@@ -346,6 +353,8 @@ async def test_another_tokenizer_is_read_when_it_is_chosen() -> None:
         await settle(pilot)
         assert "cl100k_base" in lines(app)[0] and "100,261 tokens" in shown(app)
         assert "16 of the 100,277 ids have no token" in shown(app)
+        gc.collect()
+        assert gone() is None, "what was closed before is let go, whatever is read meanwhile"
 
 
 async def test_check_page_tells_source_findings_and_checks() -> None:

@@ -28,6 +28,7 @@ class CharacterDialog(PageDialog):
         Binding("left", "step(-1)", show=False),
         Binding("right", "step(1)", show=False),
         Binding("c", "copy", show=False),
+        Binding("f1", "app.guide('tokens', 'What is this character?')", show=False),
     ]
     dialog_title = "What is this character?"
 

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tokviz.errors import InputFileError, TokvizError
+from tokviz.files import absolute
 from tokviz.glyphs import safe
 from tokviz.listing import (
     UP,
@@ -105,7 +106,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         self._placeholder = placeholder
         self.verb = verb
         self._offers = offers
-        self.folder = (folder or FileDialog.last_folder or Path.cwd()).absolute()
+        self.folder = Path(absolute(folder or FileDialog.last_folder or ""))
         self._text = text
         self._hidden = False
         self._listed: Path | None = None
@@ -219,7 +220,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         room -= cell_len(note) + 2
         if room > 0:
             path = fit_end(path, room)
-        self.query_one("#folder", Static).update(Content.assemble(path, "  ", (note, "dim")))
+        self.query_one("#folder", Static).update(Content(f"{path}  {note}"))
 
     @on(RowList.Picked)
     def _clicked(self, event: RowList.Picked) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -10,10 +11,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
-from tokviz.guide import PAGES, page, sections, title
+from tokviz.guide import PAGES, anchor, link, page, place, sections, title, with_links
 from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
+
+_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)]+)\)")
 
 
 class GuideDialog(PageDialog):
@@ -29,19 +32,23 @@ class GuideDialog(PageDialog):
         Binding("right,n", "turn(1)", show=False),
         Binding("left,p", "turn(-1)", show=False),
         Binding("slash,ctrl+f", "search", show=False),
+        Binding("l", "links", show=False),
     ]
 
-    def __init__(self, name: str) -> None:
-        """Take the page to begin with."""
-        self._page = Markdown(page(name), open_links=False)
+    def __init__(self, name: str, heading: str = "") -> None:
+        """Take the page to begin with, and the heading to begin at."""
+        self._page = Markdown(with_links(page(name)), open_links=False)
         self._view = VerticalScroll(self._page)
         super().__init__(self._view)
         self._shown = name
+        self._heading = heading
         self.dialog_title = "Guide"
 
     def on_mount(self) -> None:
         """Let the keys scroll."""
         self._view.focus()
+        if self._heading:
+            self._show(self._shown, anchor(self._heading))
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
@@ -50,6 +57,7 @@ class GuideDialog(PageDialog):
             ("←", "page before", "turn(-1)"),
             ("→", "next page", "turn(1)"),
             ("/", "search", "search"),
+            ("L", "links", "links"),
             ("↑↓ Space", "scroll", "page(1)"),
         ]
 
@@ -72,24 +80,34 @@ class GuideDialog(PageDialog):
         def chosen(answer: str | None) -> None:
             if answer is not None:
                 part = found[int(answer)]
-                self._show(part.page, part.title)
+                self._show(part.page, anchor(part.title))
 
         self.app.push_screen(PickDialog("Search the guide", options), chosen)
 
+    def action_links(self) -> None:
+        """List what the page leads to."""
+        found = _LINK.findall(with_links(page(self._shown)))
+        if options := [Option(href, words.strip("`")) for words, href in found]:
+            self.app.push_screen(PickDialog("What this page leads to", options), self._follow)
+
     @on(Markdown.LinkClicked)
-    def _follow(self, event: Markdown.LinkClicked) -> None:
-        name = event.href.removesuffix(".md")
-        if name in PAGES:
-            self._show(name)
+    def _clicked(self, event: Markdown.LinkClicked) -> None:
+        self._follow(event.href)
+
+    def _follow(self, href: str | None) -> None:
+        if href is None:
+            return
+        if found := link(place(self._shown), href):
+            self._show(*found)
+        else:
+            self.app.open_url(href)
 
     def _show(self, name: str, heading: str = "") -> None:
         self._shown = name
         self.run_worker(self._update(name, heading), exclusive=True, exit_on_error=False)
 
     async def _update(self, name: str, heading: str) -> None:
-        await self._page.update(page(name))
+        await self._page.update(with_links(page(name)))
         self._view.scroll_home(animate=False)
-        for block in self._page.children:
-            if heading and heading in str(getattr(block, "_content", "")):
-                self.call_after_refresh(self._view.scroll_to_widget, block, top=True, animate=False)
-                return
+        if heading:
+            self.call_after_refresh(self._page.goto_anchor, heading)

@@ -9,9 +9,11 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from tokviz.confinement import confinement
 from tokviz.listing import check_readable, typed_path
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.tasks import in_thread
+from tokviz.tui.terminal.modes import ASK_FOR_FILE
 
 
 class OpenFileDialog(FileDialog):
@@ -59,9 +61,12 @@ class OpenFileDialog(FileDialog):
         """A file that the user has been told is binary."""
 
     def on_mount(self) -> None:
-        """Take what was typed elsewhere, as soon as the folder is read."""
+        """Take what was typed elsewhere once the folder is read; ask the browser for a file."""
         if self._text and os.path.isfile(typed_path(self._text, self.folder)):
             self.call_after_refresh(self._choose_soon)
+        allowed, app = confinement(), self.app
+        if allowed is not None and allowed.by_browser and app._driver is not None:
+            app._driver.write(ASK_FOR_FILE)
 
     def _choose_soon(self) -> None:
         if self._reading:

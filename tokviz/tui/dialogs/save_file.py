@@ -53,7 +53,7 @@ class SaveFileDialog(FileDialog):
             placeholder=placeholder,
             verb=verb,
             text=name if safe(name) == name else "",
-            offers=("Ctrl+K", ", ".join(kinds), "next_kind") if kinds else None,
+            offers=("Ctrl+K", ", ".join(kinds), "next_kind") if len(kinds) > 1 else None,
         )
         self._existing = existing
         self._kinds = kinds
@@ -72,9 +72,9 @@ class SaveFileDialog(FileDialog):
     def _take(self, path: Path, is_folder: bool) -> None:
         if is_folder:
             self.enter_folder(path, os.path.basename(self.field.value) if self._moved else "")
-        elif self._kinds and _ending(path) not in self._kinds:
+        elif self._kinds and not path.name.lower().endswith(tuple(f".{k}" for k in self._kinds)):
             *others, last = (f".{kind}" for kind in self._kinds)
-            endings = f"{', '.join(others)} or {last}"
+            endings = " or ".join(filter(None, (", ".join(others), last)))
             self.show_error(f"End the name in {endings}: that is the kind of file.")
         elif os.path.lexists(path):
             self._take_existing(path)

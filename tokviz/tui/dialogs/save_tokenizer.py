@@ -22,6 +22,7 @@ from tokviz.tui.dialogs.base import rule
 from tokviz.tui.dialogs.list_dialog import ListDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.widgets.fit import column
 from tokviz.tui.widgets.lists import Cell, RowList
 
 
@@ -130,6 +131,7 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
 
 
 def _paint(row: SaveFormat, width: int) -> list[Cell]:
-    shown = f" {row.title}"
-    name = f"{row.default_name}{'/' if row.is_folder else ''} "
-    return [(shown.ljust(width - len(name)), "strong"), (name, "muted")]
+    name = f" {row.default_name}{'/' if row.is_folder else ''} "
+    if len(row.title) + 1 + len(name) > width:
+        name = ""
+    return [(column(f" {row.title}", width - len(name)), "strong"), (name, "muted")]

@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.cells import cell_len
 
 from tokviz.errors import UnknownTokenizerError
+from tokviz.files import absolute
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer, resolve_name
 from tokviz.glyphs import safe
 from tokviz.listing import cleaned_path, home_label
@@ -116,7 +117,7 @@ def typed_source(text: str) -> str | None:
     looks_so = os.sep in cleaned or cleaned.startswith(("~", ".")) or cleaned.endswith(_ENDINGS)
     if not cleaned or not (looks_so or os.path.exists(cleaned)):
         return None
-    return os.path.abspath(os.path.expanduser(cleaned))
+    return absolute(cleaned)
 
 
 def _folded(text: str) -> str:

@@ -44,6 +44,7 @@ class WhyDialog(PageDialog):
         Binding("t", "pick", show=False),
         Binding("x", "alone", show=False),
         Binding("i", "inspect", show=False),
+        Binding("f1", "app.guide('why')", show=False),
     ]
     dialog_title = "Why?"
 

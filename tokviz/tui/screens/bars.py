@@ -73,14 +73,15 @@ def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
         screen, of the app. The right end, which is left out last: what stays however little room
         there is.
     """
-    palette = BarItem((("^P", "key"), (" all actions", "plain")), "app.command_palette")
-    left, right = [palette], list[BarItem]()
     declared = [*screen.BINDINGS, *screen.app.BINDINGS]
-    known = [found.id for found in declared if isinstance(found, Binding) and found.id]
-    places = {name: place for place, name in enumerate(known)} | {"more_keys": -2}
+    keys = {found.id: found.key for found in declared if isinstance(found, Binding)}
+    opens = short_key(keys.get("command_palette", ""))
+    palette = BarItem(((opens, "key"), (" all actions", "plain")), "app.command_palette")
+    left, right = [palette], list[BarItem]()
+    places = {name: place for place, name in enumerate(keys)} | {"more_keys": -2}
     shown = [found for found in screen.active_bindings.values() if found.binding.show]
     # As declared: a key that the screen takes from the focused part would stand first otherwise.
-    for active in sorted(shown, key=lambda found: places.get(found.binding.id or "", -1)):
+    for active in sorted(shown, key=lambda found: places.get(found.binding.id, -1)):
         binding = active.binding
         if not active.enabled:
             continue

@@ -30,6 +30,7 @@ from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.compositor import SteadyCompositor
+from tokviz.tui.late_clicks import widget_at
 from tokviz.tui.messages import RIGHT, Begun, CopyRequested, Notice
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
@@ -162,7 +163,7 @@ class TokvizScreen(Screen[None]):
 
     async def on_click(self, event: events.Click) -> None:
         """Say what a word means, where a click on it does nothing else."""
-        widget, _ = self.get_widget_at(*event.screen_offset)
+        widget = widget_at(self, event.screen_offset)
         is_read = isinstance(widget, (Static, Bar, StatusLine))
         is_read &= widget not in (self.title_bar, self.keys)
         if not is_read or event.button == RIGHT or "@click" in event.style.meta:
@@ -245,6 +246,15 @@ class TokvizScreen(Screen[None]):
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show another tokenizer; by default there is nothing to show."""
+
+    # -- what a session file holds
+
+    def saved(self) -> dict[str, Any]:
+        """Give what the screen adds to a session file: fields of `SavedSession`; by default none.
+
+        For any thread what it holds may be turned into.
+        """
+        return {}
 
     # -- what would be lost
 

@@ -20,6 +20,7 @@ def copied(result: CopyResult, what: str) -> str:
     }.get(result.method, f"If you cannot paste it, it is in {file}")
     places = {
         "clipboard": "",
+        "browser": "The browser was asked to put it on the clipboard.",
         "terminal": f"{_ASKED.format('The terminal')} It does not say whether it did.",
         "tmux": f"{_ASKED.format('tmux')} It does so only if its option set-clipboard is on.",
         "file": "It is too long for the terminal to take.",

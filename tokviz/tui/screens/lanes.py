@@ -36,6 +36,9 @@ class Lanes(Controller):
 
     def _others_changed(self) -> None:
         self._changed()
+        for other in self._others:
+            if not other.asked:
+                self._make(other)
         self._encode()
 
     def begin(self) -> None:
@@ -43,8 +46,9 @@ class Lanes(Controller):
         sources = dict.fromkeys(map(self.session.where, self.settings.compared))
         own = self.session.tokenizer_source
         if not self._others:
-            for source in [source for source in sources if source != own][:MOST_OTHERS]:
-                self.add(Other(source))
+            wanted = [source for source in sources if source != own]
+            self._others += map(Other, wanted[:MOST_OTHERS])
+        self.session.tell(OthersChanged())
 
     def rest(self) -> None:
         """Encode nothing while they are not seen."""
@@ -70,7 +74,6 @@ class Lanes(Controller):
         """Compare with one more; it is loaded in a thread."""
         self._others.append(other)
         self.session.tell(OthersChanged())
-        self._make(other)
 
     def _make(self, other: Other) -> None:
         """Load a tokenizer if need be, and make the document, in a thread."""

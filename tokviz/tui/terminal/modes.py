@@ -24,6 +24,10 @@ RESET = b"".join(
 """Undoes every mode that Textual's driver sets, whatever it was doing when it died."""
 
 
+ASK_FOR_FILE = "\x1b]7767;file\x07"
+"""Asks the page of `tokviz web` for a file: it types the file's name into the open dialog."""
+
+
 class SavedTerminal(NamedTuple):
     """A terminal as it was before the app touched it."""
 

@@ -14,6 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.tui.widgets.fit import fit_name
+from tokviz.tui.widgets.roles import TARGET
 
 Role = Literal["brand", "active", "plain", "key", "chip", "warning"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -130,6 +131,8 @@ def bar_strip(
             segments.append(Segment(" " * (place_.start - x), base))
         for text, role in place_.item.words:
             style = styles[role]
+            if place_.item.action:
+                style += TARGET
             if hovered and place_.item.action == hovered:
                 style += Style(underline=True)
             segments.append(Segment(text, style))

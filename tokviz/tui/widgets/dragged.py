@@ -24,6 +24,8 @@ class Dragged(Widget):
             """Only the newest place matters."""
             return isinstance(message, Dragged.Moved)
 
+    # To select text by a drag would paint the whole screen anew at every move.
+    ALLOW_SELECT = False
     _is_dragged = False
 
     def can_go(self) -> bool:

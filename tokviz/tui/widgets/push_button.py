@@ -28,7 +28,8 @@ class PushButton(Static, can_focus=True):
             color: $block-cursor-foreground;
             text-style: bold;
         }
-        &:disabled { color: $text-disabled; text-style: none; }
+        /* Nothing is mixed with the ground: of 16 colours none may be between them. */
+        &:disabled:can-focus { color: $text-disabled; text-style: none; opacity: 1; }
         &:nocolor:focus { text-style: reverse; }
     }
     """

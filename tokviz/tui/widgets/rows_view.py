@@ -17,6 +17,7 @@ from textual.strip import Strip
 from tokviz.tui.messages import RIGHT, CopyRequested, WhyWanted
 from tokviz.tui.widgets.flow import Action, Copy, Do, Role, Row
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
+from tokviz.tui.widgets.roles import TARGET
 
 if TYPE_CHECKING:
     from tokviz.tui.palette import TokenPalette
@@ -137,6 +138,8 @@ class RowsView(QuietScroll):
         x = 0
         for span in self._rows[number] if number < len(self._rows) else ():
             style = self._style(span.role, span.hue)
+            if span.action is not None:
+                style += TARGET
             for link, name in self._marked():
                 if link is not None and link.row == number and link.start <= x < link.stop:
                     style += self._part(name)

@@ -285,7 +285,7 @@ class StatusLine(Widget):
     def render_line(self, y: int) -> Strip:
         """Draw the line."""
         words = ((text, role or "") for text, role in self._segments())
-        return role_strip(self, "status-line", words, self.size.width)
+        return role_strip(self, "status-line", words, self.size.width, _ACTIONS)
 
     async def on_click(self, event: events.Click) -> None:
         """Do what the words under the mouse are for."""

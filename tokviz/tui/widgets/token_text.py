@@ -134,8 +134,8 @@ class TokenText(QuietScroll):
         if first < len(tokens.lit_starts) and tokens.lit_starts[first] < below:
             return
         target = int(tokens.lit_starts[first % len(tokens.lit_starts)])
-        rows = range(wrapped.height)
-        self.show_row(max(0, bisect_right(rows, target, key=self._start_byte) - 1))
+        place = self._live.location(self._live.char_offset(target))
+        self.show_row(wrapped.location_to_offset(place).y)
 
     def _start_byte(self, row: int) -> int:
         wrapped = self._wrapped
@@ -152,8 +152,16 @@ class TokenText(QuietScroll):
         """Break the text into rows of the present width."""
         width = self.row_width
         if width > 0 and (self._wrapped is None or self._wrapped.width != width):
-            self._wrapped = ExactWrappedDocument(ExactDocument(self._live), width, self._glyphs)
+            document = ExactDocument(self._live)
+            self._wrapped = ExactWrappedDocument(document, width, self._glyphs, self._stay)
             self.set_row_count(self._wrapped.height)
+
+    def _stay(self, row: int, change: int) -> None:
+        """Let what is seen stay where it is when rows above prove to be more or fewer."""
+        self.set_row_count(self.virtual_size.height + change)
+        if row < self.top_row:
+            self.set_scroll(None, max(row, self.top_row + change))
+        self.refresh()
 
     def on_resize(self) -> None:
         """Break the text for the new width."""

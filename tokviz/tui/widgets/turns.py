@@ -64,6 +64,15 @@ def border_tabs(tabs: Iterable[tuple[str, str, bool]], frame_width: int) -> Cont
 _CORNERS, _ROOMY = 6, 1000
 
 
+def title_around(widget: Widget) -> str:
+    """Give the title of the panel that a widget stands in: of several tabs, of the one shown."""
+    for around in widget.ancestors_with_self:
+        if isinstance(around, Widget) and (title := around._border_title):
+            shown = next((span for span in title.spans if "bold" in str(span.style)), None)
+            return title.plain[shown.start : shown.end].strip() if shown else title.plain.strip()
+    return ""
+
+
 def _width(tabs: Sequence[Tab], start: int, end: int) -> int:
     titles = sum(cell_len(tab.title) + 3 for tab in tabs[start:end]) - 1
     return titles + (start > 0) + (end < len(tabs))

@@ -7,11 +7,13 @@ import json
 from tokviz import bytetext
 from tokviz.chat.render import Rendering
 from tokviz.sentences import counted
+from tokviz.share.figure import mask_figure
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import json_of
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.exporting import Shown
 
 
 class CopyConversation(Controller):
@@ -56,6 +58,14 @@ class CopyConversation(Controller):
         n_messages = len(conversation.messages)
         text = json_of(conversation, indent=2)
         self.copy(text, f"{counted(n_messages, 'message')} as JSON")
+
+    def shown(self) -> Shown:
+        """Give what is to be exported: the tokens with their mask."""
+        rendering, path = self._rendered.rendering, self._chat.state.origin.path
+        if rendering is None:
+            return "There are no tokens to export."
+        name = path.name if path else "conversation"
+        return name, lambda: mask_figure(name, rendering)
 
     def _known(self) -> Rendering | None:
         """Give the tokens; say so if there are none."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -36,6 +38,7 @@ from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.screens.choosing import TokenizerChoice
+from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
@@ -63,6 +66,7 @@ class ChatScreen(TokvizScreen):
         GoTo,
         Rows,
         CopyConversation,
+        Exporting,
         Recovery,
     )
     GESTURES = (
@@ -117,7 +121,7 @@ class ChatScreen(TokvizScreen):
         Messages(self, chat)
         self.choice = TokenizerChoice(self)
         GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token)
-        CopyConversation(self, chat, self.rendered)
+        Exporting(self, CopyConversation(self, chat, self.rendered).shown)
         Explaining(self, self._asked_why)
         yield self.title_bar
         yield self.recovery.bar
@@ -155,9 +159,21 @@ class ChatScreen(TokvizScreen):
                 self.choice.use(source)
                 if template:
                     self.chat.change(template=template)
-            case ShowConversation(conversation):
+            case ShowConversation(conversation, template=template):
                 self.rows.leave()
                 self.chat.load(conversation, Origin())
+                if template:  # it comes from a session file
+                    self.chat.mark_saved(conversation)
+                if template in TEMPLATES:
+                    self.chat.change(template=template)
+
+    def saved(self) -> dict[str, Any]:
+        """Give the conversation, unless it is the sample."""
+        chat = self.chat
+        if chat.is_sample:
+            return {}
+        content = json.loads(editing.json_of(chat.conversation))
+        return {"conversation": content, "template": chat.state.template}
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""

@@ -8,7 +8,9 @@ from textual.containers import Container
 from textual.timer import Timer
 from textual.widgets import Static
 
+from tokviz.compare.boundaries import Comparison
 from tokviz.session import ShowToken
+from tokviz.share.figure import comparison_figure
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
@@ -22,6 +24,7 @@ from tokviz.tui.screens.compare.scripts import Scripts
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.compare.views import Views
 from tokviz.tui.screens.compare.vocabularies import Vocabularies
+from tokviz.tui.screens.exporting import Exporting, Shown
 from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_at
@@ -42,7 +45,8 @@ class CompareScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#gloss"
     CONTROLLERS = (
-        Disagreements, Compared, Table, Views, Vocabularies, Reports, TokenizerChoice, Explaining
+        Disagreements, Compared, Table, Views, Vocabularies, Reports, TokenizerChoice, Explaining,
+        Exporting,
     )  # fmt: skip
     GESTURES = (
         Gesture("Click a token", "Shows the disagreement there, and its cause."),
@@ -92,6 +96,7 @@ class CompareScreen(TokvizScreen):
         Compared(self, state, self.lanes)
         TokenizerChoice(self)
         Explaining(self, self._asked_why)
+        Exporting(self, self._shown)
         self.views.show_view("tokens")
         self._revision = self.session.live.revision
         self._poll: Timer | None = None
@@ -109,6 +114,16 @@ class CompareScreen(TokvizScreen):
             if live.n_chars
             else NO_TOKEN
         )
+
+    def _shown(self) -> Shown:
+        """Give what is to be exported: the text in all tokenizers that are loaded."""
+        live, path = self.session.live, self.session.path
+        text, parsed = live.text, live.parse_specials
+        tokenizers = [tokenizer for tokenizer in self.state.tokenizers if tokenizer is not None]
+        name = path.name if path else "text"
+        if not live.n_chars:
+            return "There is no text to export."
+        return name, lambda: comparison_figure(name, Comparison(text, tokenizers, parsed))
 
     def on_mount(self) -> None:
         """Load what was compared last."""

@@ -48,8 +48,12 @@ def lesson_rows(state: ReplayState, width: int) -> Sequence[Row]:
 
 def origin_rows(state: ReplayState, width: int) -> Sequence[Row]:
     """Draw what the token of the merge at hand is made of."""
-    if state.replay is None or state.step is None:
+    if state.replay is None:
         return ()
+    if state.step is None:
+        return flow(
+            words_of("A merge makes its token of two others, which stand here.", "dim"), width
+        )
     return list(tree_rows(lineage(state.replay.tokenizer, state.step.new_id), width, ToToken))
 
 

@@ -14,7 +14,7 @@ from tokviz.glyphs import safe
 from tokviz.sentences import counted
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Action, Row, Span, ToMerge, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.flow import Action, Do, Row, Span, ToMerge, ToToken, Word, flow, words_of
 
 if TYPE_CHECKING:
     from tokviz.compare import boundaries
@@ -79,6 +79,9 @@ def comparison_rows(comparison: Comparison, at: int, width: int) -> list[Row]:
     diff, rows = comparison.diff, list[Row]()
     for letter, name in zip(NAMES, comparison.names, strict=False):
         rows += flow(((Span(f"{letter} ", "heading"), Span(safe(name))),), width)
+    if len(comparison.names) == 2:
+        third = Span("Ctrl+L t puts a third beside them", "link", Do("screen.compare_with_third"))
+        rows += flow([(third,)], width)
     for letter, one in zip(NAMES[1:], (diff, *diff.more), strict=False):
         for what, in_a, in_b in one.settings:
             words = f"{what}: {safe(in_a)} in A, {safe(in_b)} in {letter}"

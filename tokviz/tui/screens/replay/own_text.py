@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
+from tokviz.live.backlog import LARGE
 from tokviz.live.document import LiveDocument
 from tokviz.replay.early import tokenizer_after
 from tokviz.sentences import counted
@@ -22,6 +23,7 @@ from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.screens.why import Asked, asked_at, asked_in
+from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.token_text import TokenText
@@ -151,6 +153,8 @@ class OwnText(Vertical):
                 show_invisibles=self._show_invisibles,
             )
             self._editor.make_room = lambda: is_sample and live.revision == 0
+            self._editor.on_edited = self._encode_long
+            self._encode_long()
             self.add_class("-editing")
             self.mount(self._editor)
             self._show_head("type or paste")
@@ -161,6 +165,18 @@ class OwnText(Vertical):
         if self._editor is not None:
             self._editor.live.set_tokenizer(self._now())
             self._editor.sync()
+            self._encode_long()
+
+    def _encode_long(self) -> None:
+        """Let a thread encode what no safe cut divides; the rest is encoded to be drawn."""
+        editor = self._editor
+
+        def work(task: Task) -> None:
+            while editor is not None and not task.cancelled and not editor.live.encode_pending(0.1):
+                pass
+
+        if editor is not None and any(chunk.n_chars > LARGE for chunk in editor.live.chunks()):
+            in_thread(self, "own text", work, lambda _: editor.sync())
 
     def _now(self) -> Tokenizer | None:
         """Give the tokenizer after the merges that are done."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from textual import events
 from textual.app import ComposeResult
@@ -16,6 +17,7 @@ from tokviz.session import Request
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.lessons import Lessons
 from tokviz.tui.screens.replay.card import lesson_rows, merge_rows, origin_rows, paint_candidate
 from tokviz.tui.screens.replay.comparing import Comparing
@@ -28,6 +30,7 @@ from tokviz.tui.screens.replay.own_text import OwnText, YourText
 from tokviz.tui.screens.replay.panels import CorpusSide, Curves
 from tokviz.tui.screens.replay.position import clamped
 from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
+from tokviz.tui.screens.replay.sharing import Sharing
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
@@ -43,7 +46,8 @@ _LESSON_KEYS = (
     " [@click=screen.play_pause]Space plays, pauses[/] · [@click=screen.step_forward]→ on[/] · "
     "[@click=screen.step_back]← back[/] · [@click=screen.choose_lesson]F6 other lessons[/] "
 )
-_LESSON_ROWS = 5
+_LESSON_ROWS, _LESSON_LINES = 5, 24
+"""How much of a lesson is seen at once, and in a terminal of how many lines at least."""
 WORKING_SECONDS = 0.3
 """What takes longer is said to be worked on."""
 
@@ -57,6 +61,8 @@ class ReplayScreen(TokvizScreen):
     CONTROLLERS = (
         Transport,
         Explaining,
+        Sharing,
+        Exporting,
         MergeSearch,
         Opening,
         Comparing,
@@ -80,7 +86,6 @@ class ReplayScreen(TokvizScreen):
     """A terminal of fewer lines shows one view at a time in each of its two columns."""
     BROAD_COLUMNS = 160
     """A terminal of this width has the candidates beside the card."""
-    _looks_soon = False
     _lesson_height: int | None = None
 
     def compose(self) -> ComposeResult:
@@ -144,9 +149,11 @@ class ReplayScreen(TokvizScreen):
         Lighting(self, state, self._show_light)
         Lessons(self)
         Explaining(self, self._asked_why)
+        Sharing(self, state)
 
     def on_mount(self) -> None:
         """Begin without a comparison."""
+        self._patience = self.set_interval(WORKING_SECONDS, self._show_working, pause=True)
         self.comparing.end_comparison()
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
@@ -169,6 +176,20 @@ class ReplayScreen(TokvizScreen):
             if request.text is not None:
                 self.your_text.show(request.text, is_own=not request.lesson)
             self.opening.open(source_named(self.session.where(request.source)), request)
+
+    def saved(self) -> dict[str, Any]:
+        """Give what is replayed, and where."""
+        state = self.state
+        if state.opened is None:
+            return {}
+        opens = state.opened.source.opens
+        source = opens if isinstance(opens, str) else self.session.tokenizer_source
+        return {
+            "replayed": source,
+            "lesson": "" if state.lesson is None else state.lesson.name,
+            "merge": state.number,
+            "replay_text": state.text,
+        }
 
     def _asked_why(self) -> Asked | str:
         """Mean the token of your text that was clicked or is edited, else what the merge makes."""
@@ -234,14 +255,13 @@ class ReplayScreen(TokvizScreen):
         self.framing.show()
         if self.state.frame is None:
             self._show_working()
-        elif not self._looks_soon and not self.state.player.playing:
-            self._looks_soon = True
-            self.set_timer(WORKING_SECONDS, self._show_working)
+        elif not self.state.player.playing:
+            self._patience.resume()
 
     def _show_merge(self) -> None:
         self.card.show(partial(merge_rows, self.state), from_top=True)
         self.lesson.show(partial(lesson_rows, self.state), from_top=True)
-        is_high = self.size.height >= self.LOW_LINES
+        is_high = self.size.height >= _LESSON_LINES
         more = min(len(self.lesson.rows), _LESSON_ROWS) if is_high else 0
         height = more + 2 if more > 3 else None
         if height != self._lesson_height:  # to set it lays the screen out
@@ -253,18 +273,23 @@ class ReplayScreen(TokvizScreen):
 
     def _show_working(self) -> None:
         """Say so while what is shown beside a merge is not worked out."""
-        frame, self._looks_soon = self.state.frame, False
+        frame = self.state.frame
+        self._patience.pause()
         late = frame is None or frame.number != self.state.position.number
         if late and frame is not None:
             self._show_merge()
+        words = " working… " if late and self.state.opened is not None else ""
         for view in (self.candidates, self.texts):
-            view.border_subtitle = " working… " if late and self.state.opened is not None else ""
+            if view.border_subtitle != words:  # to set it paints all that is within
+                view.border_subtitle = words
 
     def _show_frame(self, frame: Frame) -> None:
         """Show what has been worked out of a merge."""
         is_new = frame is not self.state.frame
         self.state.frame = frame
-        self._show_working()
+        self._patience.reset()
+        if frame.number == self.state.position.number:
+            self._show_working()
         self._show_merge()
         self.corpus.show_frame()
         self.own.show_frame()

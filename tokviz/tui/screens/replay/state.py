@@ -63,6 +63,11 @@ class ReplayState:
         return 0 if self.opened is None else self.opened.replay.n_merges
 
     @property
+    def number(self) -> int:
+        """The number of the merge at hand; 0 at the start."""
+        return self.position.number
+
+    @property
     def step(self) -> MergeStep | None:
         """The merge at hand; None at the start, before the first one."""
         number = self.position.number

@@ -5,17 +5,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokviz.bytetext import to_bytes
-from tokviz.files import write_file
-from tokviz.sentences import counted, why
-from tokviz.share import ENDINGS, writer
+from tokviz.sentences import counted
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions import LEADER, action
+from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.exporting import Shown
 from tokviz.tui.screens.tokens.text import TextAtHand
-from tokviz.tui.tasks import Task
+
+if TYPE_CHECKING:
+    from tokviz.share.figure import Figure
 
 
 class CopyTokens(Controller):
@@ -50,41 +51,19 @@ class CopyTokens(Controller):
 
         self._copy_ids(renderer, "token", " as JSON")
 
-    @action("Export the tokens…", f"{LEADER} e", section="Copy",
-            words="save as html svg web page picture markdown table share")  # fmt: skip
-    def export_tokens(self) -> None:
-        """Write the selected tokens, or all, as a web page, a picture, Markdown or text."""
-        from tokviz.tui.dialogs.save_file import SaveFileDialog
-
-        live = self._text.live
+    def shown(self) -> Shown:
+        """Give what is to be exported: the selected tokens, or all."""
+        live, path = self._text.live, self.session.path
         text = live.text_in(*self._range())
         tokenizer, parsed = self.session.tokenizer, live.parse_specials
-        name = self.session.path.name if self.session.path else "text"
+        name = path.name if path else "text"
 
-        def export_to(path: Path) -> None:
-            def write(task: Task) -> None:
-                from tokviz.share.figure import figure_of
+        def make() -> Figure:
+            from tokviz.share.figure import figure_of
 
-                form = ENDINGS.get(path.suffix.lower().removeprefix("."), "html")
-                lines = writer(form)(figure_of(tokenizer, name, to_bytes(text), parsed))
-                write_file(path, (f"{line}\n".encode() for line in lines))
+            return figure_of(tokenizer, name, to_bytes(text), parsed)
 
-            self.in_thread(
-                "export",
-                write,
-                lambda _: self.say(f"Exported the tokens to {path}."),
-                failed=lambda error: self.say(why("Not exported", error), "error"),
-                exclusive=False,
-            )
-
-        dialog = SaveFileDialog(
-            self.session.folder,
-            f"{Path(name).stem}.html",
-            title="Export the tokens as a web page (html), picture (svg), Markdown or text",
-            verb="export",
-            kinds=tuple(ENDINGS),
-        )
-        self.ask(dialog, export_to)
+        return name, make
 
     def _copy_ids(
         self, renderer: Callable[[int], Callable[[array[int]], str]], unit: str, how: str = ""

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 
+from textual.app import SuspendNotSupported
 from textual.widgets import Input
 
+from tokviz import bytetext
+from tokviz.errors import TokvizError
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.sentences import why
+from tokviz.session import opened_bytes
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
@@ -100,6 +105,28 @@ class Editing(Controller):
         from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 
         self.ask(InsertCharacterDialog(), self._text.editor.type_text)
+
+    @action("Edit the text in your own editor", f"{LEADER} v", section="Edit",
+            words="external vim emacs nano $EDITOR $VISUAL outside")  # fmt: skip
+    def edit_outside(self) -> None:
+        """Open the text in $VISUAL, $EDITOR or what the settings name. Undo brings the old back."""
+        from tokviz.external_editor import edited
+
+        path = self.session.path
+        before = bytetext.to_bytes("".join(self._text.live.chunk_texts()))
+        try:
+            if self.app.is_web:
+                raise TokvizError("in a browser no other program has a terminal")
+            with self.app.suspend():
+                after = edited(before, path.name if path else "text.txt", self.settings.editor)
+        except (TokvizError, SuspendNotSupported) as error:
+            self.say(why("The text stays as it was", error), "error")
+            return
+        if after != before:
+            opened = opened_bytes(after)
+            self._text.replace_all("".join(opened.text))
+            for note in opened.notes:
+                self.say(note, "warning")
 
     @action("Line ends: make all LF", section="Edit")
     def convert_line_endings_lf(self) -> None:

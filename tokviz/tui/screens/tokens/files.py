@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tokviz import bytetext
+from tokviz.listing import home_label
 from tokviz.sentences import counted
-from tokviz.session import Opened, TextSaved, TrainWith, read_text, sample_text
+from tokviz.session import Opened, TextSaved, TrainWith, notes_about, read_text, sample_text
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved, unless_unsaved
@@ -41,20 +42,24 @@ class Files(Controller):
 
     def open_path(self, path: Path) -> None:
         """Read a file in a thread, then show it; the old text stays if that fails."""
+        if self.session.is_session(path):
+            return
 
         def read(task: Task) -> Opened:
             opened = read_text(path)
-            self._text.editor.prepare(opened.text)
-            return opened
+            text = "".join(opened.text)
+            self._text.editor.prepare(text)
+            return opened._replace(text=text)
 
         self.in_thread("open", read, self._show)
 
     def _show(self, opened: Opened) -> None:
+        assert isinstance(opened.text, str)
         self._text.load(opened.text, opened.path)
         if opened.path is not None:
             self.safe.files[opened.path] = opened.state
             self.session.remember_folder(opened.path)
-        for note in opened.notes:
+        for note in notes_about(opened, self.session.live.n_raw_bytes):
             self.say(note, "warning")
 
     @action("Save the text", "ctrl+s", section="Text", footer="save")
@@ -119,7 +124,7 @@ class Files(Controller):
             self.session.path = path
             self.session.saved_edits = edits
             self.session.remember_folder(path)
-            self.say(f"Saved {counted(n_bytes, 'byte')} to {path}.")
+            self.say(f"Saved {counted(n_bytes, 'byte')} to {home_label(path)}.")
             self._text.refresh()
             self.session.tell(TextSaved(path))
 

@@ -6,7 +6,7 @@ import gc
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,12 +14,15 @@ from textual.containers import Container
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from tokviz.child.memory import share_one_heap
 from tokviz.glyphs import safe
 from tokviz.sentences import counted
 from tokviz.session import (
     GoToToken,
     Request,
     ShowConversation,
+    ShowSaved,
+    ShowScreen,
     ShowText,
     UseTokenizer,
     sample_text,
@@ -30,8 +33,10 @@ from tokviz.tui.messages import Pasted, TextWanted
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
+from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
+from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs
 from tokviz.tui.screens.tokens.decoding import Decoding
@@ -39,7 +44,7 @@ from tokviz.tui.screens.tokens.editing import Editing, Reading
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
 from tokviz.tui.screens.tokens.files import Files
 from tokviz.tui.screens.tokens.finding import Finding
-from tokviz.tui.screens.tokens.panels import SidePanels, TokenDetail
+from tokviz.tui.screens.tokens.panels import PANELS, SidePanels, TokenDetail
 from tokviz.tui.screens.tokens.side import Side
 from tokviz.tui.screens.tokens.split_lab import SplitLab
 from tokviz.tui.screens.tokens.strip import OtherCounts
@@ -78,6 +83,7 @@ class TokensScreen(TokvizScreen):
         Side,
         Finding,
         CopyTokens,
+        Exporting,
         Editing,
         Decoding,
         SplitLab,
@@ -158,9 +164,9 @@ class TokensScreen(TokvizScreen):
         self._pasted_edits = 0
         Finding(self, text)
         Reading(self, text, self.choice)
-        CopyTokens(self, text)
+        Exporting(self, CopyTokens(self, text).shown)
         Editing(self, text)
-        SplitLab(self, self.panels, self.side.show_panel)
+        self.split_lab = SplitLab(self, self.panels, self.side.show_panel)
         Dropped(self, self.choice, self._take_back_paste)
         Explaining(self, self._asked_why)
         self._update_seconds: float | None = None
@@ -178,6 +184,7 @@ class TokensScreen(TokvizScreen):
         gc.freeze()
         gc.set_threshold(*COLLECTED_AFTER)
         gc.enable()
+        share_one_heap()
         for note in self.session.notes:
             self.say(note, "warning")
         self.encoding.allow()
@@ -243,6 +250,29 @@ class TokensScreen(TokvizScreen):
                 self.call_after_refresh(self.text.pick_token, index)
             case UseTokenizer(source):
                 self.choice.use(source)
+            case ShowSaved():
+                self._show_saved(request)
+
+    def _show_saved(self, saved: ShowSaved) -> None:
+        """Show the text of a session file, then the screen that was shown."""
+        if saved.parse_specials != self.live.parse_specials:
+            self.live.set_parse_specials(saved.parse_specials)
+        if any(kind.id == saved.panel for kind in PANELS):
+            self.side.show_panel(saved.panel)
+        self.split_lab.recall()
+
+        def shown() -> None:
+            self.session.note_text(None)
+            self.refresh_document()
+            self.text.go_to(max(0, min(saved.cursor, self.live.n_chars)))
+            if any(kind.id == saved.then for kind in SCREENS):
+                self.session.ask(ShowScreen(saved.then))
+
+        self.text.replace_all(saved.text, shown)
+
+    def saved(self) -> dict[str, Any]:
+        """Give where the cursor is."""
+        return {"cursor": self.text.selected_range()[0]}
 
     def _asked_why(self) -> Asked | str:
         """Mean a token of the Mask panel that is not one of the text's own; else the text's."""

@@ -46,6 +46,17 @@ class SplitLab(Controller):
             self._show_panel("splits")
         return cast(SplitsPanel, self._panels.current)
 
+    def recall(self) -> None:
+        """Show the remembered patterns, if others are shown now."""
+        from tokviz.tui.widgets.splits.panel import SplitsPanel
+
+        panel, settings = self._panels.current, self.session.settings
+        if isinstance(panel, SplitsPanel) and panel.is_mounted:
+            known = [name for name in settings.split_patterns if name in SPLIT_PATTERNS]
+            for row, name in enumerate(known[:CUSTOM_ROW]):
+                panel.choose(row, name)
+            panel.choose(CUSTOM_ROW, settings.split_regex or panel.regex)
+
     @action(
         "Split patterns…", f"{LEADER} s", section=_SECTION, words="library regex lab pre-tokenizer"
     )

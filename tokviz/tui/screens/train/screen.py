@@ -35,7 +35,7 @@ class TrainScreen(TokvizScreen):
     SCREEN_ID = "train"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
-    CONTROLLERS = (Corpus, Training, Result, TokenizerChoice, Lessons, Scaling)
+    CONTROLLERS = (Lessons, Corpus, Training, Result, TokenizerChoice, Scaling)
     GESTURES = (
         Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curve."),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from textwrap import wrap
 
 from textual.content import Content
 
-from tokviz.bpe.blame import N_FILES
+from tokviz.bpe.blame import N_FILES, folder_of
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import HeldOut, TrainSummary
 from tokviz.listing import home_label, size_label
@@ -66,9 +67,12 @@ def _facts(summary: TrainSummary, width: int) -> list[Content]:
         facts.append(("Longest", shown + ending))
     if summary.bytes_per_token is not None:
         facts.append(("Compression", f"{summary.bytes_per_token:.2f} bytes/token on the corpus"))
-    for label, part in zip(("Merges from", *[""] * N_FILES), summary.files, strict=False):
+    files = [str(part.file) for part in summary.files]
+    labels = ("Merges from", *[""] * N_FILES)
+    for label, part, file in zip(labels, summary.files, files, strict=False):
         room = max(8, width - _LABEL - len("100% "))
-        facts.append((label, f"{part.share:4.0%} {fit_end(safe(str(part.file)), room)}"))
+        name = safe(os.path.relpath(file, folder_of(files)))
+        facts.append((label, f"{part.share:4.0%} {fit_end(name, room)}"))
     facts.append(("Written to", home_label(Path(summary.run_folder))))
     return [line for label, text in facts if text for line in labelled(label, text, width, _LABEL)]
 

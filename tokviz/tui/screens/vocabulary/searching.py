@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -70,8 +69,6 @@ class Searching(Controller):
 
     def _take_index(self, index: VocabularyIndex) -> None:
         self.index = index
-        # It stays: the collector need not look at it again.
-        gc.freeze()
         self._searcher = searcher = Searcher(index)
         self.search()
 

@@ -22,7 +22,9 @@ MOST_ROWS = 400
 """A part that is not being edited shows so many rows."""
 _LONG_LINE = 8192
 """Characters of a line that are laid out in a part that is not being edited."""
-_KEPT = 1024
+_KEPT = 256
+_MOST_CHARS = 4
+"""Characters of a cell that are looked at: more are combining ones, or have no width."""
 
 
 def end_of(text: str) -> tuple[int, int]:
@@ -85,13 +87,20 @@ class WrappedText(NamedTuple):
     """Whether the rows show all of the text."""
 
 
-@lru_cache(maxsize=_KEPT)
 def wrap_text(text: str, width: int, show_invisibles: bool) -> WrappedText:
     r"""Break a text into rows of at most `width` cells, as the editor does.
 
     >>> wrap_text("one two\nx", 4, False).rows
     ((0, 4), (4, 7), (8, 9))
     """
+    # What is kept is kept with its text, so of a long one only what its rows can show.
+    shown = text[: _MOST_CHARS * MOST_ROWS * max(1, width)]
+    wrapped = _wrap(shown, width, show_invisibles)
+    return wrapped if shown == text else wrapped._replace(complete=False)
+
+
+@lru_cache(maxsize=_KEPT)
+def _wrap(text: str, width: int, show_invisibles: bool) -> WrappedText:
     glyphs = glyph_table(show_invisibles)
     rows: list[tuple[int, int]] = []
     start = 0

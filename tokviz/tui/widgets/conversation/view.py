@@ -127,7 +127,7 @@ class MessageList(Container):
         width = blocks.row_width or blocks.cells
         if not width:
             return
-        text_width = width - GUTTER - _CURSOR
+        text_width = max(1, width - GUTTER - _CURSOR)
         self.editor.set_text_width(text_width)
         # One that is longer than the view scrolls by itself.
         height = min(max(1, self.editor.wrapped_document.height), max(1, self.list.size.height - 1))

@@ -8,15 +8,12 @@ Textual's own document splits at every kind of line end and joins with one kind;
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple, overload
 
 from textual.document._document import Document, EditResult, Location, Selection
 from textual.geometry import Size
 
 from tokviz.live.document import LiveDocument
-
-_STEP: Final = 1 << 18
-"""Characters that are split in one go."""
 
 
 class LineChange(NamedTuple):
@@ -38,31 +35,65 @@ class LineChange(NamedTuple):
     """What was put in."""
 
 
-def lines_of(text: str) -> list[str]:
-    r"""Split a text at "\n", in steps between which other threads get their turn."""
-    lines: list[str] = []
-    start = 0
-    while (end := text.find("\n", start + _STEP)) >= 0:
-        lines += text[start:end].split("\n")
-        start = end + 1
-    return lines + text[start:].split("\n")
-
-
 class ExactDocument(Document):
-    """The lines of a live document, for the text area."""
+    """The lines of a live document, for the text area. It keeps none of them but the last asked."""
 
     def __init__(self, live: LiveDocument) -> None:
         """Take the live document; its text must change only through here."""
         self._newline = "\n"
-        self._lines = lines_of(live.text)
         self._live = live
-        self._prepared: tuple[str, list[str]] | None = None
+        self._asked: tuple[int, int, str] = -1, -1, ""
+        self.before_change: Callable[[int, int], None] = lambda first, last: None
+        """Called before every replacement with the first and the last line that it changes."""
         self.on_change: Callable[[LineChange], None] = lambda change: None
         """Called after every replacement."""
+        self.on_load: Callable[[], None] = lambda: None
+        """Called when everything is another text."""
+
+    @property
+    def live(self) -> LiveDocument:
+        """The live document."""
+        return self._live
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self._live.text
+
+    @property
+    def lines(self) -> list[str]:
+        """All lines; what it costs grows with the text."""
+        return self._live.text.split("\n")
+
+    @property
+    def line_count(self) -> int:
+        """The number of lines."""
+        return self._live.n_lines
+
+    @property
+    def end(self) -> Location:
+        """The location behind the last character."""
+        return self._live.location(self._live.n_chars)
+
+    @overload
+    def __getitem__(self, line_index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, line_index: slice) -> list[str]: ...
+
+    def __getitem__(self, line_index: int | slice) -> str | list[str]:
+        """Return a line, or several, without their line feeds."""
+        if isinstance(line_index, slice):
+            return self.lines[line_index]
+        number, revision = line_index % self.line_count, self._live.revision
+        if self._asked[:2] != (number, revision):
+            self._asked = number, revision, self._live.lines(number, number + 1)[0]
+        return self._asked[2]
 
     def get_size(self, tab_width: int) -> Size:
         """Return the longest line's characters and the number of lines."""
-        return Size(max(map(len, self._lines)), len(self._lines))
+        lines = self.lines
+        return Size(max(map(len, lines)), len(lines))
 
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
         """Replace the text between two locations, and tell the live document."""
@@ -70,39 +101,17 @@ class ExactDocument(Document):
         (first, column), (last, last_column) = top, bottom
         offset = self._offset(top)
         replaced = self._live.text_in(offset, self._offset(bottom))
-        lines = self._lines
-        inserted = self._inserted(text)
-        end_column = len(inserted[-1]) + (column if len(inserted) == 1 else 0)
-        inserted[0] = lines[first][:column] + inserted[0]
-        inserted[-1] += lines[last][last_column:]
-        n_lines = len(inserted)
-        if n_lines < len(lines):
-            lines[first : last + 1] = inserted
-        else:
-            # The shorter list is copied into the longer one: ten million lines take a while.
-            inserted[:0] = lines[:first]
-            inserted += lines[last + 1 :]
-            self._lines = inserted
+        n_lines = text.count("\n") + 1
+        end_column = len(text) - text.rfind("\n") - 1 + (column if n_lines == 1 else 0)
+        self.before_change(first, last)
         self._live.edit(offset, len(replaced), text)
         self.on_change(LineChange(first, last, n_lines, column, last_column, len(replaced), text))
         return EditResult((first + n_lines - 1, end_column), replaced)
 
     def load(self, text: str) -> None:
         """Take another text in place of this one."""
-        (last, last_column), n_removed = self.end, self._live.n_chars
         self._live.set_text(text)
-        self._lines = self._inserted(text)
-        self.on_change(LineChange(0, last, len(self._lines), 0, last_column, n_removed, text))
-
-    def prepare_edit(self, text: str) -> list[str]:
-        """Split a text that is about to be inserted into lines. For any thread."""
-        lines = lines_of(text)
-        self._prepared = (text, lines)
-        return lines
-
-    def _inserted(self, text: str) -> list[str]:
-        prepared, self._prepared = self._prepared, None
-        return lines_of(text) if prepared is None or prepared[0] != text else prepared[1]
+        self.on_load()
 
     def get_text_range(self, start: Location, end: Location) -> str:
         """Return the text between two locations, exactly."""
@@ -130,6 +139,6 @@ class ExactDocument(Document):
         row, column = location
         if row < 0:
             return 0, 0
-        if row >= len(self._lines):
-            return len(self._lines) - 1, len(self._lines[-1])
-        return row, max(0, min(column, len(self._lines[row])))
+        if row >= self.line_count:
+            return self.end
+        return row, max(0, min(column, len(self[row])))

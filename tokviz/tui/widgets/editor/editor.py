@@ -159,7 +159,9 @@ class TokenEditor(DrawnRows):
         """Take the live document's text, whatever the text area was given."""
         self.document = ExactDocument(self.live)
         width = self.wrap_width if self.is_mounted else 0
-        self.wrapped_document = ExactWrappedDocument(self.document, width, self._painter.glyphs)
+        self.wrapped_document = ExactWrappedDocument(
+            self.document, width, self._painter.glyphs, self._stay
+        )
         self.navigator = ExactNavigator(self.wrapped_document)
         self.move_cursor((0, 0))
         self._refresh_size()
@@ -349,11 +351,37 @@ class TokenEditor(DrawnRows):
     # -- sizes
 
     def _rewrap_and_refresh_virtual_size(self) -> None:
-        """Wrap anew if the width changed."""
-        if self.wrapped_document.width != self.wrap_width:
-            self.wrapped_document.wrap(self.wrap_width)
+        """Wrap anew if the width changed; what stands in the first row of the view stays there."""
+        wrapped = self.wrapped_document
+        if wrapped.width != self.wrap_width:
+            first = wrapped.offset_to_location(Offset(0, self.scroll_offset.y))
+            wrapped.wrap(self.wrap_width)
+            self._scroll_at_once(wrapped.location_to_offset(first).y)
             self.refresh()
         self._refresh_size()
+
+    def _stay(self, row: int, change: int) -> None:
+        """Let what is seen stay where it is when rows above prove to be more or fewer."""
+        if row < self.scroll_y:
+            self._scroll_at_once(max(row, self.scroll_y + change))
+        self._refresh_size()
+        self._recompute_cursor_offset()  # type: ignore[no-untyped-call]
+        self.refresh()
+
+    def _scroll_at_once(self, row: float) -> None:
+        """Begin the view at a row, which is valid once the size has been updated."""
+        self.set_scroll(None, row)
+        self.set_reactive(Widget.scroll_target_y, row)
+
+    def _lay_out_view(self) -> None:
+        """Lay out what is in view before it is drawn."""
+        for row in (0, self.size.height):
+            self.wrapped_document.offset_to_location(Offset(0, self.scroll_offset.y + row))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Go there, and see what is there."""
+        super().watch_scroll_y(old_value, new_value)
+        self._lay_out_view()
 
     def _refresh_size(self) -> None:
         """Update the scrollbars; the layout of the screen does not depend on the text's size."""
@@ -364,6 +392,7 @@ class TokenEditor(DrawnRows):
             self.set_reactive(Widget.virtual_size, size)
             if self.is_mounted:
                 self._scroll_update(size)
+                self._lay_out_view()
 
     def _marks(self) -> Marks:
         """Return what is drawn over the tokens now."""

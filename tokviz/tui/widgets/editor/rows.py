@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from typing import ClassVar, Final, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from tokviz.live.sums import ITEMS, Block, BlockList
 from tokviz.tui.widgets.editor.long_line import LongLine
@@ -13,43 +13,83 @@ LineBreaks: TypeAlias = tuple[int, ...] | LongLine
 """The row breaks of a line; it has one row more than their `len`."""
 
 ROWS: Final = 0
-_ONE_ROW_EACH: Final[dict[int, list[LineBreaks]]] = {}
-"""Number of lines → the list that all blocks of so many lines share, if none of them is broken."""
 
 
-def _n_rows(line: LineBreaks) -> int:
-    return len(line) + 1
+class Line(NamedTuple):
+    """A line that was laid out."""
+
+    text: str
+    breaks: LineBreaks
 
 
-_MEASURES: Final[tuple[Callable[[LineBreaks], int]]] = (_n_rows,)
+def _n_rows(line: Line) -> int:
+    return len(line.breaks) + 1
 
 
-class RowIndex(BlockList[LineBreaks]):
-    """The row breaks of every line, in order; there is at least one line."""
+_MEASURES: Final[tuple[Callable[[Line], int]]] = (_n_rows,)
+
+
+class _Unseen(Block[Line]):
+    """Lines that nobody has looked at: how many, and about how many rows they have."""
 
     __slots__ = ()
+
+    def __init__(self, n_lines: int, n_rows: int) -> None:
+        super().__init__(range(n_lines), _MEASURES, [n_rows])  # type: ignore[arg-type]
+
+
+class RowIndex(BlockList[Line]):
+    """The lines, in order, with their rows; there is at least one.
+
+    They are laid out block by block when something is asked about one of the block. Until then only
+    the number of its lines is certain.
+    """
+
+    __slots__ = ("_lay_out", "on_laid_out")
 
     usual_block: ClassVar[int] = 512
 
     def __init__(
-        self, lines: Sequence[LineBreaks], blocks: Sequence[Block[LineBreaks]] = ()
+        self, unseen: Iterable[tuple[int, int]], lay_out: Callable[[int, int], list[Line]]
     ) -> None:
-        """Take the breaks of all lines, and those behind them that are in blocks already."""
-        super().__init__(lines, _MEASURES)
-        self._blocks += blocks
+        """Take what is known of the lines.
+
+        Args:
+            unseen: The numbers of lines and, about, of rows of each block.
+            lay_out: Lays out the lines from one number up to another.
+        """
+        super().__init__((), _MEASURES)
+        self._blocks = self.unseen(unseen)
+        self._lay_out = lay_out
+        self.on_laid_out: Callable[[int, int], None] = lambda row, change: None
+        """Called when a block proves to have more or fewer rows: its first row, how many more."""
 
     @staticmethod
-    def block(lines: list[LineBreaks]) -> Block[LineBreaks]:
-        """Make a block of up to `usual_block` lines; no list of breaks is changed by the index."""
-        n_lines = len(lines)
-        one_row = _ONE_ROW_EACH.setdefault(n_lines, [()] * n_lines)
-        if lines == one_row:
-            return Block(one_row, _MEASURES, [n_lines])
-        return Block(lines, _MEASURES, [n_lines + sum(map(len, lines))])
+    def unseen(sizes: Iterable[tuple[int, int]]) -> list[Block[Line]]:
+        """Make blocks of so many lines and about so many rows."""
+        return [_Unseen(n_lines, n_rows) for n_lines, n_rows in sizes]
+
+    def look_at(self, number: int) -> Block[Line]:
+        """Give a block, its lines laid out."""
+        block = self._blocks[number]
+        if isinstance(block, _Unseen):
+            first, about = self._block_sums(ITEMS)[number], block.total(ROWS)
+            block = Block(self._lay_out(first, first + len(block.items)), _MEASURES)
+            self._blocks[number] = block
+            if change := block.total(ROWS) - about:
+                row = self._block_sums(ROWS)[number]
+                self._sums[ROWS] = None
+                self.on_laid_out(row, change)
+        return block
+
+    def look_at_all(self) -> None:
+        """Lay out all lines."""
+        for number in range(len(self._blocks)):
+            self.look_at(number)
 
     @property
     def n_rows(self) -> int:
-        """The rows of all lines."""
+        """The rows of all lines, about as long as there are lines that nobody has looked at."""
         return self.total(ROWS)
 
     @property
@@ -57,34 +97,42 @@ class RowIndex(BlockList[LineBreaks]):
         """The number of lines."""
         return self.total(ITEMS)
 
-    def line(self, number: int) -> LineBreaks:
-        """Return the breaks of a line."""
+    def line(self, number: int) -> Line:
+        """Return a line."""
         # Asked several times for every row that is drawn: no place is made on the way.
         before = self._block_sums(ITEMS)
         block = bisect_right(before, number, 0, len(self._blocks)) - 1
-        return self._blocks[block].items[number - before[block]]
+        return self.look_at(block).items[number - before[block]]
 
     def top(self, number: int) -> int:
         """Return the first row of a line."""
-        return self.start(self.nth(number), ROWS)
+        place = self.nth(number)
+        self.look_at(place.block)
+        return self.start(place, ROWS)
 
     def line_at(self, row: int) -> tuple[int, int]:
-        """Return the line at a row (0 to n_rows - 1), and the row counted from the line's first."""
-        above = self._block_sums(ROWS)
-        block = bisect_right(above, row) - 1
-        tops = self._blocks[block].sums(ROWS)
-        slot = bisect_right(tops, row - above[block]) - 1
-        return self._block_sums(ITEMS)[block] + slot, row - above[block] - tops[slot]
+        """Return the line at a row, the last one's for more, and the row counted from its first."""
+        while True:
+            above = self._block_sums(ROWS)
+            row = min(row, above[-1] - 1)
+            number = bisect_right(above, row) - 1
+            block = self._blocks[number]
+            if not isinstance(block, _Unseen):
+                break
+            self.look_at(number)
+        tops = block.sums(ROWS)
+        slot = bisect_right(tops, row - above[number]) - 1
+        return self._block_sums(ITEMS)[number] + slot, row - above[number] - tops[slot]
 
     def replace(
         self,
         first: int,
         last: int,
-        lines: Sequence[LineBreaks],
-        blocks: Sequence[Block[LineBreaks]] = (),
-        behind: Sequence[LineBreaks] = (),
+        lines: Sequence[Line],
+        blocks: Sequence[Block[Line]] = (),
+        behind: Sequence[Line] = (),
     ) -> None:
-        """Replace the lines from `first` up to and with `last` by at least one.
+        """Replace the lines from `first` up to and with `last`, both seen, by at least one.
 
         Args:
             first: The first line that goes.
@@ -96,10 +144,14 @@ class RowIndex(BlockList[LineBreaks]):
         place = self.nth(first)
         if first == last and len(lines) == 1 and not blocks:
             block = self._blocks[place.block]
-            # Blocks of lines of one row each have one list in common.
-            block.items = block.items.copy()
-            block.items[place.slot] = lines[0]
-            block.forget(ROWS)
-            self._sums[ROWS] = None
+            old, block.items[place.slot] = block.items[place.slot], lines[0]
+            # A long line is changed in place: what it was is not known.
+            if old.breaks is lines[0].breaks or _n_rows(old) != _n_rows(lines[0]):
+                block.forget(ROWS)
+                self._sums[ROWS] = None
         else:
-            self.splice(place, self.nth(last), lines, blocks, behind)
+            end = self.nth(last)
+            # It may be joined with the next block.
+            if end.block + 1 < len(self._blocks):
+                self.look_at(end.block + 1)
+            self.splice(place, end, lines, blocks, behind)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from math import expm1
 from typing import NamedTuple
 
 from textual.document._document import Location
@@ -12,7 +12,6 @@ from textual.document._wrapped_document import WrappedDocument
 from textual.geometry import Offset
 
 from tokviz.glyphs import Glyphs
-from tokviz.live.sums import Block
 from tokviz.tui.widgets.editor.breaks import breaks, is_plain, width_bound
 from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, lay_out
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
@@ -22,7 +21,10 @@ from tokviz.tui.widgets.editor.long_line import (
     Stretch,
     WrappedLongLine,
 )
-from tokviz.tui.widgets.editor.rows import LineBreaks, RowIndex
+from tokviz.tui.widgets.editor.rows import Line, LineBreaks, RowIndex
+
+_BLOCK_SIZE = 1 << 15
+"""Characters of lines that are laid out together: more than fit into a large terminal."""
 
 _LONG_WRAPPED = 2 * WrappedLongLine.PART_SIZE
 _LONG_FLAT = 2 * FlatLongLine.PART_SIZE
@@ -47,16 +49,13 @@ class RowPart(NamedTuple):
 
 
 class _Prepared(NamedTuple):
-    """The lines of a text that is about to be inserted."""
+    """The outer lines of a text that is about to be inserted."""
 
     width: int
     glyphs: Glyphs
     inserted: str
     first: LineBreaks
-    blocks: list[Block[LineBreaks]]
-    """The lines between the first and the last."""
     last: LineBreaks
-    widest: int
 
 
 def _stretch(
@@ -82,98 +81,133 @@ class ExactWrappedDocument(WrappedDocument):
     """Wraps an `ExactDocument`; width 0 is no wrapping.
 
     It follows the document by itself: `wrap_range`, which the text area calls after an edit, has
-    nothing left to do.
+    nothing left to do. If somebody follows what becomes of its rows, lines are laid out when they
+    are looked at; before that their number of rows is a guess.
     """
 
     document: ExactDocument
 
-    def __init__(self, document: ExactDocument, width: int, glyphs: Glyphs) -> None:
+    def __init__(
+        self,
+        document: ExactDocument,
+        width: int,
+        glyphs: Glyphs,
+        on_laid_out: Callable[[int, int], None] | None = None,
+    ) -> None:
         """Wrap a document.
 
         Args:
-            document: The document; its `on_change` is taken.
+            document: The document, which is followed from now on.
             width: The cells of a row, 0 for no wrapping.
             glyphs: How characters are drawn.
+            on_laid_out: Called when some lines prove to have more or fewer rows than was guessed:
+                their first row, how many more. Without it all lines are laid out at once.
         """
         self.glyphs = glyphs
+        self._on_laid_out = on_laid_out
         self._prepared: _Prepared | None = None
+        document.before_change = self._look_at
         document.on_change = self._follow
+        document.on_load = lambda: self.wrap(self._width)
         super().__init__(document, width, TAB_WIDTH)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
         """Wrap all lines."""
         self._width = width
-        self._widest: int | None = None
-        lines = self.document.lines
-        self._rows = RowIndex((), list(self._blocks(lines, 0, len(lines))))
+        self._widest = 0
+        self._rows = RowIndex(self._guessed(0, self.document.line_count), self._laid_out)
+        self._lay_out_more()
+        if self._on_laid_out:
+            self._rows.look_at(0)
+            self._rows.on_laid_out = self._on_laid_out
+
+    def _lay_out_more(self) -> None:
+        if self._on_laid_out is None:
+            self._rows.look_at_all()
+
+    def _guessed(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Guess the rows of the lines first to last, in blocks: how many lines, how many rows."""
+        for n_lines, n_cells in self.document.live.line_blocks(first, last, _BLOCK_SIZE):
+            # What they are on average if short lines are more frequent than long ones.
+            filled = self._width * n_lines / max(n_cells, 1)
+            yield n_lines, round(-n_lines / expm1(-filled)) if filled else n_lines
+
+    def _laid_out(self, first: int, last: int) -> list[Line]:
+        """Lay out the lines first to last."""
+        return self._lines(self.document.live.lines(first, last))
+
+    def _lines(self, texts: list[str]) -> list[Line]:
+        if not self._width:
+            self._widest = max(self._widest, *(width_bound(text, self.glyphs) for text in texts))
+        return list(map(Line, texts, self._broken(texts)))
+
+    def _line(self, number: int, known: Iterable[Stretch]) -> Line:
+        """Lay out a line of which stretches are known if it is a long one."""
+        text = self.document[number]
+        if len(text) <= self._long_from:
+            return self._lines([text])[0]
+        return self._noted(Line(text, self._long_line(text, known)))
+
+    def _noted(self, line: Line) -> Line:
+        if isinstance(line.breaks, FlatLongLine):
+            self._widest = max(self._widest, line.breaks.extent)
+        return line
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Do nothing: the change was followed when the document told of it."""
+
+    def _look_at(self, first: int, last: int) -> None:
+        """Lay out what is about to change, while the document still holds it."""
+        self._rows.line(first)
+        self._rows.line(last)
 
     def _follow(self, change: LineChange) -> None:
         """Wrap the changed lines anew; of a long line only the changed parts."""
         prepared, self._prepared = self._prepared, None
         if prepared and prepared[:3] != (self._width, self.glyphs, change.inserted):
             prepared = None
-        first, n_lines = change.first, change.n_lines
-        old, line = self._rows.line(first), self.document.lines[first]
+        first = change.first
+        old, text = self._rows.line(first).breaks, self.document[first]
         if (
             isinstance(old, LongLine)
             and first == change.last
-            and n_lines == 1
+            and change.n_lines == 1
             and prepared is None
-            and len(line) > self._long_from // 2
+            and len(text) > self._long_from // 2
         ):
-            old.replace(line, change.column, change.n_removed, len(change.inserted))
-            self._rows.replace(first, first, [old])
+            old.replace(text, change.column, change.n_removed, len(change.inserted))
+            self._rows.replace(first, first, [self._noted(Line(text, old))])
         else:
             self._follow_anew(change, prepared)
-        if prepared is None:
-            self._widen(first, n_lines)
-        elif self._widest is not None:
-            self._widest = max(self._widest, prepared.widest)
-            self._widen(first, 1)
-            self._widen(first + n_lines - 1, 1)
 
     def _follow_anew(self, change: LineChange, prepared: _Prepared | None) -> None:
         """Wrap the changed lines but for what is known of long ones, or prepared."""
         first, column, inserted = change.first, change.column, change.inserted
         last = first + change.n_lines - 1
-        lines = self.document.lines
         end = column + len(inserted) if first == last else len(inserted) - inserted.rfind("\n") - 1
         # A mark may follow that belongs to the character before: parts beside the edit are new.
-        head = _stretch(self._rows.line(first), 0, column - 1)
-        tail = _stretch(self._rows.line(change.last), change.last_column, None, at=end)
+        head = _stretch(self._rows.line(first).breaks, 0, column - 1)
+        tail = _stretch(self._rows.line(change.last).breaks, change.last_column, None, at=end)
         if first == last:
             inner = _inner(prepared.first, column, ends=False) if prepared else []
-            self._rows.replace(
-                first, change.last, [self._broken_line(lines[first], [*head, *inner, *tail])]
-            )
+            self._rows.replace(first, change.last, [self._line(first, [*head, *inner, *tail])])
             return
         inner = _inner(prepared.first, column, ends=True) if prepared else []
-        top = self._broken_line(lines[first], [*head, *inner])
+        top = self._line(first, [*head, *inner])
         inner = _inner(prepared.last, 0, ends=False) if prepared else []
-        bottom = self._broken_line(lines[last], [*inner, *tail])
-        if prepared and prepared.blocks:
-            self._rows.replace(first, change.last, [top], prepared.blocks, [bottom])
+        bottom = self._line(last, [*inner, *tail])
+        if len(inserted) > _BLOCK_SIZE and last - first > 1:
+            middle = RowIndex.unseen(self._guessed(first + 1, last))
+            self._rows.replace(first, change.last, [top], middle, [bottom])
+            self._lay_out_more()
         else:
-            middle = self._broken(lines[first + 1 : last])
-            self._rows.replace(first, change.last, [top, *middle, bottom])
+            between = self._lines(inserted.split("\n")[1:-1]) if last - first > 1 else []
+            self._rows.replace(first, change.last, [top, *between, bottom])
 
     def prepare_edit(self, inserted: str) -> None:
-        """Break the lines of a text that is about to be inserted. For any thread."""
-        width, glyphs = self._width, self.glyphs
-        lines = self.document.prepare_edit(inserted)
-        first, last = self._broken(lines[:1])[0], self._broken(lines[-1:])[0]
-        blocks = list(self._blocks(lines, 1, len(lines) - 1))
-        widest = 0 if width else max(width_bound(line, glyphs) for line in lines)
-        self._prepared = _Prepared(width, glyphs, inserted, first, blocks, last, widest)
-
-    def _blocks(self, lines: list[str], first: int, last: int) -> Iterator[Block[LineBreaks]]:
-        """Break the lines from `first` to `last`, block by block."""
-        size = RowIndex.usual_block
-        for start in range(first, last, size):
-            yield RowIndex.block(self._broken(lines[start : min(start + size, last)]))
+        """Break the outer lines of a text that is about to be inserted. For any thread."""
+        ends = [inserted.split("\n", 1)[0], inserted.rsplit("\n", 1)[-1]]
+        self._prepared = _Prepared(self._width, self.glyphs, inserted, *self._broken(ends))
 
     @property
     def _long_from(self) -> int:
@@ -198,18 +232,16 @@ class ExactWrappedDocument(WrappedDocument):
             for line in lines
         ]
 
-    def _broken_line(self, line: str, known: Iterable[Stretch]) -> LineBreaks:
-        """Break a line of which stretches are known if it is a long one."""
-        return (
-            self._long_line(line, known) if len(line) > self._long_from else self._broken([line])[0]
-        )
-
     def _long_line(self, line: str, known: Iterable[Stretch] = ()) -> LongLine:
         if self._width:
             return WrappedLongLine(line, self._width, self.glyphs, known)
         return FlatLongLine(line, self.glyphs, known)
 
     # -- sizes
+
+    def line(self, number: int) -> str:
+        """Return the text of a line."""
+        return self._rows.line(number).text
 
     @property
     def width(self) -> int:
@@ -228,21 +260,8 @@ class ExactWrappedDocument(WrappedDocument):
 
     @property
     def widest(self) -> int:
-        """Cells that no row exceeds; worked out when asked for, and not made smaller by edits."""
-        if self._widest is None:
-            self._widest = 0
-            self._widen(0, self._rows.n_lines)
+        """Cells that no row exceeds of those looked at; edits do not make it smaller."""
         return self._widest
-
-    def _widen(self, first: int, n_lines: int) -> None:
-        if self._widest is None:
-            return
-        for number, line in enumerate(islice(self.document.lines, first, first + n_lines), first):
-            known = self._rows.line(number)
-            if isinstance(known, FlatLongLine):
-                self._widest = max(self._widest, known.extent)
-            else:
-                self._widest = max(self._widest, width_bound(line, self.glyphs))
 
     # -- rows
 
@@ -256,12 +275,12 @@ class ExactWrappedDocument(WrappedDocument):
         """
         line, section = self._rows.line_at(row)
         part = self._part(line, section, first_cell, first_cell + n_cells)
-        if isinstance(self._rows.line(line), FlatLongLine):
+        if isinstance(self._rows.line(line).breaks, FlatLongLine):
             return _cropped(part, first_cell, n_cells)
         return part
 
     def _part(self, line: int, section: int, first_cell: int, last_cell: int) -> RowPart:
-        found, text = self._rows.line(line), self.document.lines[line]
+        text, found = self._rows.line(line)
         if isinstance(found, FlatLongLine):
             return self._flat_part(line, text, found, first_cell, last_cell)
         start, end = self._bounds(line, section)
@@ -285,10 +304,10 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _bounds(self, line: int, section: int) -> tuple[int, int]:
         """Return the first column of a row of a line and the one behind its last."""
-        found = self._rows.line(line)
+        text, found = self._rows.line(line)
         if isinstance(found, WrappedLongLine):
             return found.row_bounds(section)
-        length = len(self.document.lines[line])
+        length = len(text)
         if isinstance(found, LongLine):
             return 0, length
         start = found[section - 1] if section else 0
@@ -296,7 +315,7 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _section_of(self, line: int, column: int) -> int:
         """Return the row of a line that a column is in."""
-        found = self._rows.line(line)
+        found = self._rows.line(line).breaks
         if isinstance(found, WrappedLongLine):
             return found.row_of(column)
         return 0 if isinstance(found, LongLine) else bisect_right(found, column)
@@ -306,7 +325,7 @@ class ExactWrappedDocument(WrappedDocument):
         line, column = location
         section = self._section_of(line, column)
         start, end = self._bounds(line, section)
-        return start, end, section == len(self._rows.line(line))
+        return start, end, section == len(self._rows.line(line).breaks)
 
     # -- between locations and cells
 
@@ -341,7 +360,7 @@ class ExactWrappedDocument(WrappedDocument):
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
         """Return the column drawn at a cell of a line's row; negative rows count from the end."""
-        n_sections = len(self._rows.line(line_index)) + 1
+        n_sections = len(self._rows.line(line_index).breaks) + 1
         section = y_offset + n_sections if y_offset < 0 else y_offset
         part = self._part(line_index, section, x_offset, x_offset)
         index = part.cells.index_at(x_offset - part.cell)
@@ -351,7 +370,7 @@ class ExactWrappedDocument(WrappedDocument):
         return part.start + index
 
     def _part_at(self, line: int, column: int) -> RowPart:
-        found = self._rows.line(line)
+        found = self._rows.line(line).breaks
         if isinstance(found, FlatLongLine):
             cell = found.extents[found.part_of(column)]
             return self._part(line, 0, cell, cell)
@@ -359,19 +378,19 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _clamped(self, location: Location) -> Location:
         line = max(0, min(location[0], self._rows.n_lines - 1))
-        return line, max(0, min(location[1], len(self.document.lines[line])))
+        return line, max(0, min(location[1], len(self._rows.line(line).text)))
 
     # -- what else Textual may ask
 
     def get_sections(self, line_index: int) -> list[str]:
         """Return the rows of a line."""
-        line = self.document.lines[line_index]
-        bounds = [self._bounds(line_index, s) for s in range(len(self._rows.line(line_index)) + 1)]
-        return [line[start:end] for start, end in bounds]
+        text, found = self._rows.line(line_index)
+        bounds = [self._bounds(line_index, section) for section in range(len(found) + 1)]
+        return [text[start:end] for start, end in bounds]
 
     def get_offsets(self, line_index: int) -> list[int]:
         """Return the columns that a line is broken at."""
-        n_breaks = len(self._rows.line(line_index))
+        n_breaks = len(self._rows.line(line_index).breaks)
         return [self._bounds(line_index, section)[0] for section in range(1, n_breaks + 1)]
 
     def get_tab_widths(self, line_index: int) -> list[int]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
+from tokviz import bytetext
 from tokviz.chat.render import MASK_SOURCES, Rendering
 from tokviz.glyphs import safe
+from tokviz.live.chunks import TokenLengths
 from tokviz.sentences import counted
 from tokviz.tui.widgets.fit import column
 from tokviz.tui.widgets.flow import Row, Span, flow, words_of
 from tokviz.tui.widgets.mask.flow_layout import segments
 from tokviz.tui.widgets.mask.look import MARKS
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
 
 
 class MaskCounts(NamedTuple):
@@ -71,14 +79,27 @@ def part_counts(rendering: Rendering) -> PartCounts:
     return counts
 
 
-def content_tokens(
+_STEP = 1_024
+"""Tokens that are counted in one go."""
+
+
+@lru_cache(maxsize=1)
+def _lengths_of(tokenizer: Tokenizer) -> TokenLengths:
+    return TokenLengths(tokenizer)
+
+
+def _content(
     rendering: Rendering, counts: PartCounts, message: int, part: int
-) -> Iterator[int]:
-    """Yield the tokens of a part's own text, in order."""
+) -> Iterator[tuple[Sequence[int], list[int]]]:
+    """Yield the tokens of a part's own text in order, some at a time, and their bytes."""
+    lengths, others = _lengths_of(rendering.tokenizer), rendering.from_structure
+    lengths.update({n: bytetext.n_bytes(name) for name, n in rendering.virtual_specials.items()})
     for first, stop in counts.spans.get((message, part), ()):
-        for index in range(first, stop):
-            if not rendering.from_structure[index]:
-                yield index
+        for start in range(first, stop, _STEP):
+            indexes: Sequence[int] = range(start, min(start + _STEP, stop))
+            if 1 in others[start : start + len(indexes)]:
+                indexes = [index for index in indexes if not others[index]]
+            yield indexes, [lengths[rendering.ids[index]] for index in indexes]
 
 
 def token_at_byte(
@@ -86,11 +107,15 @@ def token_at_byte(
 ) -> int | None:
     """Find the token of a byte of a part's text, or the last one; None if it has no tokens."""
     found = None
-    for index in content_tokens(rendering, counts, message, part):
-        found = index
-        offset -= len(rendering.token_bytes(index))
-        if offset < 0:
+    for indexes, sizes in _content(rendering, counts, message, part):
+        ends = accumulate(sizes) if offset < sum(sizes) else ()
+        found = next(
+            (index for index, end in zip(indexes, ends, strict=False) if end > offset),
+            indexes[-1] if indexes else found,
+        )
+        if ends:
             break
+        offset -= sum(sizes)
     return found
 
 
@@ -98,10 +123,8 @@ def byte_of_token(rendering: Rendering, counts: PartCounts, index: int) -> int:
     """Find where a token begins in the text of its part, in bytes."""
     n_bytes = 0
     message, part = rendering.message_of[index], rendering.part_of[index]
-    for before in content_tokens(rendering, counts, message, part):
-        if before >= index:
-            break
-        n_bytes += len(rendering.token_bytes(before))
+    for indexes, sizes in _content(rendering, counts, message, part):
+        n_bytes += sum(sizes[: bisect_left(indexes, index)])
     return n_bytes
 
 

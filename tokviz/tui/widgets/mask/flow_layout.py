@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from operator import ne
 from typing import NamedTuple
-
-from textual.cache import LRUCache
 
 from tokviz.glyphs import NEWLINE
 
-_KEPT = 20_000
+_AT_ONCE = 512
+"""Tokens that are laid out in one go."""
 
 
 class FlowRow(NamedTuple):
@@ -60,6 +58,61 @@ def break_tokens(cells: Sequence[tuple[str, int]], width: int) -> list[int]:
     return stops
 
 
+Cells = Callable[[int, int], list[tuple[str, int]]]
+"""Gives what is drawn for the tokens from one number to behind another, and their cells."""
+
+
+def break_anew(
+    old: bytes, stops: list[int], new: bytes, item: int, width: int, cells: Cells
+) -> list[int]:
+    """Break tokens into rows of which others are known; only those that differ are laid out.
+
+    A row depends on its tokens and on the one behind it.
+
+    Args:
+        old: Token ids that were broken.
+        stops: Their rows, as `break_tokens` gives them for the same width.
+        new: The token ids to break.
+        item: The bytes of an id.
+        width: The cells of a row.
+        cells: Gives what is drawn for the new ones.
+    """
+    first, behind = _same(old, new)
+    first, behind, n, shift = (
+        first // item, behind // item, len(new) // item, (len(new) - len(old)) // item,
+    )  # fmt: skip
+    found = stops[: bisect_left(stops, first)]
+    size = _AT_ONCE
+    while (at := found[-1] if found else 0) < n:
+        rows = break_tokens(cells(at, min(at + size, n)), width)
+        if at + size < n:
+            rows.pop()  # more might stand in the last one
+            size *= 1 if rows else 2
+        for stop in rows:
+            found.append(at + stop)
+            place = bisect_left(stops, found[-1] - shift)
+            if found[-1] >= n - behind and stops[place : place + 1] == [found[-1] - shift]:
+                return [*found, *(later + shift for later in stops[place + 1 :])]
+    return found
+
+
+def _same(old: bytes, new: bytes) -> tuple[int, int]:
+    """Count the bytes at the beginning, and of the rest those at the end, that are the same."""
+    counted = []
+    most = min(len(old), len(new))
+    for a, b in ((old, new), (old[::-1], new[::-1])):
+        low, high = 0, most
+        while low < high:
+            middle = (low + high + 1) // 2
+            if a[low:middle] == b[low:middle]:
+                low = middle
+            else:
+                high = middle - 1
+        counted.append(low)
+        most -= low
+    return counted[0], counted[1]
+
+
 Segment = tuple[int, int, int]
 """A stretch of tokens with the same value: the value, the first token, and behind the last one."""
 
@@ -70,18 +123,18 @@ def segments(column: Sequence[int]) -> list[Segment]:
     >>> segments([0, 0, 1])
     [(0, 0, 2), (1, 2, 3)]
     """
-    if not column:
-        return []
-    # Most tokens are like the one before: only where they are not is there work for Python.
-    changes = bytes(map(ne, column, column[1:]))
     found: list[Segment] = []
-    start = 0
-    at = changes.find(1)
-    while at >= 0:
-        found.append((column[start], start, at + 1))
-        start = at + 1
-        at = changes.find(1, start)
-    found.append((column[start], start, len(column)))
+    start, n = 0, len(column)
+    while start < n:
+        # Stretches may be long: they are compared with themselves, twice as much at a time.
+        stop, size, grows = start + 1, 1, True
+        while size:
+            same = column[stop : stop + size] == column[start : start + min(size, n - stop)]
+            grows = grows and same and stop + size <= n
+            stop += min(size, n - stop) if same else 0
+            size = 2 * size if grows else size // 2
+        found.append((column[start], start, stop))
+        start = stop
     return found
 
 
@@ -90,7 +143,9 @@ class FlowLayout:
 
     def __init__(self) -> None:
         """Begin with no tokens."""
-        self._kept: LRUCache[tuple[bytes, int], list[int]] = LRUCache(_KEPT)
+        self._width = 0
+        self._kept: dict[bytes, list[int]] = {}
+        self._ids: dict[int, bytes] = {}
         self._tops: list[int] = [0]
         self._spans: list[Segment] = []
         self._stops: list[list[int]] = []
@@ -109,7 +164,7 @@ class FlowLayout:
         ids: array[int],
         message_of: Sequence[int],
         width: int,
-        cells: Callable[[int, int], list[tuple[str, int]]],
+        cells: Cells,
     ) -> None:
         """Lay tokens out.
 
@@ -122,11 +177,25 @@ class FlowLayout:
         self._spans = segments(message_of)
         self._stops = []
         self._tops = [0]
-        for _, first, stop in self._spans:
-            key = (ids[first:stop].tobytes(), width)
-            stops = self._kept.get(key)
+        if width != self._width:
+            self._width, self._kept = width, {}
+        kept, before = self._kept, self._ids
+        self._kept, self._ids = {}, {}
+        for message, first, stop in self._spans:
+            new = ids[first:stop].tobytes()
+            stops = kept.get(new)
             if stops is None:
-                stops = self._kept[key] = break_tokens(cells(first, stop), width)
+                old = before.get(message, b"")
+                known = kept.get(old, [])
+                stops = break_anew(
+                    old if known else b"",
+                    known,
+                    new,
+                    ids.itemsize,
+                    width,
+                    lambda low, high, first=first: cells(first + low, first + high),  # type: ignore[misc]
+                )
+            self._kept[new], self._ids[message] = stops, new
             self._stops.append(stops)
             self._tops.append(self._tops[-1] + len(stops))
 

@@ -44,7 +44,7 @@ class Layout:
     """Characters at which rows differ."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def lay_out(text: str, rows: tuple[GlossRow, ...], width: int) -> Layout:
     """Lay out a block in `width` columns; equal blocks give the same object."""
     anywhere, shared, differing = begins(rows, len(text))
@@ -52,7 +52,7 @@ def lay_out(text: str, rows: tuple[GlossRow, ...], width: int) -> Layout:
     return Layout(rows, tuple(parts), frozenset(shared), frozenset(differing))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def stretch_strips(
     layout: Layout, index: int, label_width: int, spans: Spans, look: Look, labelled: bool = True
 ) -> tuple[Strip, ...]:

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tokviz.cli.main import main
+from tokviz.settings import Settings, config_path, load_settings, meanings
+
+
+@pytest.fixture(autouse=True)
+def keys_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokviz.tui.actions.KEYS", {})
+    monkeypatch.setattr("tokviz.tui.actions.LEADER", "ctrl+l")
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main(["config", *map(str, arguments)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_every_setting_is_shown_with_value_place_and_meaning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert told(capsys, "set", "theme", "contrast-dark") == (0, "", "")
+    code, out, _ = told(capsys)
+    assert code == 0
+    assert all(f"{name} = " in out and text in out for name, text in meanings().items())
+    path = config_path()
+    assert f'From {path}, line 2; the default is "tokviz-dark".' in out
+    assert told(capsys, "path") == (0, f"{path}\n", "")
+
+
+def test_a_wrong_value_is_refused_and_nothing_is_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, _, err = told(capsys, "set", "theme", "contrast-drak")
+    assert code == 1 and "did you mean 'contrast-dark'?" in err
+    assert not config_path().exists()
+    assert told(capsys, "set", "wrap", "no")[0] == 1
+    assert told(capsys, "set", "thme", "x")[2].endswith("did you mean 'theme'?\n")
+    assert told(capsys, "set", "profile.work.theme", "contrast-light")[0] == 0
+    written = config_path().read_bytes()
+    code, _, err = told(capsys, "set", "keys.find", "ctrl+o")
+    assert code == 1 and "Ctrl+O is “Open a file” on the Tokens screen too" in err
+    assert config_path().read_bytes() == written
+    assert told(capsys, "set")[0] == told(capsys, "path", "x")[0] == 2
+
+
+def test_a_file_is_checked_and_edited(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "an editor"
+    editor.write_text('#!/bin/sh\necho \'panel = "tokens"\' >> "$2"\nexit $1\n')
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("EDITOR", f"'{editor}' 0")
+    monkeypatch.delenv("VISUAL", raising=False)
+    code, out, _ = told(capsys, "edit")
+    lines = config_path().read_text().splitlines()
+    assert code == 1
+    assert out == (
+        f"{config_path()}, line {len(lines)}: panel: there is no 'tokens': did you mean 'token'?\n"
+    )
+    assert '# theme = "tokviz-dark"' in lines and "# Which side panel is shown." in lines
+    monkeypatch.setenv("EDITOR", f"'{editor}' 3")
+    code, _, err = told(capsys, "edit")
+    assert code == 1 and "ended with the exit code 3" in err
+    other = tmp_path / "other.toml"
+    other.write_text("wrap = false\n")
+    assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
+    other.write_text('[keys]\nmore_keys = "shift+f9"\nfind = "shift+f9 x"\n')
+    assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
+    assert told(capsys, "keys")[1].count("\n") > 80
+    assert Settings().editor == ""
+
+
+def test_settings_of_older_versions_are_taken_over_before_anything_is_changed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config_path().parent.mkdir(parents=True)
+    config_path().with_name("settings.json").write_text('{"wrap": false}')
+    assert told(capsys, "set", "theme", "contrast-dark")[0] == 0
+    assert load_settings()[0] == Settings(wrap=False, theme="contrast-dark")

@@ -1,0 +1,111 @@
+"""What is on the screen goes to files, and a session comes back from one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+import tokviz
+from tests.tui.waiting import settle, until
+from tokviz.saved import SavedSession, read_session, to_bytes
+from tokviz.session import Opened, Session
+from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.file_dialog import FileDialog
+from tokviz.tui.screens.base import TokvizScreen
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+
+
+async def show(pilot: Pilot[None], screen_id: str) -> None:
+    await pilot.app.run_action(f"app.show_screen('{screen_id}')")
+    await until(pilot, lambda: shown(pilot) == screen_id)
+    await settle(pilot)
+
+
+def shown(pilot: Pilot[None]) -> str:
+    screen = pilot.app.screen
+    return screen.SCREEN_ID if isinstance(screen, TokvizScreen) and screen.has_begun else ""
+
+
+async def write(pilot: Pilot[None], keys: tuple[str, ...], path: Path) -> str:
+    """Press keys that open a dialog for a file, and name one; give what is written."""
+    await pilot.press(*keys)
+    await until(pilot, lambda: isinstance(pilot.app.screen, FileDialog))
+    await name(pilot, path)
+    await until(pilot, path.exists)
+    await settle(pilot)
+    return path.read_text()
+
+
+async def name(pilot: Pilot[None], path: Path) -> None:
+    pilot.app.screen.query_one(Input).value = str(path)
+    await settle(pilot)
+    await pilot.press("enter")
+    await settle(pilot)
+
+
+async def test_every_screen_goes_to_a_file_and_all_of_it_to_a_session(tmp_path: Path) -> None:
+    session = Session(Opened("hello <world> 世界"), tokviz.load("gpt2"), remember=False)
+    app = TokvizApp(session)
+    export = ("ctrl+l", "e")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "&lt;world&gt;" not in await write(pilot, export, tmp_path / "tokens.md")
+        await show(pilot, "compare")
+        await until(pilot, lambda: all(other.lane for other in session.others))
+        page = await write(pilot, export, tmp_path / "compare.html")
+        assert "gpt2, o200k_base" in page and "differs" in page
+        await show(pilot, "chat")
+        assert "learned" in await write(pilot, export, tmp_path / "mask.svg")
+        await show(pilot, "replay")
+        await until(pilot, lambda: not app.screen.has_class("-message"))
+        await app.run_action("export_animation", app.screen)
+        await until(pilot, lambda: isinstance(app.screen, FileDialog))
+        await name(pilot, tmp_path / "moving.svg")
+        await until(pilot, (tmp_path / "moving.svg").exists)
+        await pilot.press("right", "right")
+        await settle(pilot)
+        assert "# text after merge 1 " in await write(pilot, export, tmp_path / "merge.txt")
+        await write(pilot, ("ctrl+l", "k"), tmp_path / "all.tokviz.json")
+
+        kept = read_session(tmp_path / "all.tokviz.json")
+        assert (kept.text, kept.screen) == ("hello <world> 世界", "replay")
+        assert (kept.merge, kept.replayed) == (1, "gpt2")
+        assert kept.tokenizers == ("gpt2", *(other.source for other in session.others))
+
+
+async def test_a_session_is_opened_where_text_is_opened_and_undo_takes_it_back(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "theirs.tokviz.json"
+    said = [{"role": "user", "content": "hi"}]
+    kept = SavedSession("their text", 6, "chat", panel="splits", conversation=said)
+    kept = kept._replace(split_patterns=("qwen2", "gpt2"), split_regex="x+", template="chatml")
+    path.write_bytes(to_bytes(kept))
+    session = Session(Opened("my text"), tokviz.load("gpt2"), remember=False)
+    app = TokvizApp(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, FileDialog))
+        await name(pilot, path)
+        await until(pilot, lambda: shown(pilot) == "chat")
+        await settle(pilot)
+        chat = app.screen.saved()  # type: ignore[attr-defined]
+        assert (chat["conversation"], chat["template"]) == (said, "chatml")
+        await show(pilot, "tokens")
+        assert (session.live.text, app.screen.saved()) == ("their text", {"cursor": 6})  # type: ignore[attr-defined]
+        assert (session.settings.panel, session.settings.split_patterns) == (
+            "splits",
+            ("qwen2", "gpt2"),
+        )
+        await pilot.press("ctrl+z")
+        await settle(pilot)
+        assert session.live.text == "my text"

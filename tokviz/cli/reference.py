@@ -1,0 +1,56 @@
+"""What every command takes, made of its parser: a page of the guide, and the manual page."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from tokviz import __version__
+from tokviz.cli.command import APP, COMMANDS, Command, Parser, command_parser, load_command
+
+_WIDTH = 88
+
+
+def page() -> str:
+    """Write the page of the guide: what `--help` says of each command."""
+    parts = ["# Every command and option", "This is what `tokviz COMMAND --help` prints."]
+    for command, parser in _commands():
+        parts.append(f"## {command.name}\n\n```text\n{parser.format_help().rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def manual() -> str:
+    """Write the manual page, in the language of `man`."""
+    lines = [f'.TH TOKVIZ 1 "" "tokviz {__version__}" "User Commands"', ".SH NAME"]
+    lines += [r"tokviz \- see what a tokenizer does", ".SH SYNOPSIS", ".nf"]
+    lines += ["tokviz [OPTION]... [FILE]", "tokviz COMMAND [OPTION]... [ARGUMENT]...", ".fi"]
+    for command, parser in _commands():
+        is_app = command.name == "tokviz"
+        lines.append(".SH DESCRIPTION" if is_app else f".SH {_roff(command.name).upper()}")
+        lines += [_roff(parser.description or ""), ".PP"]
+        lines.append(_roff(" ".join(parser.format_usage().split()[1:])))
+        formatter = parser._get_formatter()
+        for action in parser._actions[1:]:  # --help is not worth saying every time
+            words = formatter._format_action_invocation(action)
+            said = formatter._expand_help(action) if action.help else ""
+            lines += [".TP", rf"\fB{_roff(words)}\fR", _roff(said)]
+        lines += [".PP", ".nf", _roff(parser.epilog or ""), ".fi"]
+    return "\n".join([*lines, ".SH SEE ALSO", "`tokviz help` prints the guide."]) + "\n"
+
+
+def _commands() -> Iterator[tuple[Command, Parser]]:
+    for name in (APP, *COMMANDS):
+        command = load_command(name)
+        parser = command_parser(command)
+        # Not the width of a terminal, nor its colours: the page is the same for everybody.
+        parser.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=_WIDTH)
+        setattr(parser, "color", False)  # noqa: B010 (from Python 3.14 on)
+        yield command, parser
+
+
+def _roff(text: str) -> str:
+    """Let nothing in a text be a command of roff."""
+    text = text.replace("\\", r"\e").replace("-", r"\-")
+    return re.sub(r"^(?=[.'])", r"\\&", text, flags=re.MULTILINE)

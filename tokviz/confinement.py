@@ -1,0 +1,196 @@
+"""What a session in a browser may touch: its own folders, and nothing else of the machine.
+
+Python reports every file, program and connection to audit hooks, whoever asks for it, before it is
+opened; a hook may refuse, and none can be taken away again. So this is the one place where it is
+decided, for the app and for its child processes: a path that was typed, a link in the folder, a
+path in the settings and one in a file are all the same to it.
+
+Not reported, and so not refused, is the question whether a file exists.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from ipaddress import ip_address
+from typing import Any, NamedTuple
+
+VARIABLE = "TOKVIZ_CONFINED"
+"""The environment variable that says what is allowed. A process of tokviz that has it obeys it."""
+
+_JOB = [sys.executable, "-P", "-m", "tokviz.jobs"]
+_HUB = ("huggingface.co", "hf.co")
+_SYSTEM_FILES = ("/dev/null", "/dev/urandom", "/dev/tty", "/proc/meminfo", "/proc/cpuinfo")
+_SYSTEM_FOLDERS = ("/sys/fs/cgroup", "/usr/share/zoneinfo")
+_CHANGES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class Confinement(NamedTuple):
+    """What is allowed.
+
+    Attributes:
+        folders: What may be read and written, with all below.
+        training: Whether trainings may be started.
+        hub: Whether the Hugging Face Hub may be asked.
+        by_browser: Whether files come from the browser and go there.
+    """
+
+    folders: tuple[str, ...] = ()
+    training: bool = False
+    hub: bool = False
+    by_browser: bool = False
+
+    def environment(self) -> dict[str, str]:
+        """Give what a process is told it by."""
+        return {VARIABLE: json.dumps(self._asdict())}
+
+
+class RefusedError(OSError):
+    """What a session in a browser may not do."""
+
+    def __init__(self, reason: str) -> None:
+        """Take why."""
+        super().__init__(errno.EACCES, reason)
+
+    def __str__(self) -> str:
+        """Give why, without a number."""
+        return str(self.strerror)
+
+
+@cache
+def confinement() -> Confinement | None:
+    """Say what this process may do; None for whatever the user may."""
+    told = os.environ.get(VARIABLE)
+    if told is None:
+        return None
+    allowed = Confinement(**json.loads(told))
+    return allowed._replace(folders=tuple(map(os.path.realpath, allowed.folders)))
+
+
+def begin() -> None:
+    """Obey from now on, until this process ends."""
+    allowed = confinement()
+    assert allowed is not None
+    checks = _Checks(allowed, *_program_folders()).by_event()
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        check = checks.get(event)
+        if check is not None:
+            check(*arguments)
+
+    sys.addaudithook(hook)
+
+
+def _program_folders() -> tuple[tuple[str, ...], str]:
+    """Find where Python, its libraries and tokviz are, and the cache of compiled code."""
+    import sysconfig
+
+    import platformdirs
+
+    from tokviz.assets import asset_path
+
+    cache_folder = os.path.realpath(platformdirs.user_cache_path("tokviz"))
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    found = [*map(sysconfig.get_path, names), os.path.dirname(__file__), str(asset_path(""))]
+    return (*map(os.path.realpath, [*found, *_SYSTEM_FOLDERS]), cache_folder), cache_folder
+
+
+class _Checks(NamedTuple):
+    """Raise `RefusedError`, each for the arguments of some events."""
+
+    allowed: Confinement
+    readable: tuple[str, ...]
+    code: str
+    """Whoever may write here, writes programs."""
+
+    def by_event(self) -> dict[str, Callable[..., None]]:
+        """Name the events of Python's audit table that are looked at."""
+        one = ("mkdir", "rmdir", "remove", "chmod", "chown", "truncate", "utime", "setxattr")
+        two = ("rename", "link", "symlink")
+        programs = ("system", "exec", "fork", "forkpty", "spawn", "startfile")
+        return {
+            "open": self.open,
+            "os.scandir": self.list,
+            "os.listdir": self.read,
+            **{f"os.{name}": self.write for name in one},
+            **{f"os.{name}": self.move for name in two},
+            "sqlite3.connect": self.write,
+            "subprocess.Popen": self.start,
+            "os.posix_spawn": self.start,
+            **{f"os.{name}": self.no_program for name in programs},
+            "socket.getaddrinfo": self.look_up,
+            "socket.gethostbyname": self.look_up,
+            "socket.connect": self.connect,
+            "socket.sendto": self.connect,
+            "socket.sendmsg": self.connect,
+            "socket.bind": self.no_network,
+        }
+
+    def open(self, path: Any, mode: str | None, flags: int) -> None:
+        (self.write if flags & _CHANGES else self.read)(path)
+
+    def write(self, path: Any, *_: object) -> None:
+        real = _real(path)
+        if real is not None and real != "/dev/null" and not self._is_own(real):
+            raise RefusedError("this session may not write there")
+
+    def move(self, source: Any, target: Any, *_: object) -> None:
+        self.write(source)
+        self.write(target)
+
+    def read(self, path: Any, *_: object) -> None:
+        real = _real(path)
+        if real is None or real in _SYSTEM_FILES or _is_below(real, self.readable):
+            return
+        self.list(path)
+
+    def list(self, path: Any) -> None:
+        real = _real(path)
+        if real is not None and not self._is_own(real):
+            raise RefusedError("this session may not look there")
+
+    def _is_own(self, real: str) -> bool:
+        return _is_below(real, self.allowed.folders) and not _is_below(real, (self.code,))
+
+    def start(self, program: Any, arguments: Any, *_: object) -> None:
+        words = [os.fsdecode(word) for word in arguments]
+        if words[: len(_JOB)] != _JOB:
+            self.no_program()
+        if words[len(_JOB)] == "train" and not self.allowed.training:
+            raise RefusedError("this session may not train: start with --allow-training")
+
+    def no_program(self, *_: object) -> None:
+        raise RefusedError("this session may not start programs")
+
+    def look_up(self, host: Any, *_: object) -> None:
+        name = os.fsdecode(host) if host else ""
+        if not self.allowed.hub or not f".{name}".endswith(tuple(f".{known}" for known in _HUB)):
+            self.no_network()
+
+    def connect(self, socket: Any, address: Any) -> None:
+        # What its name server says of the Hub's name may be an address of this machine.
+        host = address[0] if isinstance(address, tuple) else ""
+        try:
+            is_public = ip_address(host).is_global
+        except ValueError:
+            is_public = False
+        if not self.allowed.hub or not is_public:
+            self.no_network()
+
+    def no_network(self, *_: object) -> None:
+        raise RefusedError("this session may not use the network")
+
+
+def _real(path: Any) -> str | None:
+    """Follow a path through all links; None for a file that is open already."""
+    if isinstance(path, int):
+        return None
+    return os.path.realpath(os.fsdecode("." if path is None else path))
+
+
+def _is_below(real: str, folders: tuple[str, ...]) -> bool:
+    return any(real == folder or real.startswith(folder + os.sep) for folder in folders)

@@ -1,0 +1,92 @@
+"""The page of every public name, made of signatures and docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+from functools import cached_property, partial
+from importlib import import_module
+from typing import Any
+
+import tokviz
+
+_PART = re.compile(r"^(Args|Attributes|Returns|Raises|Yields):$", re.MULTILINE)
+_ITEM = re.compile(r"^    (\*{0,2}\w+): ", re.MULTILINE)
+_EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+_comment = partial(textwrap.wrap, width=88, initial_indent="    # ", subsequent_indent="    # ")
+_HEAD = "# Every name in Python\n\n`import tokviz` and then, of what stands here, `tokviz.NAME`."
+
+
+def page() -> str:
+    """Write the page."""
+    return "\n\n".join([_HEAD, *_named()]) + "\n"
+
+
+def _named() -> Iterator[str]:
+    """Write what there is to say of each name: first functions, then classes, then errors."""
+    found = [(name, getattr(import_module(home), name)) for name, home in tokviz._HOMES.items()]
+    for title, kind in (("Functions", 0), ("Classes", 1), ("Errors", 2)):
+        yield f"## {title}"
+        for name, value in sorted(found):
+            is_class = inspect.isclass(value)
+            if is_class + (is_class and issubclass(value, Exception)) == kind:
+                yield f"### {name}"
+                made = getattr(vars(value).get("__init__"), "__doc__", "") if is_class else ""
+                yield from _said(name, value, has_call=kind != 2 and not made)
+                yield from _members(name, value) if kind == 1 else ()
+
+
+def _members(owner: str, value: type) -> Iterator[str]:
+    """Write what a class can do, each with the first words of its docstring."""
+    lines = list[str]()
+    for name, member in vars(value).items():
+        held = getattr(member, "__func__", member)  # of a class method
+        is_property = isinstance(held, (property, cached_property))
+        if not (is_property or inspect.isfunction(held)) or not held.__doc__:
+            continue
+        if name == "__init__" or not name.startswith("_"):
+            taken = "" if is_property else _signature(held)
+            words = " ".join((inspect.getdoc(held) or "").partition("\n\n")[0].split())
+            lines += [f"{owner}.{name}".removesuffix(".__init__") + taken, *_comment(words)]
+    if lines:
+        yield "```python\n" + "\n".join(lines) + "\n```"
+
+
+def _said(name: str, value: Any, *, has_call: bool) -> Iterator[str]:
+    """Write a signature and the docstring below it."""
+    if has_call:
+        yield f"```python\n{name}{_signature(value)}\n```"
+    text = inspect.getdoc(value) or ""
+    text = _EXAMPLE.sub(lambda example: f"```python\n{example[0]}\n```", text)
+    text = _PART.sub(r"**\1**\n", text)
+    yield re.sub(r"^    (?=\S)", "", _ITEM.sub(r"- `\1`: ", text), flags=re.MULTILINE)
+
+
+class _Bare(str):
+    """An annotation as it is written, without quotes around it."""
+
+    __repr__ = str.__str__
+
+
+def _signature(value: Any) -> str:
+    """Write what it takes, a line each where that is long."""
+    signature = inspect.signature(value)
+    kept = [
+        item.replace(annotation=_bare(item.annotation))
+        for name, item in signature.parameters.items()
+        if name not in ("self", "cls")
+    ]
+    result = inspect.Signature.empty if inspect.isclass(value) else signature.return_annotation
+    text = str(inspect.Signature(kept, return_annotation=_bare(result))).replace("<factory>", "...")
+    if len(text) < 80:
+        return text
+    taken, _, given = text[1:].rpartition(")")
+    return "(\n    " + re.sub(r", (?=\*,|\*{0,2}\w+[:,])", ",\n    ", taken) + f",\n){given}"
+
+
+def _bare(annotation: Any) -> Any:
+    written = annotation if isinstance(annotation, str) else None
+    written = getattr(annotation, "__forward_arg__", written)
+    return annotation if written is None else _Bare(written)

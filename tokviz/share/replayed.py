@@ -1,0 +1,110 @@
+"""A merge to be looked at: what it is, why it happened, and the tokens before and after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tokviz.glyphs import safe, short_label
+from tokviz.sentences import counted, said
+from tokviz.share.figure import Chip, Figure, Part, chips_of
+
+if TYPE_CHECKING:
+    from tokviz.bpe.ties import TokenPair
+    from tokviz.replay.replay import PairCount, Replay
+    from tokviz.replay.steps import MergeStep
+    from tokviz.replay.text import ReplayText
+
+MOST_PIECES = 8
+"""So many pieces of a corpus are shown that is not tiny."""
+ALL_PIECES = 2_000
+_N_CANDIDATES = 5
+
+
+def step_facts(replay: Replay, k: int) -> Iterator[tuple[str, str]]:
+    """Tell what merge k is and why it happened: words, and what they are about."""
+    step = replay.step(k)
+    yield f"merge {k:,} of {replay.n_merges:,}", step_words(step)
+    yield "why", said(replay.why(k).sentences, short_label)
+    if replay.has_counts:
+        best = replay.state(k - 1).top_pairs(_N_CANDIDATES)
+        yield "candidates", ", ".join(map(_candidate, best))
+        yield from (("origin", said([sentence])) for sentence in replay.files(k))
+        yield "corpus", f"{step.n_tokens_before:,} → {step.n_tokens_after:,} tokens"
+
+
+def step_words(step: MergeStep) -> str:
+    """Tell what a merge makes, of what."""
+    made = f"{short_label(step.token)}  (id {step.new_id})"
+    return f"{pair_words(step)} → {made}" if step.is_reached else made
+
+
+def pair_words(pair: MergeStep | TokenPair | PairCount) -> str:
+    """Name both tokens of a pair."""
+    return f"{short_label(pair.left)} + {short_label(pair.right)}"
+
+
+def _candidate(pair: PairCount) -> str:
+    shown = f"{pair_words(pair)} {pair.count:,}"
+    return f"[{shown}]" if pair.is_next else shown
+
+
+def replay_figure(replay: Replay, k: int, text: ReplayText | None = None) -> Figure:
+    """Show merge k, 0 for the start: the corpus and a text before and after it."""
+    start = [("the start", f"{replay.n_merges:,} merges follow")]
+    told = [f"{name}: {words}" for name, words in (step_facts(replay, k) if k else start)]
+    states = sorted({max(k - 1, 0), k})
+    names = (f"before merge {k:,}", f"after merge {k:,}") if k else ("before the first merge",)
+    parts = []
+    if replay.has_counts:
+        for name, at in zip(names, states, strict=True):
+            parts.append(Part(f"corpus {name}", _words(replay, at, k)))
+    if text is not None:
+        tokens = [text.at(at) for at in states]
+        ends = [[0, *found.byte_ends.tolist()] for found in tokens]
+        for name, found, own, other in zip(names, tokens, ends, reversed(ends), strict=True):
+            chips = _chips(found.ids.tolist(), text.data, own, other)
+            parts.append(Part(f"text {name} · {counted(len(chips), 'token')}", chips))
+    return Figure(safe(f"{os.path.basename(replay.name)} · {told[0]}"), told[1:], parts)
+
+
+def _words(replay: Replay, at: int, k: int) -> list[Chip | str]:
+    """Show the pieces of the corpus after so many merges; of a large one where merge k happens."""
+    if replay.is_tiny or not k:
+        shown = replay.state(at).pieces(0, ALL_PIECES if replay.is_tiny else MOST_PIECES)
+    else:
+        shown = replay.state(k - 1).pieces_of_next(MOST_PIECES)
+    items: list[Chip | str] = []
+    for piece in shown:
+        if piece.data.isspace() and len(piece.data) == 1:
+            continue  # it only separates words
+        now, then = (
+            (replay.piece(piece.index, one, piece.start) for one in (at, k if at < k else k - 1))
+            if k
+            else (piece, piece)
+        )
+        count = f"{piece.count:,}×" if piece.count > 1 else ""
+        items.append(f"{'   ' * bool(items)}{count}{'…' * (piece.start > 0)}")
+        items += _chips(now.ids, now.data, [0, *now.byte_ends], [0, *then.byte_ends])
+        items.append("…" * piece.is_cut)
+    return [item for item in items if item]
+
+
+def _chips(
+    ids: Sequence[int], data: bytes, ends: Sequence[int], others: Sequence[int]
+) -> list[Chip]:
+    """Draw tokens; those that are not there on the other side of the merge stand out.
+
+    Args:
+        ids: Their ids.
+        data: Their bytes.
+        ends: Where they begin and end.
+        others: Where those of the other side do.
+    """
+    there = set(pairwise(others))
+    mark = "made" if len(ends) < len(others) else "merged"
+    notes = [("" if span in there else mark, "") for span in pairwise(ends)]
+    tokens = (data[start:end] for start, end in pairwise(ends))
+    return chips_of(ids, tokens, notes=notes)

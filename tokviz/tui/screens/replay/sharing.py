@@ -1,0 +1,51 @@
+"""Taking the merge at hand, and the way to it, elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tokviz.share.animation import animation
+from tokviz.share.replayed import replay_figure
+from tokviz.tui.actions import action
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.exporting import Exporting, Shown
+from tokviz.tui.screens.replay.state import ReplayState
+
+_NOTHING = "Nothing is replayed yet."
+
+
+class Sharing(Controller):
+    """Exports the frames of a merge, and merges as a picture that moves."""
+
+    def __init__(self, screen: TokvizScreen, state: ReplayState) -> None:
+        """Take what is replayed."""
+        super().__init__(screen)
+        self._state = state
+        self._exporting = Exporting(screen, self._shown)
+
+    def _shown(self) -> Shown:
+        opened, prepared, number = self._state.opened, self._state.prepared, self._state.number
+        if opened is None:
+            return _NOTHING
+        name = f"{opened.source.name}-{number}"
+        return name, lambda: replay_figure(opened.replay, number, prepared)
+
+    @action("Animation for a slide…", section="Copy", words="save as svg gif moving picture share")
+    def export_animation(self) -> None:
+        """Write the merges up to this one as a picture that moves, for a slide or a page.
+
+        A tiny corpus is shown with your text, of anything else your text only. At the start it goes
+        on to the last merge, and 60 merges are shown at most.
+        """
+        opened, prepared, number = self._state.opened, self._state.prepared, self._state.number
+        lesson = self._state.lesson
+        if opened is None:
+            self.say(_NOTHING)
+            return
+        replay, say = opened.replay, lesson.say if lesson is not None else lambda k: ""
+
+        def make(form: str) -> Iterable[bytes]:
+            return animation(replay, 1, number or replay.n_merges, prepared, say=say)
+
+        title = "Export the merges as a picture that moves (svg)"
+        self._exporting.export_as(opened.source.name, title, {"svg": "svg"}, make)
