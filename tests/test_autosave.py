@@ -310,3 +310,26 @@ def test_a_journal_that_cannot_be_read_is_named_and_left_alone(
     left = damaged(tmp_path, damage)
     assert not left.is_readable
     assert str(left.file) in left.damage
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has other pipes and links")
+def test_a_journal_that_never_ends_is_not_read_and_many_are_taken_by_and_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crash_with(tmp_path, "some text")
+    (journal,) = journals(tmp_path)
+    (tmp_path / "autosave-1-link.tokviz").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "autosave-2-pipe.tokviz")
+    (tmp_path / "autosave-3-folder.tokviz").mkdir()
+    found = {left.file.name: left for left in left_in(tmp_path)}
+    assert len(found) == 4
+    assert [left.text() for left in found.values() if left.is_readable] == ["some text"]
+    assert "not a file" in found["autosave-1-link.tokviz"].damage
+
+    monkeypatch.setattr(autosave, "MOST_LEFTOVERS", 3)
+    for number in range(5):
+        shutil.copy(journal, tmp_path / f"autosave-4-{number}.tokviz")
+    assert len(left_in(tmp_path)) == 3
+    newest = tmp_path / "autosave-4-2.tokviz"
+    os.utime(newest, ns=(2**62, 2**62))
+    assert newest in [left.file for left in left_in(tmp_path)]

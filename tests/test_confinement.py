@@ -67,6 +67,10 @@ ALLOWED = {
     "read its own": "open(own + '/text.txt').read()",
     "write its own": "write_file(own + '/new.txt', b'x')",
     "list its own": "read_folder(Path(own))",
+    "load a file in a child": "apart.load(saved(own + '/tokenizer'))",
+    "learn": "tokviz.train([own + '/text.txt'], 260).save(own + '/run')",
+    "list the samples": "list(asset_path('conversations').iterdir())",
+    "read the lessons": "tokviz.lessons.lessons()",
     "tokenize": "tokviz.load('gpt2').encode('hello ' * 10_000)",
     "ask a child": "JobClient('split').call(lambda memory: [])",
     "keep its journal": "Autosave(Path(own)).leftovers()",
@@ -76,16 +80,21 @@ SCRIPT = """
 import json, os, socket, subprocess, sys
 from pathlib import Path
 import numpy as np
-import tokviz
+import tokviz, tokviz.lessons
 from platformdirs import user_cache_path
+from tokviz.assets import asset_path
 from tokviz.autosave import Autosave
 from tokviz.child.runner import JobClient
 from tokviz.files import write_file
+from tokviz.formats import apart
 from tokviz.listing import check_readable, read_folder
 from tokviz.replay.replay import Replay
 from tokviz.session import read_text
 own, beyond, cases = json.loads(sys.argv[1])
 outside = beyond + '/outside.txt'
+def saved(path):
+    tokviz.load('gpt2').save(path, format='huggingface')
+    return path
 found = {}
 for name, case in cases.items():
     try:
@@ -104,7 +113,7 @@ def done(folder: Path, cases: dict[str, str], **allowed) -> dict[str, str]:
     (own / "link.txt").symlink_to(beyond / "outside.txt")
     (own / "folder").symlink_to(beyond)
     (beyond / "outside.txt").write_text("not mine")
-    environment = {**os.environ, **Confinement((str(own),), **allowed).environment()}
+    environment = {**os.environ, **Confinement(**{"folders": (str(own),), **allowed}).environment()}
     result = subprocess.run(
         [sys.executable, "-P", "-c", SCRIPT, json.dumps([str(own), str(beyond), cases])],
         env={**environment, "PYTHONPATH": str(ROOT), "TMPDIR": str(own)},
@@ -124,6 +133,12 @@ def test_a_confined_process_reaches_nothing_but_its_own(tmp_path):
     } == {}
     assert (tmp_path / "outside.txt").read_text() == "not mine"
     assert {path.name for path in tmp_path.iterdir()} == {"own", "outside.txt"}
+
+
+def test_a_program_in_a_named_folder_cannot_be_changed(tmp_path):
+    cases = {"write": "open(tokviz.__file__, 'a')", "read": "open(tokviz.__file__)"}
+    found = done(tmp_path, cases, folders=(str(ROOT),))
+    assert (found["read"], found["write"]) == ("", "this session may not write there")
 
 
 def test_what_the_user_allows_is_allowed_and_no_more(tmp_path):

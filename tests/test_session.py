@@ -171,7 +171,7 @@ def test_bytes_are_opened_as_they_are_and_odd_ones_are_said(tmp_path: Path) -> N
     session = Session(opened, tokviz.load("gpt2"), remember=False)
     assert (session.live.text, opened.path) == ("caf\udce9\r\n", file)
     assert session.notes == ("1 byte is not valid UTF-8: shown as ‹hex› and kept.",)
-    assert "binary" in notes_about(opened_bytes(b"\x00\x01" * 50), 0)[0]
+    assert "binary" in notes_about(opened_bytes(b"\x00\x01" * 50).is_binary, 0)[0]
     with pytest.raises(InputFileError, match="no such file"):
         read_text(tmp_path / "missing")
 

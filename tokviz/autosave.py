@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -33,6 +35,9 @@ MAX_RECORDS = 1_000
 
 MAX_CHANGED_BYTES = 1_000_000
 """Changes may take so many bytes, or as many as the text, until it is written anew."""
+
+MOST_LEFTOVERS = 100
+"""Taken at once: each has an open file. The others come when these are answered."""
 
 _FORMAT = "tokviz autosave"
 _VERSION = 2
@@ -221,15 +226,16 @@ class Autosave:
     # -- what others left behind
 
     def leftovers(self) -> list[Leftover]:
-        """Take what processes left behind that no longer run, the newest first."""
+        """Take the newest of what processes left behind that no longer run, the newest first."""
         try:
             folder = self._open_folder()
-            files = folder.glob("autosave-*")
-            names = {file.stem for file in files if file.suffix in (_DATA, _LOCK)}
-            found = [_take(folder, name) for name in names]
+            files = [it for it in folder.glob("autosave-*") if it.suffix in (_DATA, _LOCK)]
+            files.sort(key=lambda it: file_state(it) or (0,), reverse=True)
+            names = dict.fromkeys(it.stem for it in files)
+            found = list(islice(filter(None, (_take(folder, it) for it in names)), MOST_LEFTOVERS))
         except (TokvizError, OSError):
             return []
-        return sorted(filter(None, found), key=lambda leftover: leftover.when, reverse=True)
+        return sorted(found, key=lambda leftover: leftover.when, reverse=True)
 
 
 def _header(at: int, removed: int, n_bytes: int, check: int, **about: Any) -> bytes:
@@ -245,11 +251,14 @@ def _take(folder: Path, name: str) -> Leftover | None:
     if not lock.take():
         return None
     try:
-        written = datetime.fromtimestamp(file.stat().st_mtime).astimezone()
+        status = file.lstat()
+        written = datetime.fromtimestamp(status.st_mtime).astimezone()
     except OSError:
         lock.release(remove=True)
         return None
     try:
+        if not stat.S_ISREG(status.st_mode):  # it may never end
+            raise InputFileError(file, "is not a file of its own")
         journal = _Journal(file)
     except TokvizError as error:
         return Leftover(file, lock, written, damage=str(error), is_readable=False)

@@ -86,26 +86,27 @@ def begin() -> None:
 
 
 def _program_folders() -> tuple[tuple[str, ...], str]:
-    """Find where Python, its libraries and tokviz are, and the cache of compiled code."""
+    """Find what belongs to Python and tokviz, compiled code too, and of it the assets."""
     import sysconfig
 
     import platformdirs
 
     from tokviz.assets import asset_path
 
-    cache_folder = os.path.realpath(platformdirs.user_cache_path("tokviz"))
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    found = [*map(sysconfig.get_path, names), os.path.dirname(__file__), str(asset_path(""))]
-    return (*map(os.path.realpath, [*found, *_SYSTEM_FOLDERS]), cache_folder), cache_folder
+    assets = os.path.realpath(asset_path(""))
+    libraries = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
+    compiled, package = platformdirs.user_cache_path("tokviz"), os.path.dirname(__file__)
+    found = [*libraries, str(compiled), package, *_SYSTEM_FOLDERS]
+    return (*map(os.path.realpath, found), assets), assets
 
 
 class _Checks(NamedTuple):
     """Raise `RefusedError`, each for the arguments of some events."""
 
     allowed: Confinement
-    readable: tuple[str, ...]
-    code: str
-    """Whoever may write here, writes programs."""
+    program: tuple[str, ...]
+    """May be read. Whoever may write here, writes programs, even where it is in a named folder."""
+    assets: str
 
     def by_event(self) -> dict[str, Callable[..., None]]:
         """Name the events of Python's audit table that are looked at."""
@@ -144,17 +145,16 @@ class _Checks(NamedTuple):
 
     def read(self, path: Any, *_: object) -> None:
         real = _real(path)
-        if real is None or real in _SYSTEM_FILES or _is_below(real, self.readable):
-            return
-        self.list(path)
+        if real is not None and real not in _SYSTEM_FILES and not _is_below(real, self.program):
+            self.list(path)
 
     def list(self, path: Any) -> None:
         real = _real(path)
-        if real is not None and not self._is_own(real):
+        if real is not None and not self._is_own(real) and not _is_below(real, (self.assets,)):
             raise RefusedError("this session may not look there")
 
     def _is_own(self, real: str) -> bool:
-        return _is_below(real, self.allowed.folders) and not _is_below(real, (self.code,))
+        return _is_below(real, self.allowed.folders) and not _is_below(real, self.program)
 
     def start(self, program: Any, arguments: Any, *_: object) -> None:
         words = [os.fsdecode(word) for word in arguments]

@@ -81,7 +81,9 @@ def _short(filename: str) -> str:
 def _write(trace: str) -> Path | None:
     try:
         file = state_folder() / FILE_NAME
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        # What a link leads to is not written into, and nobody waits for the reader of a pipe.
+        flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         fd = os.open(file, flags, 0o600)
         with open(fd, "a", encoding="utf-8", errors="backslashreplace") as log:
             if os.fstat(fd).st_size > MAX_BYTES:

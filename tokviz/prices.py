@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.errors import InputFileError
 from tokviz.files import write_file
+from tokviz.settings import config_path
 from tokviz.toml_file import line_of, read_toml
 
 if TYPE_CHECKING:
@@ -72,9 +73,7 @@ class ModelPrice(NamedTuple):
 
 def prices_path() -> Path:
     """Name the user's table."""
-    from platformdirs import user_config_path
-
-    return user_config_path("tokviz", appauthor=False) / FILE_NAME
+    return config_path().with_name(FILE_NAME)
 
 
 def load_prices(path: Path | None = None) -> tuple[ModelPrice, ...]:
@@ -89,8 +88,7 @@ def load_prices(path: Path | None = None) -> tuple[ModelPrice, ...]:
     path = prices_path() if path is None else path
     if not os.path.lexists(path):
         return ()
-    table, text = read_toml(path)
-    return _Reader(path, text).models(table)
+    return tuple(_models(path, *read_toml(path)))
 
 
 def models_for(models: Sequence[ModelPrice], tokenizer: str) -> list[ModelPrice]:
@@ -183,54 +181,38 @@ _RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
 """What is checked of a model's keys, in this order: key, check, what it should be."""
 
 
-class _Reader:
-    """Checks a table and knows on which line a key stands."""
+def _models(path: Path, table: dict[str, Any], text: str) -> Iterator[ModelPrice]:
+    """Check a table, and give its models in order."""
 
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.text = text
+    def wrong(key: str, what: str, number: int | None = None) -> InputFileError:
+        line = line_of(text, "", key) if number is None else line_of(text, "model", key, number)
+        return InputFileError(path, f"line {line}: {key}: {what}")
 
-    def models(self, table: dict[str, object]) -> tuple[ModelPrice, ...]:
-        for key in table:
-            if key != "model":
-                raise self._error(self._line_of(-1, key), f"{key}: use [[model]] tables only")
-        tables = table.get("model", [])
-        if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
-            raise self._error(self._line_of(-1, "model"), "model: write [[model]]")
-        models: list[ModelPrice] = []
-        for number, one in enumerate(tables):
-            model = self._model(number, one)
-            if any(other.name == model.name for other in models):
-                raise self._wrong(number, "name", f"two models are called {model.name!r}")
-            models.append(model)
-        return tuple(models)
-
-    def _model(self, number: int, table: dict[str, object]) -> ModelPrice:
-        keys = dict.fromkeys(key for key, _, _ in _RULES)
-        for key in table:
+    for key in table:
+        if key != "model":
+            raise wrong(key, "use [[model]] tables only")
+    tables = table.get("model", [])
+    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+        raise wrong("model", "write [[model]]")
+    keys = dict.fromkeys(key for key, _, _ in _RULES)
+    names = set[str]()
+    for number, one in enumerate(tables):
+        for key in one:
             if key not in keys:
-                known = ", ".join(keys)
-                raise self._wrong(number, key, f"is not a key of a model; the keys are {known}")
-        if "name" not in table:
-            raise self._wrong(number, "name", "is missing; every model needs one")
+                raise wrong(key, f"is not a key of a model; the keys are {', '.join(keys)}", number)
+        if "name" not in one:
+            raise wrong("name", "is missing; every model needs one", number)
         for key, is_right, wish in _RULES:
-            if key in table and not is_right(table[key]):
-                raise self._wrong(number, key, wish)
+            if key in one and not is_right(one[key]):
+                raise wrong(key, wish, number)
         fields: dict[str, Any] = {
-            key: value.strip() if isinstance(value, str) else value for key, value in table.items()
+            k: value.strip() if isinstance(value, str) else value for k, value in one.items()
         }
+        if fields["name"] in names:
+            raise wrong("name", f"two models are called {fields['name']!r}", number)
+        names.add(fields["name"])
         if "price" in fields:
             from decimal import Decimal
 
             fields["price"] = Decimal(str(fields["price"]))
-        return ModelPrice(**fields)
-
-    def _wrong(self, number: int, key: str, what: str) -> InputFileError:
-        return self._error(self._line_of(number, key), f"{key}: {what}")
-
-    def _error(self, line: int, what: str) -> InputFileError:
-        return InputFileError(self.path, f"line {line}: {what}")
-
-    def _line_of(self, number: int, key: str) -> int:
-        """Find the line of a key of the model with this number; -1: above all models."""
-        return line_of(self.text, "" if number < 0 else "model", key, number)
+        yield ModelPrice(**fields)

@@ -228,7 +228,7 @@ class Session:
         self.path = opened.path
         self.state_read = opened.state
         self.is_sample = opened.is_sample
-        self.notes = (*opened.notes, *notes_about(opened, self.live.n_raw_bytes))
+        self.notes = (*opened.notes, *notes_about(opened.is_binary, self.live.n_raw_bytes))
         self.edits = self.saved_edits = 0
         self.settings = self._written = settings or Settings()
         self._writing = Lock()
@@ -419,9 +419,9 @@ def sample_text() -> str:
     return asset_path("samples/welcome.txt").read_text("utf-8")
 
 
-def notes_about(opened: Opened, n_raw: int) -> tuple[str, ...]:
-    """Say what is special about a text that holds so many bytes that are not UTF-8."""
-    if opened.is_binary:
+def notes_about(is_binary: bool, n_raw: int) -> tuple[str, ...]:
+    """Say what is special about a text, of which so many bytes are not UTF-8."""
+    if is_binary:
         return ("This looks like a binary file. Its bytes are shown and kept as they are.",)
     subject = "1 byte is" if n_raw == 1 else f"{n_raw:,} bytes are"
     return (f"{subject} not valid UTF-8: shown as ‹hex› and kept.",) if n_raw else ()

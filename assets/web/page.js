@@ -108,8 +108,9 @@ terminal.parser.registerOscHandler(ASK, () => {
 });
 element("file").onchange = async () => {
   const [file] = element("file").files;
-  const answer = await fetch(`/files/${encodeURIComponent(file.name)}`, { method: "POST", body: file });
-  if (!answer.ok) return notice(await answer.text());
+  const path = `/files/${encodeURIComponent(file.name)}`;
+  const answer = await fetch(path, { method: "POST", body: file }).catch(() => null);
+  if (!answer?.ok) return notice((await answer?.text()) ?? "The file could not be sent.", "Close");
   paste(await answer.json());
   send(utf8.encode("\r"));
   terminal.focus();
@@ -122,9 +123,13 @@ function download(name) {
   link.click();
 }
 
-function notice(text) {
+function notice(text, button = "Start again") {
   element("notice").querySelector("p").textContent = text;
+  element("notice").querySelector("button").textContent = button;
   element("notice").showModal();
 }
-element("notice").querySelector("button").onclick = () => location.reload();
+element("notice").querySelector("button").onclick = () => {
+  if (socket.readyState === WebSocket.CLOSED) location.reload();
+  else element("notice").close();
+};
 terminal.focus();

@@ -45,6 +45,7 @@ def main() -> None:
     if replay.has_counts:
         jumps = [numbers.randrange(replay.n_merges) for _ in range(n_steps)]
         times["jump"] = [milliseconds(lambda k=k: show(k)) for k in jumps]
+        times["blame"] = [milliseconds(lambda k=k: replay.files(max(k, 1))) for k in jumps]
         times["step"] = []
         for start in (1, replay.n_merges // 20, replay.n_merges // 2, replay.n_merges - n_steps):
             there = range(max(start, 1), min(start + n_steps, replay.n_merges))

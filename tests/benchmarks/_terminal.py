@@ -40,6 +40,7 @@ TOKEN_COLOUR = re.compile(
 CTRL_HOME, CTRL_END = b"\x1b[1;5H", b"\x1b[1;5F"
 PAGE_UP, PAGE_DOWN = b"\x1b[5~", b"\x1b[6~"
 RIGHT = b"\x1b[C"
+F2 = b"\x1bOQ"
 PASTE_START, PASTE_END = b"\x1b[200~", b"\x1b[201~"
 
 

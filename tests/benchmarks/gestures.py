@@ -9,6 +9,7 @@ there are many: load on the machine hardly changes it.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import signal
 import struct
@@ -26,6 +27,7 @@ from _terminal import (
     PAGE_DOWN,
     PASTE_END,
     PASTE_START,
+    RIGHT,
     on_terminal,
     temporary_folder,
     tokviz_command,
@@ -79,18 +81,18 @@ def scroll(terminal: Terminal, name: str, what: str, step: bytes, seconds: float
         if n_frames:
             ends += [terminal.last_arrival] * n_frames
             seen = len(terminal.output)
-    gap = max((b - a for a, b in pairwise(ends)), default=seconds)
+    gap = max(b - a for a, b in pairwise([*ends, start + seconds]))
     work = (work_of(terminal) - before) / max(len(ends) - 1, 1)
     terminal.wait_quiet(QUIET)
     return Done(name, what, work=work, frames=(len(ends) - 1) / seconds, gap=gap * 1000)
 
 
-def timed(terminal: Terminal, name: str, what: str, act: Callable[[], object]) -> Done:
-    """Do something, and wait until the last frame that follows."""
+def timed(terminal: Terminal, name: str, what: str, act: bytes | Callable[[], object]) -> Done:
+    """Type or do something, and wait until the last frame that follows."""
     while terminal.pump(0):
         pass
     before, start = work_of(terminal), time.perf_counter()
-    act()
+    terminal.type(act) if isinstance(act, bytes) else act()
     terminal.pump(DEADLINE_SECONDS)
     terminal.wait_quiet(QUIET)
     return Done(
@@ -112,7 +114,7 @@ def gestures(terminal: Terminal, name: str, seconds: float) -> Iterator[Done]:
     """Do everything to an open document."""
 
     def key(what: str, data: bytes) -> Done:
-        return timed(terminal, name, what, lambda: terminal.type(data))
+        return timed(terminal, name, what, data)
 
     for what, step in (("PageDown", PAGE_DOWN), ("wheel", WHEEL), ("Down", DOWN)):
         yield scroll(terminal, name, what, step, seconds)
@@ -134,13 +136,59 @@ def visits(terminal: Terminal, n_times: int) -> Iterator[Done]:
     """Go to every screen some times, from the first."""
     for number in range(1, n_times + 1):
         for screen, letter in SCREENS.items():
-            there = b"\x1b" + letter
             name = f"visit {number} of {screen}"
-            yield timed(terminal, "", name, lambda there=there: terminal.type(there))  # type: ignore[misc]
-            timed(terminal, "", "back", lambda: terminal.type(TOKENS))
+            yield timed(terminal, "", name, b"\x1b" + letter)
+            timed(terminal, "", "back", TOKENS)
 
 
-LIMITS = {"resize": 80, "undo": 200, "redo": 200, "paste 1 MB": 200}
+def in_replay(terminal: Terminal) -> Iterator[Done]:
+    """Step and jump through a vocabulary's merges."""
+    for what, keys in (("a step", RIGHT * 12), ("a jump", PAGE_DOWN * 12)):
+        for at in range(0, len(keys), len(keys) // 12):
+            key = keys[at : at + len(keys) // 12]
+            yield timed(terminal, "Replay", what, key)
+
+
+def in_vocabulary(terminal: Terminal) -> Iterator[Done]:
+    """Search, letter by letter."""
+    terminal.type(b"\x1b" + SCREENS["Vocabulary"])
+    terminal.pump(2.0)
+    terminal.wait_until(lambda: not terminal.shows("Reading the vocabulary"), 60)
+    terminal.wait_quiet(QUIET)
+    for letter in "national th":
+        yield timed(terminal, "Vocabulary", "search", letter.encode())
+
+
+def in_chat(terminal: Terminal) -> Iterator[Done]:
+    """Type into a message of a megabyte."""
+    terminal.type(DOWN + DOWN + b"\r")
+    terminal.wait_quiet(1.0)
+    for letter in "hello world":
+        yield timed(terminal, "Chat, 1 MB", "key", letter.encode())
+
+
+def elsewhere(folder: Path) -> Iterator[Done]:
+    """Do what is done most on other screens."""
+    chat = folder / "chat.jsonl"
+    roles = (("user", "hi"), ("assistant", mixed_text(1_000_000)), ("user", "thanks"))
+    messages = [{"role": role, "content": text} for role, text in roles]
+    chat.write_text(json.dumps({"messages": messages}) + "\n", encoding="utf-8")
+    for words, act in (
+        (("replay", "cl100k_base", "--at", "5000"), in_replay),
+        (("-t", "o200k_base"), in_vocabulary),
+        (("chat", str(chat)), in_chat),
+    ):
+        with on_terminal(tokviz_command(*words), folder) as terminal:
+            terminal.wait_until(lambda t=terminal: t.shows("all actions"), 60)  # type: ignore[misc]
+            terminal.pump(4.0)
+            terminal.wait_quiet(1.5)
+            yield from act(terminal)
+
+
+LIMITS = {
+    **{"resize": 80, "undo": 200, "redo": 200, "paste 1 MB": 200},
+    **{"a step": 12, "a jump": 33, "search": 33, "key": 16},
+}
 
 
 def targets(done: list[Done]) -> Iterator[Target]:
@@ -175,6 +223,7 @@ def main() -> None:
             terminal.wait_until(lambda: terminal.shows("tokens"), 30)
             terminal.wait_quiet(2.5)
             done += visits(terminal, options.visits)
+        done += elsewhere(folder) if options.visits else ()
     Report("gestures", COLUMNS, [each.row() for each in done], list(targets(done))).show(
         options.json
     )

@@ -18,6 +18,7 @@ from _report import Report, Target, arguments, median, p95
 from _terminal import (
     CTRL_END,
     CTRL_HOME,
+    F2,
     PAGE_DOWN,
     PAGE_UP,
     RIGHT,
@@ -121,10 +122,16 @@ def type_burst(subject: Subject, n_keys: int) -> None:
         subject.type_one()
 
 
-def measure(paths: dict[str, Path], n_keys: int, folder: Path, largest: int) -> list[Subject]:
-    """Open the documents and type into all of them in turn."""
+def measure(
+    paths: dict[str, Path], n_keys: int, folder: Path, largest: int, panel: int
+) -> list[Subject]:
+    """Open the documents and type into all of them in turn, beside a panel of the app."""
     with ExitStack() as stack:
         subjects = list(open_documents(stack, paths, folder, largest))
+        for subject in subjects:
+            if subject.program == "tokviz":
+                subject.terminal.type(F2 * panel)
+                subject.terminal.wait_quiet(0.5)
         for done in range(0, n_keys, KEYS_PER_BURST):
             for subject in subjects:
                 place_cursor(subject.terminal, near_end=done // KEYS_PER_BURST % 2 == 1)
@@ -158,6 +165,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--sizes", help="default 1K,100K,1M,10M, with --lines 1M")
     parser.add_argument("--keys", type=int, default=60, help="measured keys per document")
+    parser.add_argument("--panel", type=int, default=0, help="F2 is pressed so often before")
     parser.add_argument("--lines", action="store_true", help="documents of a single line")
     parser.add_argument(
         "--peer", action=BooleanOptionalAction, default=None,
@@ -168,7 +176,7 @@ def main() -> None:
     largest = {None: LARGEST_FOR_PEER, True: 10**12, False: -1}[options.peer]
     with temporary_folder() as folder:
         paths = write_documents(folder, sizes, options.lines)
-        subjects = measure(paths, options.keys, folder, largest)
+        subjects = measure(paths, options.keys, folder, largest, options.panel)
     rows = [subject.row() for subject in subjects]
     Report("keys", COLUMNS, rows, list(targets(subjects, options.lines))).show(options.json)
 

@@ -2,25 +2,32 @@
 
 A run of many merges is trained on a large text first; then every source is opened in processes of
 its own. A jump or a step is all that a frame needs: the merge, the candidates with their counts,
-the pieces that change.
+the pieces that change. Then the app goes through all merges by keys and by the mouse on a terminal
+of 200 columns and 60 rows, and trains once more with the advisor.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from _corpus import write_corpus
 from _report import Report, Target, arguments, median, p95
-from _terminal import PROJECT, environment, peer_command, temporary_folder, tokviz_command
+from _terminal import PROJECT, RIGHT, environment, peer_command, temporary_folder, tokviz_command
 from _texts import mixed_text, parse_size
+
+from tests.terminal import END_OF_FRAME, Terminal
 
 COLUMNS = ("source", "what", "median ms", "p95 ms", "max ms", "peak MB")
 OPEN = "import sys; from tokviz.replay.replay import Replay; Replay.open(sys.argv[1])"
 VOCABULARIES = ("gpt2", "cl100k_base", "o200k_base")
+SCRUB_SECONDS, MOVES_PER_SECOND = 4, 60
 
 
 def run(command: list[str], variables: dict[str, str]) -> str:
@@ -41,6 +48,32 @@ def probe(source: str, n_steps: int, text: Path, variables: dict[str, str]) -> d
     return measured
 
 
+def scrub(source: str, folder: Path, how: str) -> float:
+    """Count the frames in a second while keys or the mouse go through the merges."""
+    columns, rows = 200, 60
+    command = ("-m", "tokviz", "replay", source)
+    with Terminal(*command, environment=environment(folder), size=(columns, rows)) as terminal:
+        terminal.wait_quiet(1.5, 60)
+        if how == "mouse":
+            terminal.type(b"\x1b[<0;20;%dM" % (rows - 1))
+        places, at = cycle(range(20, columns - 10)), len(terminal.output)
+        began = due = time.perf_counter()
+        while (now := time.perf_counter()) < began + SCRUB_SECONDS:
+            if now >= due:
+                due += 1 / MOVES_PER_SECOND
+                move = b"\x1b[<32;%d;%dM" % (next(places), rows - 1)
+                os.write(terminal.master, move if how == "mouse" else RIGHT)
+            terminal.pump(0.003)
+        return terminal.output.count(END_OF_FRAME, at) / SCRUB_SECONDS
+
+
+def seconds(command: list[str], variables: dict[str, str]) -> float:
+    """Time a process."""
+    began = time.perf_counter()
+    run(command, variables)
+    return time.perf_counter() - began
+
+
 def main() -> None:
     """Measure and report."""
     parser = arguments(__doc__)
@@ -54,9 +87,18 @@ def main() -> None:
         variables = environment(folder)
         corpus, output = folder / "corpus.txt", folder / "run"
         write_corpus(corpus, parse_size(options.size))
+        other = folder / "other.txt"
+        other.write_text(mixed_text(100_000), encoding="utf-8", newline="")
         size = str(options.merges + 256)
-        train = ("train", str(corpus), "-o", str(output), "--vocab-size", size)
-        run(tokviz_command(*train), variables)
+        train = ("train", str(corpus), str(other), "--vocab-size", size, "-o")
+        run(tokviz_command(*train, str(output)), variables)
+        trained = [
+            min(
+                seconds(tokviz_command(*train, str(folder / f"{kind}{n}"), *advise), variables)
+                for n in range(options.runs)
+            )
+            for kind, advise in (("plain", ()), ("advised", ("--advise",)))
+        ]
         run([sys.executable, "-c", OPEN, str(output)], variables)
         texts = {"10 KB": folder / "small.txt", "1 MB": folder / "large.txt"}
         for (_, path), n_bytes in zip(texts.items(), (10_000, 1_000_000), strict=True):
@@ -65,6 +107,11 @@ def main() -> None:
         found: dict[tuple[str, str], list[float]] = {}
         peak = 0.0
         sources = {"run": str(output)} | {name: name for name in options.vocabularies}
+        frames = {
+            f"{name} by {how}": scrub(source, folder, how)
+            for name, source in list(sources.items())[:2]
+            for how in ("keys", "mouse")
+        }
         for name, source in sources.items():
             for label, path in texts.items():
                 results = [
@@ -83,7 +130,10 @@ def main() -> None:
         Target("run: first state", median(found["run", "open"]), "≤", 1000, "ms"),
         Target("run: jump, p95", p95(found["run", "jump"]), "≤", 100, "ms"),
         Target("run: step, p95", p95(found["run", "step"]), "≤", 16, "ms"),
+        Target("run: blame, p95", p95(found["run", "blame"]), "≤", 100, "ms"),
+        Target("advisor: more than its training", trained[1] - trained[0], "≤", 2, "s"),
         Target("peak memory", peak, "≤", 1000, "MB"),
+        *(Target(f"scrubbing {how}", n, "≥", 30, "frames/s") for how, n in frames.items()),
     ]
     for name in ("run", *options.vocabularies):
         slowest = p95(found[name, "text at k, 10 KB"])

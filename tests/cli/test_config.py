@@ -40,6 +40,7 @@ def test_a_wrong_value_is_refused_and_nothing_is_written(
     assert code == 1 and "did you mean 'contrast-dark'?" in err
     assert not config_path().exists()
     assert told(capsys, "set", "wrap", "no")[0] == 1
+    assert told(capsys, "set", "keys.n\udc9b", "f9")[0] == 1, "bytes that are no UTF-8"
     assert told(capsys, "set", "thme", "x")[2].endswith("did you mean 'theme'?\n")
     assert told(capsys, "set", "profile.work.theme", "contrast-light")[0] == 0
     written = config_path().read_bytes()

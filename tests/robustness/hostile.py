@@ -163,6 +163,10 @@ def _run(name: str, content: Callable[[bytes], bytes]) -> Hostile:
     return Hostile("replay", {**files, name: lambda: content(_trained_files()[name])})
 
 
+def _session(content: Callable[[], bytes]) -> Hostile:
+    return Hostile("session", {"s.tokviz.json": content})
+
+
 def _corpus(name: str, content: Callable[[], bytes]) -> Hostile:
     return Hostile("corpus", {name: content})
 
@@ -269,6 +273,11 @@ FILES: dict[str, Hostile] = {
         lambda pa: pa.table({"messages": pa.array(["a" * 100_000_000] * 4)}))),
     "a parquet of many rows": _rows("r.parquet", lambda: _parquet(
         lambda pa: pa.table({"messages": pa.nulls(50_000_000, pa.int8())}))),
+    "a session of zeros": _session(lambda: bytes(30_000_000)),
+    "a session of many keys": _session(lambda: b'{"tokviz": 1, ' + b",".join(b'"%d": %d' % (i, i) for i in range(1_900_000)) + b"}"),
+    "a deep session": _session(lambda: b'{"tokviz": 1, "conversation": ' + b"[" * 5_000_000),
+    "a session of one text": _session(lambda: b'{"tokviz": 1, "text": "' + b"a" * 30_000_000 + b'"}'),
+    "a session of many tokenizers": _session(lambda: b'{"tokviz": 1, "tokenizers": [' + b",".join(b'"/etc/%d"' % i for i in range(500_000)) + b"]}"),
     "a corpus in a gzip bomb": _corpus("c.txt.gz", lambda: _zeros(1 << 28)),
     "a corpus cut off": _corpus("c.txt.gz", lambda: _zeros(1 << 20)[:-20]),
     "a corpus of one line": _corpus("c.jsonl", lambda: b'{"text": "' + b"a" * 30_000_000 + b'"}\n'),

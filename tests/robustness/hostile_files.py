@@ -262,7 +262,18 @@ def _corpus(path: str | None) -> str:
     return f"{sum(len(block.data) for block in Corpus(Path(path)).text_blocks())} bytes"
 
 
+def _session(path: str | None) -> str:
+    from tokviz.saved import look_up, read_session
+    from tokviz.settings import Settings
+
+    if path is None:
+        return ""
+    found = look_up(read_session(path), Settings())
+    return f"{len(found.saved.text)} characters"
+
+
 _READ = {
+    "session": _session,
     "tokenizer": _tokenizer,
     "replay": _replay,
     "template": _template,

@@ -139,6 +139,13 @@ class Kit:
             ),
             self._json("tokenizer_config.json", {"chat_template": raising, "eos_token": special}),
         ]
+        words = ("text", "screen", "panel", "split_regex", "template", "replayed", "lesson")
+        asked = {"tokviz": 1, "tokenizers": [self.text] * 3, **dict.fromkeys(words, self.text)}
+        self.saved = [
+            self._json(f"{number}{self.name}.tokviz.json", one)
+            for number, one in enumerate((asked, {**asked, "tokviz": self.text}, {self.text: 1}))
+        ]
+        self.config = self._write("config.toml", f'theme = "{payload}"\n{payload} = "{payload}"\n')
         self.ids = self._write("ids.txt", " ".join(map(str, range(self.n_ids))))
         self.run = str(folder / f"run{self.name}")
         with contextlib.suppress(tokviz.TokvizError):
@@ -174,6 +181,19 @@ def ways(kit: Kit) -> Iterator[Way]:
             yield Way(f"{command} of a file", [command, path])
         yield Way(f"{command} of standard input", [command, "-"], stdin=f"{text}\n{text}")
         yield Way(f"{command} by a tokenizer", [command, kit.file, "-t", name])
+    for path in (kit.config, kit.odd, kit.missing):
+        yield Way("config check", ["config", "check", path])
+    for arguments in ([text], ["set", text], ["set", "theme", text], ["set", f"keys.{name}", text]):
+        yield Way("config", ["config", *arguments])
+    for path in kit.saved:
+        yield Way("a session", [path])
+        yield Way("a session as text", ["count", path])
+    for command in ("show", "eval", "drift"):
+        yield Way(f"{command} of a file", [command, kit.odd])
+    for option in ("--html", "--svg", "--markdown", "--table", "--ansi"):
+        yield Way(f"show {option}", ["show", kit.odd, option, "-t", kit.run])
+    for option in ("--host", "--folder", "--port"):
+        yield Way(f"web {option}", ["web", option, kit.missing + text])
     for options in (["--spans"], ["--json"], ["--specials", "text"], ["--json", "--spans"]):
         yield Way(f"encode {options[0]}", ["encode", kit.odd, *options])
         yield Way(f"encode {options[0]} tokens", ["encode", kit.odd, *options, "-t", kit.run])

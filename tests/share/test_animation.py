@@ -100,3 +100,7 @@ def test_of_too_many_merges_it_shows_the_last() -> None:
     )
     shown = b"".join(animation(replay, 1, replay.n_merges, text)).decode()
     assert shown.count(">merge ") == MOST_STEPS
+    k = text.next_change(1)
+    assert k is not None
+    shown = b"".join(animation(replay, k, replay.n_merges, text)).decode()
+    assert f">merge {k:,}: " in shown and shown.count(">merge ") == MOST_STEPS

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tokviz
 from tests.oracles.nasty import FRAGMENTS
+from tests.profiles import examples
 from tokviz import bytetext
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
@@ -107,6 +108,7 @@ def test_what_stands_out_is_what_differs_what_is_learned_and_what_is_merged(text
 
 
 @pytest.mark.parametrize("form", LINES_OF_TEXT)
+@examples(40)
 @given(text=texts)
 def test_nothing_in_a_text_reaches_whoever_draws_it(form: str, text: str) -> None:
     for kind in KINDS:
@@ -168,6 +170,7 @@ _TAGS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "pre
 _ATTRIBUTES = {"lang", "charset", "name", "content", "http-equiv", "tabindex", "class", "data-t"}
 
 
+@examples(40)
 @given(texts)
 def test_a_page_says_of_every_token_what_it_is_and_has_no_script(text: str) -> None:
     for kind in KINDS:
@@ -180,6 +183,7 @@ def test_a_page_says_of_every_token_what_it_is_and_has_no_script(text: str) -> N
         assert page.attributes <= _ATTRIBUTES
 
 
+@examples(40)
 @given(texts)
 def test_a_picture_is_xml_and_holds_every_token_inside_its_borders(text: str) -> None:
     space = "{http://www.w3.org/2000/svg}"

@@ -4,13 +4,14 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from textual.app import App
 
 import tokviz
 from tests.tui.waiting import settle, until
+from tokviz.confinement import Confinement
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.jump import LETTERS, JumpMode, labels
+from tokviz.tui.screens.tokens import editing
 
 
 def test_no_label_begins_another_and_letters_alone_go_as_far_as_they_can() -> None:
@@ -83,7 +84,7 @@ async def test_the_text_is_edited_elsewhere_and_comes_back_as_one_step(
         await pilot.press("ctrl+l", "v")
         await until(pilot, lambda: "The text stays as it was" in said())
         assert app.session.live.n_chars == 4, "a headless app has no terminal to lend"
-        monkeypatch.setattr(App, "suspend", lambda self: nullcontext())
+        monkeypatch.setattr(TokvizApp, "suspend", lambda self: nullcontext())
         for command, words in (
             (f"{editor} 1", f"the editor '{editor} 1' ended with the exit code 1."),
             ("/no/editor", "the editor '/no/editor' cannot be started: No such file or directory."),
@@ -101,6 +102,6 @@ async def test_the_text_is_edited_elsewhere_and_comes_back_as_one_step(
         await pilot.press("ctrl+z")
         await settle(pilot)
         assert "".join(app.session.live.chunk_texts()) == "ab\r\n"
-        monkeypatch.setattr(App, "is_web", True)
+        monkeypatch.setattr(editing, "confinement", Confinement)
         await pilot.press("ctrl+l", "v")
         await until(pilot, lambda: "in a browser no other program has a terminal" in said())

@@ -198,12 +198,14 @@ async def test_what_is_uploaded_stays_in_the_visitors_folder(monkeypatch):
 
 
 async def test_where_the_user_names_a_folder_nothing_is_given_or_taken(tmp_path):
-    (tmp_path / "text.txt").write_text("the user's")
-    async with open_house(Options(folder=tmp_path)) as house, house.browser() as browser:
+    named = tmp_path / "named"
+    named.mkdir()
+    (named / "text.txt").write_text("the user's")
+    async with open_house(Options(folder=named)) as house, house.browser() as browser:
         assert await asks(browser, "/files/text.txt") == 403
         sent = {"Origin": house.url}
         assert await asks(browser, "/files/a", method="POST", data=b"", headers=sent) == 403
-    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["text.txt"]
+    assert [path.name for path in named.iterdir()] == ["text.txt"]
 
 
 @pytest.mark.parametrize("message", MESSAGES.values(), ids=MESSAGES)

@@ -177,7 +177,8 @@ def test_what_may_be_asked_of_the_command():
 
     for wrong in (["--host", "0.0.0.0"], ["--host", "::"], ["--host", "name"], ["--port", "70000"]):
         assert main(["web", *wrong]) == 2
-    assert main(["web", "--folder", "/nowhere"]) == 1
+    for wrong_folder in ("/nowhere", "/"):
+        assert main(["web", "--port", "0", "--folder", wrong_folder]) == 1
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path):

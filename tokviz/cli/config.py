@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tokviz.bytetext import has_raw_bytes
 from tokviz.cli.output import report
 from tokviz.errors import TokvizError
 from tokviz.external_editor import edit
@@ -35,7 +36,6 @@ from tokviz.settings import (
     meanings,
 )
 from tokviz.toml_file import line_of, read_toml
-from tokviz.tui.actions import keys_label, remap
 
 _WHAT = ("show", "path", "check", "set", "edit", "keys")
 
@@ -49,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what is asked for."""
+    from tokviz.tui.actions import remap
+
     what, given = arguments.what, arguments.given
     most = {"check": 1, "set": 2}.get(what, 0)
     if len(given) > most or (what == "set" and not given):
@@ -131,6 +133,7 @@ def _as_toml(value: Any) -> str:
 
 
 def _show_keys() -> None:
+    from tokviz.tui.actions import keys_label
     from tokviz.tui.app import actions_everywhere
 
     shown = set[str]()
@@ -145,7 +148,7 @@ def _set(path: Path, key: str, value: str | None = None) -> None:
     from tokviz.tui.app import check_settings
 
     *tables, name = key.split(".")
-    if tables == ["keys"]:
+    if tables == ["keys"] and not has_raw_bytes(name):
         default: Any = ()
     elif name in meanings() and (not tables or (tables[0] == "profile" and len(tables) == 2)):
         default = Settings()._asdict()[name]

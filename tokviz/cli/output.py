@@ -52,13 +52,12 @@ class FigureOutput:
         if self._n and self._form in WHOLE:
             raise TokvizError(f"--{self._form} shows one thing: run it once for each")
         self._n += 1
-        for part in written(figure, self._form):
-            if self._output is not None:
-                self._written.append(part)
-            elif self._form == "png":
-                sys.stdout.buffer.write(part)
-            else:
-                print(part.decode(), end="")
+        parts = written(figure, self._form)
+        if self._output is not None:
+            self._written += parts
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.writelines(parts)  # UTF-8 in every locale, as pages say they are
 
     def end(self) -> None:
         """Write the file, if one is named."""

@@ -78,7 +78,8 @@ def animation(
     Args:
         replay: What is replayed.
         first: The first merge.
-        last: The last one. Of those that change what is shown, the last ones are drawn.
+        last: The last one. Of too many that change what is shown the last ones are drawn, or the
+            first ones behind a first merge that was chosen.
         text: A text to show.
         seconds: How long each merge takes.
         say: Gives words for a merge, 0 for the start.
@@ -89,11 +90,10 @@ def animation(
     is_drawn = replay.has_counts and replay.is_tiny and (replay.n_bytes or 0) <= LADDER_BYTES
     if text is None and not is_drawn:
         raise TokvizError("this corpus is too large to draw, or not known: give a text to show")
-    numbers = range(first, min(last, replay.n_merges) + 1)
+    steps: Sequence[int] = range(first, min(last, replay.n_merges) + 1)
     if text is not None and not is_drawn:
-        steps = [k for k in _changes(text, first - 1) if k in numbers][-MOST_STEPS:]
-    else:
-        steps = list(numbers[-MOST_STEPS:])
+        steps = [k for k in _changes(text, first - 1) if k <= last]
+    steps = steps[:MOST_STEPS] if first > 1 else steps[-MOST_STEPS:]
     if not steps:
         raise TokvizError("no merge changes what is shown")
     states = [steps[0] - 1, *steps]

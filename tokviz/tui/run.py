@@ -34,7 +34,7 @@ def run(
     parse_specials: bool = True,
     first: Request | None = None,
     profile: str = "",
-    theme: str = "",
+    shade: str = "",
 ) -> NoReturn:
     """Run the app until the user quits.
 
@@ -45,7 +45,7 @@ def run(
         parse_specials: Whether special-token text is read as special tokens.
         first: What is to be shown first, by default the text.
         profile: The profile of the settings to use, empty for none.
-        theme: The name of the theme to begin with; by default the one used last.
+        shade: "light" or "dark", the kind of the theme used last to begin with; by default its own.
 
     Never returns: the process ends with the app, whatever its threads are still doing.
 
@@ -56,7 +56,7 @@ def run(
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 
-    session = _session(path, piped, tokenizer, parse_specials, first, profile, theme)
+    session = _session(path, piped, tokenizer, parse_specials, first, profile, shade)
     reopen_terminal()
     watcher.start()
     if session.live.n_chars > LARGE_TEXT:
@@ -84,13 +84,13 @@ def _session(
     parse_specials: bool,
     first: Request | None,
     profile: str,
-    theme: str,
+    shade: str,
 ) -> Session:
     from tokviz.settings import load_settings
 
     settings, complaint = load_settings(profile=profile)
-    if theme:
-        settings = settings._replace(theme=theme)
+    if shade:
+        settings = settings._replace(theme=f"{settings.theme.rpartition('-')[0]}-{shade}")
     notes = [complaint] if complaint else []
     if path is not None and path.endswith(SESSION_ENDING):
         from tokviz.saved import look_up, read_session, restore

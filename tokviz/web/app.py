@@ -11,7 +11,6 @@ from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.session import ShowScreen
 from tokviz.tui.run import run
-from tokviz.tui.themes import DARK, LIGHT
 
 
 def main() -> int:
@@ -27,7 +26,7 @@ def main() -> int:
         run(
             tokenizer=asked.tokenizer,
             first=ShowScreen(asked.screen) if asked.screen else None,
-            theme=LIGHT if asked.light else DARK,
+            shade="light" if asked.light else "dark",
         )
     except TokvizError as error:
         print(safe(str(error)))

@@ -137,29 +137,33 @@ class Server:
         app.on_shutdown.append(self._end_all)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=8.0, keepalive_timeout=15.0)
         await runner.setup()
-        host = self._options.host
         try:
-            site = web.TCPSite(runner, host, self._options.port)
-            await site.start()
-        except OSError as error:
+            port = await self._listen_on(runner)
+            watching = asyncio.create_task(self._drop_silent(runner))
+            try:
+                yield port
+            finally:
+                watching.cancel()
+        finally:
             await runner.cleanup()
-            where = f"{host}, port {self._options.port}"
-            raise TokvizError(f"cannot listen on {where}: {error.strerror or error}") from None
-        port = runner.addresses[0][1]
+
+    async def _listen_on(self, runner: web.AppRunner) -> int:
+        host, port = self._options.host, self._options.port
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except OSError as error:
+            reason = f"cannot listen on {host}, port {port}: {error.strerror or error}"
+            raise TokvizError(reason) from None
+        port = int(runner.addresses[0][1])
         shown = f"[{host}]" if ":" in host else host
         names = [shown, "localhost"] if ipaddress.ip_address(host).is_loopback else [shown]
         self._cookie = f"tokviz-{port}"
-        self._hosts = {f"{name}:{port}" for name in names}
         self._visitors = Visitors(
             self._options.folder,
             lambda token: self._on_address(f"http://{shown}:{port}/?token={token}"),
         )
-        watching = asyncio.create_task(self._drop_silent(runner))
-        try:
-            yield port
-        finally:
-            watching.cancel()
-            await runner.cleanup()
+        self._hosts = {f"{name}:{port}" for name in names}
+        return port
 
     async def _end_all(self, app: web.Application) -> None:
         for socket in list(self._sockets):

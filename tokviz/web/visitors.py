@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from tokviz.confinement import Confinement
+from tokviz.errors import TokvizError
 from tokviz.folders import state_folder
 from tokviz.web.terminal import AppTerminal, Size
 
@@ -61,6 +62,7 @@ class Visitor:
         return {
             **told,
             **allowed.environment(),
+            "PYTHONDONTWRITEBYTECODE": "1",
             "TERM": "xterm-256color",
             "COLORTERM": "truecolor",
             "HOME": own,
@@ -102,10 +104,16 @@ class Visitors:
         Args:
             shared: The folder in which all open and save, None if each has its own.
             on_token: Told every token; another one comes once one is used.
+
+        Raises:
+            TokvizError: If the folder holds those of the visitors.
         """
         self._shared = shared
         self._on_token = on_token
         self._folder = state_folder() / "web"
+        if shared is not None and self._folder.resolve().is_relative_to(shared):
+            # Else everybody there could read what the others have not saved.
+            raise TokvizError(f"{shared} holds what tokviz keeps: name a folder in it")
         self._known: dict[str, Visitor] = {}
         _forget_old(self._folder)
         self._next()

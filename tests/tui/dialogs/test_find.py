@@ -75,6 +75,21 @@ async def test_broken_pattern_is_told_beside_the_field(open_dialog: OpenDialog) 
         assert not pilot.shows("The pattern does not work")
 
 
+async def test_a_paste_without_end_is_not_taken(open_dialog: OpenDialog) -> None:
+    async with open_dialog(FindDialog(TEXT)) as pilot:
+        await pilot.type("one")
+        for text in ("x" * 1_000_000, "x\n" * 20_000):
+            await pilot.paste(text)
+            assert pilot.shows("1 of 3")
+        await pilot.press("escape")
+        assert pilot.result == FindResult(FindQuery("one"), (0, 3))
+    told = [note.message for note in pilot.app._notifications]
+    assert told == [
+        "Not pasted: 1,000,000 characters, this field takes 20,000.",
+        "Not pasted: 80,000 characters, this field takes 20,000.",
+    ]
+
+
 async def test_pasted_invisible_character_becomes_a_visible_escape(
     open_dialog: OpenDialog,
 ) -> None:

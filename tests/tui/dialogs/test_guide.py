@@ -40,13 +40,10 @@ async def test_the_guide_opens_where_you_are_and_leads_on() -> None:
             return title(name) in shown.source.partition("\n")[0]
 
         assert is_at("tokens")
-        await pilot.press("left")
-        await until(pilot, lambda: is_at("start"))
-        for name in (PAGES[-1], PAGES[-2]):
-            await pilot.press("left")
+        before = PAGES[PAGES.index("tokens") - 1]
+        for key, name in (("left", before), ("right", "tokens"), ("right", "why")):
+            await pilot.press(key)
             await until(pilot, partial(is_at, name))
-        await pilot.press("right", "right")
-        await until(pilot, lambda: is_at("start"))
         await pilot.press("slash")
         await until(pilot, lambda: isinstance(app.screen, PickDialog))
         await pilot.press(*"counts, ties", "enter")
@@ -60,8 +57,10 @@ async def test_the_guide_opens_where_you_are_and_leads_on() -> None:
         await until(pilot, lambda: isinstance(app.screen, PickDialog))
         await pilot.press(*"Chat", "enter")
         await until(pilot, lambda: is_at("chat"))
-        shown.post_message(Markdown.LinkClicked(shown, "help:reference"))
-        await until(pilot, lambda: is_at("reference"))
+        shown.post_message(Markdown.LinkClicked(shown, f"help:{PAGES[0]}"))
+        await until(pilot, lambda: is_at(PAGES[0]))
+        await pilot.press("left")
+        await until(pilot, lambda: is_at(PAGES[-1]))
         opened: list[str] = []
         app.open_url = lambda url, **_: opened.append(url)
         shown.post_message(Markdown.LinkClicked(shown, "https://github.com/karpathy/minbpe"))

@@ -62,6 +62,12 @@ async def test_every_lesson_leads_by_key_from_train_to_the_textbooks_last_merge(
             assert sum(row[0].role == "heading" for row in rungs) == 1
             assert app.screen.region.width == app.screen.query_one("#texts").region.width
 
+            await pilot.resize_terminal(80, 24)
+            await settle(pilot)
+            assert lesson.say(len(lesson.merges))[-20:] in in_order(shown(app)), "all its words"
+            assert f"▸ {len(lesson.merges)}" in in_order(shown(app)), "and the last rung"
+            await pilot.resize_terminal(120, 40)
+
         # Something else takes the place of the lesson, and of its text.
         app.screen.opening.open_at_hand()
         await until(pilot, lambda: app.screen.state.lesson is None)

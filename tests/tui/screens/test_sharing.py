@@ -14,6 +14,7 @@ from tokviz.saved import SavedSession, read_session, to_bytes
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.file_dialog import FileDialog
+from tokviz.tui.run import _session
 from tokviz.tui.screens.base import TokvizScreen
 
 
@@ -79,6 +80,16 @@ async def test_every_screen_goes_to_a_file_and_all_of_it_to_a_session(tmp_path: 
         assert (kept.text, kept.screen) == ("hello <world> 世界", "replay")
         assert (kept.merge, kept.replayed) == (1, "gpt2")
         assert kept.tokenizers == ("gpt2", *(other.source for other in session.others))
+
+
+def test_a_session_can_be_what_the_app_begins_with(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.tokviz.json"
+    kept = SavedSession("their text", parse_specials=False, tokenizers=("gpt2", "nobody's"))
+    path.write_bytes(to_bytes(kept))
+    session = _session(str(path), None, None, True, None, "", "")
+    assert (session.live.text, session.tokenizer.name) == ("their text", "gpt2")
+    assert not session.live.parse_specials
+    assert session.notes[-1].startswith("The tokenizer nobody's is not here")
 
 
 async def test_a_session_is_opened_where_text_is_opened_and_undo_takes_it_back(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -309,6 +310,18 @@ async def test_a_file_that_is_gone_is_written_again(tmp_path: Path) -> None:
         await pilot.press("x", "ctrl+s")
         await settle(pilot)
     assert path.read_text() == "xone"
+
+
+async def test_what_comes_back_from_another_editor_is_kept_as_it_is_and_said(monkeypatch) -> None:
+    monkeypatch.setattr("tokviz.external_editor.edited", lambda *given: b"caf\xe9\r\n")
+    monkeypatch.setattr(TokvizApp, "suspend", lambda app: contextlib.nullcontext())
+    app = make_app("one")
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+l", "v")
+        await until(pilot, lambda: screen_of(app).live.text == "caf\udce9\r\n")
+        assert any("1 byte is not valid UTF-8" in note.message for note in app._notifications)
+        await pilot.press("ctrl+z")
+        assert screen_of(app).live.text == "one"
 
 
 async def test_a_file_is_compared_with_how_it_was_at_the_start(tmp_path: Path) -> None:

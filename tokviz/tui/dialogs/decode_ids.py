@@ -66,6 +66,8 @@ def _view(tokenizer: Tokenizer, ids: Sequence[int]) -> _View:
 class IdField(Field):
     """A field that takes ids on several lines in."""
 
+    MOST_PASTED = 1_000_000
+
     def clean_paste(self, text: str) -> str:
         """Join the lines."""
         return super().clean_paste(" ".join(text.split()))

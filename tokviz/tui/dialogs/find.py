@@ -60,11 +60,14 @@ class FindField(PutField):
             return
         event.prevent_default()
         event.stop()
+        pasted = escaped(event.text)
+        if not self.fits(pasted):
+            return
         start, end = sorted(self.selection)
         before, after = self.value[:start], self.value[end:]
         if not self.regex:
             before, after = escaped(before), escaped(after)
-        before += escaped(event.text)
+        before += pasted
         self.post_message(self.Escaped())
         self.value = before + after
         self.cursor_position = len(before)

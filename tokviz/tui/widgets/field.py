@@ -34,6 +34,9 @@ class Field(Input):
     }
     """
 
+    MOST_PASTED: ClassVar[int] = 20_000
+    """Characters of a paste; with more, every key would take long, and undo would keep them all."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z", "undo", "Undo", show=False),
         Binding("ctrl+y", "redo", "Redo", show=False),
@@ -91,12 +94,23 @@ class Field(Input):
     def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
-        was_empty = not self.value
-        self.replace(self.clean_paste(event.text), *sorted(self.selection))
+        was_empty, text = not self.value, self.clean_paste(event.text)
+        if not self.fits(text):
+            return
+        self.replace(text, *sorted(self.selection))
         if was_empty:
             # Textual shows the beginning of the first value of all, until the cursor moves.
             self.action_home()
             self.action_end()
+
+    def fits(self, pasted: str) -> bool:
+        """Tell whether a paste is short enough, and the user if it is not."""
+        if len(pasted) > self.MOST_PASTED:
+            words = (
+                f"Not pasted: {len(pasted):,} characters, this field takes {self.MOST_PASTED:,}."
+            )
+            self.notify(words, severity="warning", markup=False)
+        return len(pasted) <= self.MOST_PASTED
 
     def clean_paste(self, text: str) -> str:
         """Turn pasted text into what may stand in the field."""

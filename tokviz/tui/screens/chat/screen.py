@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -168,12 +167,11 @@ class ChatScreen(TokvizScreen):
                     self.chat.change(template=template)
 
     def saved(self) -> dict[str, Any]:
-        """Give the conversation, unless it is the sample."""
+        """Give the conversation, unless it is the sample, or a row that cannot be read."""
         chat = self.chat
-        if chat.is_sample:
+        if chat.is_sample or editing.raw_index(chat.conversation) is not None:
             return {}
-        content = json.loads(editing.json_of(chat.conversation))
-        return {"conversation": content, "template": chat.state.template}
+        return {"conversation": chat.conversation.to_json(), "template": chat.state.template}
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""

@@ -33,6 +33,10 @@ class CorpusSide(Vertical):
         yield self.head
         yield self.tokens
 
+    def on_resize(self) -> None:
+        """Keep the last rung of a ladder in view when a lesson says more."""
+        self.show_frame()
+
     def show_frame(self) -> None:
         """Show the corpus before or after the merge whose frame is there."""
         opened, frame, position = self._state.opened, self._state.frame, self._state.shown
@@ -51,7 +55,11 @@ class CorpusSide(Vertical):
 
         self.tokens.show(rows, from_top=ladder is None and not is_tiny)
         if ladder is not None:
-            self.tokens.show_row(len(self.tokens.rows) - 1)
+            last = len(self.tokens.rows) - 1
+            self.tokens.show_row(last)
+            # The last rung begins there, which matters most where it is higher than the view.
+            heads = (n for n, row in enumerate(self.tokens.rows) if row[0].role == "heading")
+            self.tokens.show_row(next(heads, last))
         n_tokens = replay.state(position.n_done).n_tokens
         self.head.show([BarItem((("Corpus", "active"),)), _counts(n_tokens, replay.n_bytes or 0)])
 

@@ -261,15 +261,19 @@ class ReplayScreen(TokvizScreen):
     def _show_merge(self) -> None:
         self.card.show(partial(merge_rows, self.state), from_top=True)
         self.lesson.show(partial(lesson_rows, self.state), from_top=True)
+        self.fitted()
+        self.lineage.show(partial(origin_rows, self.state), from_top=True)
+        self.merges.show_merge()
+        self.comparing.show_merge()
+        self.curves.show_merge()
+
+    def fitted(self) -> None:
+        """Give a lesson the rows that its words take, if there is room."""
         is_high = self.size.height >= _LESSON_LINES
         more = min(len(self.lesson.rows), _LESSON_ROWS) if is_high else 0
         height = more + 2 if more > 3 else None
         if height != self._lesson_height:  # to set it lays the screen out
             self.lesson.styles.height = self._lesson_height = height
-        self.lineage.show(partial(origin_rows, self.state), from_top=True)
-        self.merges.show_merge()
-        self.comparing.show_merge()
-        self.curves.show_merge()
 
     def _show_working(self) -> None:
         """Say so while what is shown beside a merge is not worked out."""

@@ -8,10 +8,12 @@ from textual.app import SuspendNotSupported
 from textual.widgets import Input
 
 from tokviz import bytetext
+from tokviz.confinement import confinement
 from tokviz.errors import TokvizError
+from tokviz.files import looks_binary
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.sentences import why
-from tokviz.session import opened_bytes
+from tokviz.session import notes_about
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
@@ -115,7 +117,7 @@ class Editing(Controller):
         path = self.session.path
         before = bytetext.to_bytes("".join(self._text.live.chunk_texts()))
         try:
-            if self.app.is_web:
+            if confinement() is not None:
                 raise TokvizError("in a browser no other program has a terminal")
             with self.app.suspend():
                 after = edited(before, path.name if path else "text.txt", self.settings.editor)
@@ -123,9 +125,9 @@ class Editing(Controller):
             self.say(why("The text stays as it was", error), "error")
             return
         if after != before:
-            opened = opened_bytes(after)
-            self._text.replace_all("".join(opened.text))
-            for note in opened.notes:
+            text = bytetext.from_bytes(after)
+            self._text.replace_all(text)
+            for note in notes_about(looks_binary(after), bytetext.n_raw_bytes(text)):
                 self.say(note, "warning")
 
     @action("Line ends: make all LF", section="Edit")

@@ -59,7 +59,7 @@ class Files(Controller):
         if opened.path is not None:
             self.safe.files[opened.path] = opened.state
             self.session.remember_folder(opened.path)
-        for note in notes_about(opened, self.session.live.n_raw_bytes):
+        for note in notes_about(opened.is_binary, self.session.live.n_raw_bytes):
             self.say(note, "warning")
 
     @action("Save the text", "ctrl+s", section="Text", footer="save")

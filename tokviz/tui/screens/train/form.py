@@ -242,9 +242,7 @@ class TrainForm(VerticalScroll, can_focus=False):
     @on(Input.Submitted, "#source")
     def _add_typed(self, event: Input.Submitted) -> None:
         event.stop()
-        if event.value.strip():
-            event.input.value = ""
-            self.add_sources([event.value])
+        self.take_typed()
 
     @on(SourceField.Dropped)
     def _add_dropped(self, event: SourceField.Dropped) -> None:

@@ -20,6 +20,7 @@ from tokviz.bpe.progress import (
     reading_seconds,
     saving_seconds,
 )
+from tokviz.bpe.settings import N_BYTES
 from tokviz.corpus.entries import EXCLUDE, CorpusEntry, remarks, table_problems
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
@@ -29,8 +30,6 @@ from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.pretokenize.split import gap_warning, split
 from tokviz.sentences import counted, sentence
 
-N_BYTES = 256
-"""The tokens that every vocabulary begins with."""
 LARGEST_VOCABULARY = 1_000_000
 CUSTOM = "custom"
 """Stands for a split pattern that the user types."""
@@ -123,11 +122,6 @@ def parse_count(text: str) -> int | None:
     return int(number) if number == int(number) else None
 
 
-def special_tokens(text: str) -> list[str]:
-    """Read the special tokens of the form."""
-    return text.split()
-
-
 class RegexVerdict(NamedTuple):
     """What is wrong with a custom regex, and what to know of it; either may be empty.
 
@@ -180,7 +174,7 @@ def make_plan(
     cap = parse_count(values.max_chars)
     n_bytes = min(n_bytes, cap) if cap else n_bytes
     wanted = (parse_count(values.vocab_size) or 0) - N_BYTES
-    wanted = max(0, wanted - len(set(special_tokens(values.specials))))
+    wanted = max(0, wanted - len(set(values.specials.split())))
     is_compressed = any(entry.is_compressed for entry in fine)
     is_counting = any(entry.n_files is None for entry in values.corpus)
     n_merges = wanted
@@ -190,6 +184,7 @@ def make_plan(
         n_merges = min(wanted, max(0, text_bytes_at_most - 1))
     problems = tuple(filter(None, [*_problems(values, verdict), problem]))
     text_bytes = n_bytes * (_COMPRESSED_RATIO if is_compressed else 1.0)
+    notes = verdict.note, *remarks(values.corpus, _column(values))
     return Plan(
         n_files=sum(entry.n_files or 0 for entry in fine),
         n_bytes=n_bytes,
@@ -204,7 +199,7 @@ def make_plan(
         ),
         folder=folder,
         problems=problems,
-        notes=() if problems else tuple(_notes(values, verdict)),
+        notes=() if problems else tuple(filter(None, notes)),
         is_counting=is_counting,
     )
 
@@ -232,7 +227,7 @@ def make_request(values: FormValues, plan: Plan) -> TrainRequest:
         run_folder=str(plan.folder),
         vocab_size=parse_count(values.vocab_size) or 0,
         split_pattern=values.regex if values.pattern == CUSTOM else values.pattern,
-        special_tokens=tuple(special_tokens(values.specials)),
+        special_tokens=tuple(values.specials.split()),
         special_ids="first" if values.special_ids == "first" else "last",
         tie_break=values.tie_break,
         min_count=parse_count(values.min_count) or 1,
@@ -262,7 +257,7 @@ def _problems(values: FormValues, verdict: RegexVerdict) -> list[str]:
 
 
 def _vocabulary_problems(values: FormValues) -> list[str]:
-    specials = special_tokens(values.specials)
+    specials = values.specials.split()
     found = []
     repeated = next((text for text in specials if specials.count(text) > 1), None)
     if repeated is not None:
@@ -278,10 +273,6 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
     elif size > LARGEST_VOCABULARY:
         found.append(f"The vocabulary is too large: {LARGEST_VOCABULARY:,} tokens at most.")
     return found
-
-
-def _notes(values: FormValues, verdict: RegexVerdict) -> list[str]:
-    return [*filter(None, [verdict.note]), *remarks(values.corpus, _column(values))]
 
 
 def _cap_problems(values: FormValues) -> list[str]:

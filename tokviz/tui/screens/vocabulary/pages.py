@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual import on
 
 from tokviz.bpe.run import load_blame
+from tokviz.errors import TokvizError
 from tokviz.explain.facts import entry_of
 from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.run import run_of
@@ -34,11 +35,10 @@ from tokviz.vocabulary.scripts import SCRIPTS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokviz.bpe.blame import Blame
     from tokviz.explain.relations import Children
     from tokviz.vocabulary.index import VocabularyIndex
 
-
+T = TypeVar("T")
 PAGES = (
     Kind(
         "overview",
@@ -79,13 +79,8 @@ class Pages(Controller):
         self.side = Turns(turns, id="side")
         self.beside = LinkRows(id="beside")
         self.beside.border_title = " Token "
-        self.report: Report | None = None
-        """What is known to be wrong or right with the tokenizer; None while that is checked."""
-        self._checked: Tokenizer | None = None
-        self._children: tuple[VocabularyIndex, int, Children] | None = None
-        """What was found of the children of a token: the index and the row it is about."""
-        self._blame: tuple[Tokenizer, Callable[[int], str] | None] | None = None
-        """What says of a merge which files paid for it, once it is read: the tokenizer is."""
+        self._found: dict[str, tuple[tuple[object, ...], Any]] = {}
+        """What threads find out: by its kind, what it is about, and what it is; None until then."""
         self._trail: tuple[int, ...] = ()
         """The tokens gone to from page to page since one was marked in the list, by id."""
         self._marked_id: int | None = None
@@ -124,9 +119,6 @@ class Pages(Controller):
 
     def begin(self) -> None:
         """Show that another vocabulary is being read."""
-        tokenizer = self._searching.tokenizer
-        self.report = None if tokenizer is None else tokenizer.load_report
-        self._children = None
         self._trail = ()
         self.show(from_top=True)
 
@@ -170,8 +162,7 @@ class Pages(Controller):
         if page_id == "syntax":
             return syntax_rows(width)
         if page_id == "check" and searching.tokenizer is not None:
-            self._check(searching.tokenizer)
-            return check_rows(searching.tokenizer, self.report, width)
+            return check_rows(searching.tokenizer, self._report(searching.tokenizer), width)
         if searching.index is None or searching.selection is None:
             return [(Span("Reading the vocabulary…", "dim"),)]
         if page_id == "overview":
@@ -241,66 +232,58 @@ class Pages(Controller):
         back = Step(-1)
         return [(Span("‹ back to ", "link", back), Span(fit(label, width - 10), "made", back)), ()]
 
+    # -- what takes a moment
+
+    def _once(
+        self, kind: str, about: tuple[object, ...], find: Callable[[Task], T | None]
+    ) -> T | None:
+        """Give what a thread finds out about something; None until then, when it is shown."""
+        known, found = self._found.get(kind, ((), None))
+        if known == about:
+            return cast("T | None", found)
+        self._found[kind] = about, None
+
+        def take(found: T | None) -> None:
+            self._found[kind] = about, found
+            self._show_side()
+            self._show_beside()
+
+        self.in_thread(kind, find, take, failed=lambda error: None)
+        return None
+
     def _children_of(self, index: VocabularyIndex, row: int) -> Children | None:
-        """Give what a token is merged into, or find it and show the page once more."""
-        known = self._children
-        if known is not None and known[0] is index and known[1] == row:
-            return known[2]
+        """Give what a token is merged into."""
 
         def find(task: Task) -> Children:
             from tokviz.explain.relations import children_of
 
             return children_of(index, row, cancelled=lambda: task.cancelled)
 
-        def take(children: Children) -> None:
-            self._children = index, row, children
-            self._show_token()
-
-        self.in_thread("children", find, take)
-        return None
+        return self._once("children", (index, row), find)
 
     def _origin(self, tokenizer: Tokenizer, token_id: int) -> str:
-        """Say which files paid for a token of a training; they are read once, in a thread."""
+        """Say which files paid for a token of a training."""
         rank, place = tokenizer.rank(token_id), run_of(tokenizer)
         if rank is None or not place:
             return ""
-        if self._blame is None or self._blame[0] is not tokenizer:
-            self._blame = tokenizer, None
 
-            def take(blame: Blame | None) -> None:
-                self._blame = tokenizer, lambda rank: said([by_file(blame, rank + 1)])
-                self._show_token()
+        def read(task: Task) -> Callable[[int], str]:
+            blame = load_blame(self.session.where(place))
+            return lambda rank: said([by_file(blame, rank + 1)])
 
-            self.in_thread(
-                "files",
-                lambda task: load_blame(self.session.where(place)),
-                take,
-                failed=lambda error: None,
-            )
-        tell = self._blame[1]
+        tell = self._once("files", (tokenizer,), read)
         return "" if tell is None else tell(rank)
 
-    # -- the check
-
-    def _check(self, tokenizer: Tokenizer) -> None:
-        """Check the tokenizer thoroughly, once."""
-        if self._checked is tokenizer:
-            return
-        self._checked = tokenizer
+    def _report(self, tokenizer: Tokenizer) -> Report | None:
+        """Check the tokenizer thoroughly; until then give what was noticed when it was loaded."""
 
         def check(task: Task) -> Report:
             from tokviz.formats.validate import validate
 
-            return validate(tokenizer)
+            try:
+                return validate(tokenizer)
+            except TokvizError as error:
+                problem = f"the check could not be made: {error}"
+                return Report(tokenizer.name, (FileFinding("error", "check", "", problem),))
 
-        def take(report: Report) -> None:
-            if tokenizer is self._searching.tokenizer:
-                self.report = report
-                if self.side.shown == "check":
-                    self._show_side()
-
-        def failed(error: Exception) -> None:
-            finding = FileFinding("error", "check", "", f"the check could not be made: {error}")
-            take(Report(tokenizer.name, (finding,)))
-
-        self.in_thread("check", check, take, failed=failed)
+        return self._once("check", (tokenizer,), check) or tokenizer.load_report
