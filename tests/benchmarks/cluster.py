@@ -181,7 +181,10 @@ def main() -> int:
         ),
         Target("error of the memory there", abs(memory / held_out.merging_mb - 1), "≤", 0.2, ""),
     ]
-    shown = [(f"{cost.n_bytes / 1e9:.3g}", *cost[1:]) for cost in rows]
+    shown = [
+        (f"{cost.n_bytes / 1e9:.3g}", *cost[1:-2], cost.worker_mb or "", cost.merging_mb)
+        for cost in rows
+    ]
     Report("cluster", COLUMNS, shown, targets).show(asked.json)
     if not asked.json:
         model = Model(costs)
