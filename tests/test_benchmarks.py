@@ -29,6 +29,10 @@ SMALLEST_RUNS = {
     "chat": ["--size", "50K", "--runs", "1"],
     "vocabulary": ["--tokenizer", "gpt2", "--runs", "1"],
     "load": ["--runs", "1", "--vocabulary", "gpt2"],
+    "cluster": [
+        *("--gigabytes", "1,2", "--file-bytes", "200000", "--workers", "1", "--vocab", "300"),
+        *("--turns", "1"),
+    ],
     "train": [
         *("--size", "30K", "--vocab", "300", "--small", "20K", "--small-vocab", "280"),
         *("--runs", "1"),

@@ -37,9 +37,15 @@ def write_corpus(path: Path, n_bytes: int) -> None:
 
 def _mixed_texts() -> Iterator[bytes]:
     """Yield texts without end."""
+    while True:
+        yield from real_texts()
+
+
+def real_texts() -> Iterator[bytes]:
+    """Yield every text once."""
     phrases = itertools.cycle(PHRASES)
     n_lines = 0
-    for path in itertools.cycle(_files()):
+    for path in _files():
         text = path.read_bytes().decode(errors="ignore").replace("\0", "")
         if "<|" in text:
             continue

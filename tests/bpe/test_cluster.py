@@ -9,9 +9,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,12 +24,13 @@ from hypothesis import strategies as st
 
 import tokviz
 from tokviz.bpe.cluster import tasks
-from tokviz.bpe.cluster.client import ClusterCount, local_cluster
+from tokviz.bpe.cluster.client import ClusterCount
 from tokviz.bpe.cluster.parts import Rules, parts_of
 from tokviz.bpe.counting import PieceCounts, count_pieces
 from tokviz.corpus.corpus import Corpus
-from tokviz.errors import InputFileError, TokvizError
+from tokviz.errors import InputFileError, JobError, TokvizError
 from tokviz.pretokenize.patterns import get_split_pattern
+from tokviz.workers import local_cluster
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -73,8 +78,9 @@ def test_parts_together_give_what_the_whole_gives(
     sums = [tasks.count_part(part, rules, 3, str(folder)) for part in parts]
     numbers = [part.number for part in parts]
     assert numbers == list(range(len(parts)))
-    n_unique = [tasks.join_bucket(number, numbers, str(folder)) for number in range(3)]
-    pieces = tasks.gathered([0, 1, 2], str(folder))
+    named = [(part.number, part.file) for part in parts]
+    n_unique = [tasks.join_bucket(number, named, str(folder)) for number in range(3)]
+    pieces, _ = tasks.gathered([0, 1, 2], str(folder))
     whole = count_pieces(Corpus(paths, delimiter=delimiter), pattern, specials)
     together = PieceCounts(
         pieces.data,
@@ -99,9 +105,9 @@ def test_a_large_file_is_cut_and_a_table_by_its_rows(tmp_path: Path) -> None:
     assert sum(part.spans[0].path.endswith("b.parquet") for part in parts) > 4
     for part in parts:
         tasks.count_part(part, rules, 1, str(tmp_path))
-    tasks.join_bucket(0, [part.number for part in parts], str(tmp_path))
+    tasks.join_bucket(0, [(part.number, part.file) for part in parts], str(tmp_path))
     (tmp_path / "part-000000").unlink()
-    pieces = tasks.gathered([0], str(tmp_path))
+    pieces, _ = tasks.gathered([0], str(tmp_path))
     paths = [tmp_path / "a.txt", tmp_path / "b.parquet"]
     whole = dict(count_pieces(Corpus(paths, delimiter=None), get_split_pattern("gpt2")).pieces())
     assert pieces.counts.tolist() == [*whole.values()]
@@ -132,6 +138,10 @@ def test_a_training_with_workers_is_the_training(rule: str, corpus: Path, cluste
     assert all_of(together.piece_counts) == all_of(alone.piece_counts)
     for name, column in alone.history.memory.items():
         assert bytes(together.history.memory[name]) == bytes(column)
+    assert together.blame is not None
+    assert alone.blame is not None
+    for name, column in alone.blame.memory.items():
+        assert bytes(together.blame.memory[name]) == bytes(column)
 
 
 def test_texts_from_python_are_counted_too(cluster: Client) -> None:
@@ -193,6 +203,74 @@ def test_what_cannot_be_read_is_named_or_left_out_as_chosen(
     assert type(run).load(tmp_path / "run").left_out == run.left_out
 
 
+class Storage(SimpleHTTPRequestHandler):
+    """Serves files, stretches of them too, with their tags; some are forbidden."""
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        path = Path(self.directory, self.path[1:])
+        if not path.is_file() or path.name.startswith("secret"):
+            self.send_error(403 if path.is_file() else 404)
+            return
+        data = path.read_bytes()
+        first, last = 0, len(data) - 1
+        if span := self.headers.get("Range"):
+            first, last = (int(end) for end in span.removeprefix("bytes=").split("-"))
+        last = min(last, len(data) - 1)
+        self.send_response(206 if span else 200)
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(last + 1 - first))
+        self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
+        self.send_header("ETag", f'"{len(data)}-tag"')
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data[first : last + 1])
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def storage(corpus: Path) -> Iterator[str]:
+    rows = pa.table({"text": [f"row {number}\n" * 40 for number in range(2000)]})
+    pq.write_table(rows, corpus / "cut.parquet", row_group_size=100, compression="none")
+    data = (corpus / "cut.parquet").read_bytes()
+    (corpus / "cut.parquet").write_bytes(data[: len(data) // 2])
+    (corpus / "secret.txt").write_text("nobody may read this")
+    handler = partial(Storage, directory=str(corpus))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("missing.txt", "there is no such file"),
+        ("cut.parquet", "is not a readable Parquet file"),
+        ("secret.txt", "no permission to read it"),
+    ],
+)
+def test_what_a_storage_does_not_give_is_named_or_left_out_as_chosen(
+    name: str, reason: str, storage: str, tmp_path: Path, cluster: Client
+) -> None:
+    sources = [f"{storage}/0.txt", f"{storage}/{name}"]
+    with pytest.raises(InputFileError, match=f"{name}: .*{reason}"):
+        tokviz.train(sources, 300, client=cluster)
+    run = tokviz.train(sources, 300, client=cluster, skip_unreadable=True)
+    assert [file for file, _ in run.left_out] == [f"{storage}/{name}"]
+    alone = tokviz.train(sources[:1], 300)
+    assert run.tokenizer.merges == alone.tokenizer.merges
+    run.save(tmp_path / "run")
+    about = json.loads((tmp_path / "run" / "run.json").read_text())["corpus"]
+    assert about["files"][0] == sources[0]
+    assert about["stored"][0]["stamp"].endswith('-tag"')
+    assert type(run).load(tmp_path / "run").stored == run.stored
+
+
 def test_a_line_that_is_not_json_is_named_by_its_number_in_the_file(
     tmp_path: Path, cluster: Client
 ) -> None:
@@ -226,10 +304,23 @@ def test_a_cluster_that_is_not_there_is_an_error() -> None:
         tokviz.train(["text"], 300, client="nowhere://")
 
 
+def test_nobody_waits_for_workers_that_will_not_come_back(corpus: Path) -> None:
+    before = psutil.Process().children()
+
+    def kill(*_: object) -> None:
+        for starter in psutil.Process().children():
+            if starter not in before:
+                starter.kill()
+
+    with local_cluster(1) as client, pytest.raises(JobError, match="the workers failed"):
+        counter = ClusterCount(client, part_bytes=30_000)
+        counter(Corpus(corpus), get_split_pattern("gpt4"), on_progress=kill)
+
+
 def test_no_worker_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
     program = (
         "import os, signal\n"
-        "from tokviz.bpe.cluster.client import local_cluster\n"
+        "from tokviz.workers import local_cluster\n"
         "with local_cluster(1) as client:\n"
         "    print(*client.run(os.getpid).values(), flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

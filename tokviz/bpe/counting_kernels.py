@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, kernel, prefetch, word
 from tokviz.pretokenize.character_kernels import decode
-from tokviz.pretokenize.piece_keys import WORD, key_of, same, shift_for, slot_of
+from tokviz.pretokenize.piece_keys import MIXER, WORD, key_of, same, shift_for, slot_of
 from tokviz.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pieces
 
 DONE, PAUSED, FULL = range(3)
@@ -128,6 +128,34 @@ def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
             return piece
         other.counts[piece] = entry - 1
     return last
+
+
+@kernel
+def find_buckets(data: Bytes, offsets: Int64s, n: int, n_buckets: int, buckets: Int32s) -> None:
+    """Choose a bucket for each piece, by its bytes alone.
+
+    Args:
+        data: The pieces, one behind another.
+        offsets: Where each starts, and at last where the last one ends.
+        n: How many there are.
+        n_buckets: How many buckets there are, at most 65,536.
+        buckets: Receives the bucket of each.
+    """
+    for piece in range(n):
+        start = offsets[piece]
+        key = key_of(data, offsets[n], start, offsets[piece + 1] - start)
+        # Not the bits by which a table finds them, or those of a bucket would be neighbours there.
+        buckets[piece] = (integer((key * MIXER) >> 40) * n_buckets) >> 24
+
+
+@kernel
+def take_pieces(data: Bytes, offsets: Int64s, order: Int64s, n: int, taken: Bytes) -> None:
+    """Copy the bytes of some pieces, in this order, one behind another."""
+    end = 0
+    for i in range(n):
+        for at in range(offsets[order[i]], offsets[order[i] + 1]):
+            taken[end] = data[at]
+            end += 1
 
 
 @kernel

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import tokviz
+from tokviz.bpe.approximate import Approximation
 from tokviz.bpe.blame import Blame
 from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run_checks import check_history, pieces_of_arrays, read_blame
 from tokviz.bpe.settings import N_BYTES, TrainSettings
+from tokviz.corpus.storage import Stored
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
 from tokviz.formats import run as run_folder
@@ -51,6 +53,8 @@ class TrainingRun(NamedTuple):
         engine: Which of the two engines merged.
         left_out: The files that could not be read and were left out, each with the reason.
         blame: Which files the merges come from; None if that was not kept.
+        stored: What the storage told of each of the sources: sizes, and what changes with content.
+        approximation: What was left out of the corpus; None for nothing.
     """
 
     tokenizer: Tokenizer
@@ -63,6 +67,8 @@ class TrainingRun(NamedTuple):
     engine: Literal["python", "compiled"] = "python"
     left_out: tuple[tuple[str, str], ...] = ()
     blame: Blame | None = None
+    stored: tuple[Stored, ...] = ()
+    approximation: Approximation | None = None
 
     def token_lengths(self) -> npt.NDArray[np.int32]:
         """Give the bytes of every token by id, 0 for special tokens: what bits per byte need.
@@ -120,6 +126,7 @@ class TrainingRun(NamedTuple):
         return {
             "corpus": {
                 "files": list(self.sources),
+                "stored": [stored._asdict() for stored in self.stored],
                 "left_out": list(map(list, self.left_out)),
                 "n_bytes": pieces.n_bytes,
                 "n_chars": pieces.n_chars,
@@ -130,6 +137,7 @@ class TrainingRun(NamedTuple):
                 "complete": pieces.complete,
             },
             "settings": self.settings.as_json(),
+            "approximate": self.approximation and self.approximation._asdict(),
             "n_vocab": self.tokenizer.n_vocab,
             "n_merges": len(self.history),
             "stopped_early": self.stopped_early,
@@ -187,7 +195,10 @@ class TrainingRun(NamedTuple):
                 tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
             )
             blame = read_blame(folder, run.sources, run.history, run.piece_counts.n_bytes)
-            run = run._replace(blame=blame)
+            stored = tuple(Stored(**it) for it in about["corpus"].get("stored", ()))
+            left_out = about.get("approximate")
+            approximation = left_out and Approximation(**left_out)
+            run = run._replace(blame=blame, stored=stored, approximation=approximation)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
         except InputFileError:
@@ -227,9 +238,11 @@ def make_run(
     timings: TrainTimings,
     stopped_early: str | None,
     sources: tuple[str, ...],
+    stored: tuple[Stored, ...] = (),
     engine: Literal["python", "compiled"],
     left_out: tuple[tuple[str, str], ...] = (),
     blame: Blame | None = None,
+    approximation: Approximation | None = None,
 ) -> TrainingRun:
     """Make the tokenizer of a history whose new tokens have the ids from 256 on."""
     tokens = [bytes([byte]) for byte in range(N_BYTES)]
@@ -256,6 +269,8 @@ def make_run(
         engine,
         left_out,
         blame,
+        stored,
+        approximation,
     )
 
 

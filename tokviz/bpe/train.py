@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.approximate import without_rare
 from tokviz.bpe.blame import blame_of
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
 from tokviz.bpe.engines import PythonTrainer, is_small
@@ -69,6 +70,7 @@ def train(
     client: Client | str | None = None,
     work_folder: str | PathLike[str] | None = None,
     skip_unreadable: bool = False,
+    approximate: int = 1,
 ) -> TrainingRun:
     """Learn a byte-level BPE tokenizer.
 
@@ -98,6 +100,8 @@ def train(
             that is removed at the end.
         skip_unreadable: Leave out files that are not there and, with workers, those that cannot be
             read to their end; the run's `left_out` names them.
+        approximate: Leave out pieces that occur less often than this. Merges change by it, and
+            the run's `approximation` says which are certain.
 
     Raises:
         VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
@@ -125,9 +129,11 @@ def train(
             skip_unreadable=skip_unreadable,
         )
     training = _Training(source, settings, on_progress, should_stop)
+    training.least_count = approximate
     if workers is None and client is None:
         return training.run()
-    from tokviz.bpe.cluster.client import ClusterCount, at_cluster
+    from tokviz.bpe.cluster.client import ClusterCount
+    from tokviz.workers import at_cluster
 
     with at_cluster(workers, client) as cluster:
         training.count = ClusterCount(cluster, work_folder, skip_unreadable)
@@ -169,7 +175,10 @@ class _Training:
 
     Attributes:
         count: Counts the pieces of the corpus, as `count_pieces` does.
+        least_count: Pieces that occur less often are left out.
     """
+
+    least_count = 1
 
     count: Callable[..., PieceCounts] = staticmethod(count_pieces)
 
@@ -203,6 +212,9 @@ class _Training:
         )
         if pieces.complete and not len(pieces):
             raise CorpusError("the corpus holds no text, so there is nothing to learn from")
+        approximation = None
+        if self.least_count > 1 and pieces.complete:
+            pieces, approximation = without_rare(pieces, self.least_count)
         self._now = self._now._replace(
             n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
         )
@@ -210,8 +222,7 @@ class _Training:
         engine = self._make_engine(pieces)
         stopped = self._merge(engine) if pieces.complete else True
         history = engine.history()
-        is_known = bool(pieces.by_file) or not self._corpus.apart  # workers do not tell
-        blame = blame_of(engine, pieces, self._corpus.files, history) if is_known else None
+        blame = blame_of(engine, pieces, self._corpus.files, history)
         pieces.by_file = ()
         self._end_phase()
         return make_run(
@@ -221,9 +232,11 @@ class _Training:
             timings=TrainTimings(**self._seconds),
             stopped_early=self._why_it_ended(engine, pieces, stopped),
             sources=self._corpus.files,
+            stored=tuple(self._corpus.stored),
             left_out=tuple(self._corpus.unreadable),
             engine="python" if isinstance(engine, PythonTrainer) else "compiled",
             blame=blame,
+            approximation=approximation and approximation.after(history),
         )
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:

@@ -26,20 +26,22 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from functools import lru_cache, partial
 from itertools import count, islice, takewhile
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.chat.conversation import ConversationError, describe_shapes
 from tokviz.chat.lint import RULES, Finding
 from tokviz.chat.templates import TEMPLATES
-from tokviz.cli import options
+from tokviz.cli import options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import FigureOutput, print_json, report
+from tokviz.cli.options import positive
+from tokviz.cli.output import FigureOutput, json_line, report
 from tokviz.cli.progress import StatusLine
-from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
 from tokviz.files import is_pipe
 from tokviz.glyphs import safe
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
 
 
 _FINDINGS = 1
+_ROWS_AT_ONCE = 1000
+"""How many rows a worker looks at before it takes others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,6 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="leave out a rule of --lint; may be given several times",
     )
+    workers.add_arguments(parser, "work on files")
     parser.add_argument("--row", type=positive, metavar="N", help="only this row, from 1")
 
 
@@ -108,10 +113,16 @@ def run(arguments: argparse.Namespace) -> int:
     unknown = [code for code in arguments.ignore if code not in RULES]
     if unknown:
         raise TokvizError(f"--ignore: no rule is called {unknown[0]!r}; see tokviz chat --help")
-    work = _Work(arguments, options.load_tokenizer(arguments), load_template(arguments.template))
-    failed = for_each_input(names, work.on_file)
-    if work.figures is not None:
-        work.figures.end()
+    form = options.asked_form(arguments)
+    figures = FigureOutput(form, arguments.output) if form else None
+    tokenizer = options.load_tokenizer(arguments)
+    look = _Look(arguments, tokenizer, load_template(arguments.template), figures)
+    arguments.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    with workers.answers(arguments) as answer:
+        work = _Work(arguments, look, answer)
+        failed = for_each_input(names, work.on_file)
+    if figures is not None:
+        figures.end()
     return failed or (_FINDINGS if work.n_findings or work.n_errors else 0)
 
 
@@ -130,27 +141,37 @@ def _open_app(arguments: argparse.Namespace, path: str) -> int:
     return run_app(tokenizer=tokenizer, first=request)
 
 
+class _Shown(NamedTuple):
+    """What there is to say about a row.
+
+    Attributes:
+        lines: For standard output.
+        error: Why it cannot be shown, for standard error.
+        has_failed: Whether that is so.
+        n_findings: How much was found.
+    """
+
+    lines: list[str]
+    error: str = ""
+    has_failed: bool = False
+    n_findings: int = 0
+
+
 class _Work:
     """What is done with each file.
 
     Attributes:
         n_findings: Findings printed so far.
         n_errors: Rows that could not be shown.
-        figures: Writes what is shown, where it is to be a web page, a picture or the like.
     """
 
     def __init__(
-        self,
-        arguments: argparse.Namespace,
-        tokenizer: Tokenizer,
-        template: ChatTemplate | JinjaTemplate,
+        self, arguments: argparse.Namespace, look: _Look, answer: workers.Answers[list[_Shown]]
     ) -> None:
         self._arguments = arguments
-        self._tokenizer = tokenizer
-        self._template = template
-        self._most_rows = None if arguments.row is None else 1
-        form = options.asked_form(arguments)
-        self.figures = FigureOutput(form, arguments.output) if form else None
+        self._look = look
+        self._answer = answer
+        self._only_lints = arguments.lint and not arguments.mask
         self.n_findings = 0
         self.n_errors = 0
 
@@ -162,95 +183,137 @@ class _Work:
             raise TokvizError(
                 f"there is no row {first + 1:,}; it has {counted(dataset.n_rows, 'row')}"
             )
+        n_rows, n_wrong, n_before = 0, 0, self.n_findings
+        with StatusLine() as status:
+            for shown in self._rows(name, dataset, first):
+                n_rows += 1
+                if self._only_lints and status.is_due:
+                    n_found = self.n_findings - n_before
+                    status.draw(f"{counted(n_rows, 'row')}, {counted(n_found, 'finding')}")
+                if shown.error:
+                    sys.stdout.flush()
+                    report(shown.error)
+                if shown.lines:
+                    status.clear()
+                    print(*shown.lines, sep="\n")
+                n_wrong += shown.n_findings > 0
+                self.n_findings += shown.n_findings
+                self.n_errors += shown.has_failed
+        if self._only_lints and not self._arguments.json:
+            print(_summary(display_name(name), n_rows, n_wrong, self.n_findings - n_before))
+
+    def _rows(self, name: str, dataset: Dataset, first: int) -> Iterator[_Shown]:
+        is_here = not workers.is_asked(self._arguments) or name == STDIN or is_pipe(name)
+        is_here = is_here or options.asked_form(self._arguments) is not None
+        if is_here or self._arguments.row is not None:
+            n_rows = None if self._arguments.row is None else 1
+            yield from islice(self._look.at(name, dataset, first), n_rows)
+            return
+        dataset.index_all()
+        spans = [(first, _ROWS_AT_ONCE) for first in range(0, dataset.n_rows, _ROWS_AT_ONCE)]
+        results = deque(self._answer(partial(_some_rows, self._arguments, name), spans))
+        while results:  # what is printed is kept nowhere
+            yield from results.popleft()()
+
+
+def _some_rows(arguments: argparse.Namespace, name: str, span: tuple[int, int]) -> list[_Shown]:
+    from tokviz.chat.template_files import load_template
+
+    tokenizer = workers.tokenizer_of(options.tokenizer_name(arguments), arguments.split_pattern)
+    look = _Look(arguments, tokenizer, load_template(arguments.template))
+    first, n_rows = span
+    return [*islice(look.at(name, _opened(name), first), n_rows)]
+
+
+class _Look:
+    """Looks at rows, as the arguments say; figures are written where it is given how."""
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        tokenizer: Tokenizer,
+        template: ChatTemplate | JinjaTemplate,
+        figures: FigureOutput | None = None,
+    ) -> None:
+        self._arguments = arguments
+        self._tokenizer = tokenizer
+        self._template = template
+        self._figures = figures
+
+    def at(self, name: str, dataset: Dataset, first: int) -> Iterator[_Shown]:
+        """Look at rows from a first one on."""
         if self._arguments.lint and not self._arguments.mask:
-            self._lint(name, dataset, first)
-        else:
-            self._show_rows(name, dataset, first)
+            return self._linted(name, dataset, first)
+        return self._rendered(name, dataset, first)
 
     # -- --lint
 
-    def _lint(self, name: str, dataset: Dataset, first: int) -> None:
+    def _linted(self, name: str, dataset: Dataset, first: int) -> Iterator[_Shown]:
         from tokviz.chat.dataset_lint import DatasetLinter
 
         linter = DatasetLinter(self._tokenizer, self._template, self._arguments.max_tokens)
-        n_rows, n_wrong, n_before = 0, 0, self.n_findings
-        with StatusLine() as status:
-            for checked in islice(linter.reports(dataset, first), self._most_rows):
-                n_rows += 1
-                if status.is_due:
-                    n_found = self.n_findings - n_before
-                    status.draw(f"{counted(n_rows, 'row')}, {counted(n_found, 'finding')}")
-                findings = self._wanted(checked.findings)
-                if findings:
-                    status.clear()
-                    n_wrong += 1
-                for finding in findings:
-                    if self._arguments.json:
-                        _print_record(name, dataset, checked.row, asdict(finding))
-                    else:
-                        shown = safe(_located(name, dataset, checked.row, finding.message))
-                        print(f"{shown} [{finding.severity}: {finding.code}]")
-        if not self._arguments.json:
-            print(_summary(display_name(name), n_rows, n_wrong, self.n_findings - n_before))
+        for checked in linter.reports(dataset, first):
+            lines = []
+            findings = self._wanted(checked.findings)
+            for finding in findings:
+                if self._arguments.json:
+                    lines.append(_record(name, dataset, checked.row, asdict(finding)))
+                else:
+                    shown = safe(_located(name, dataset, checked.row, finding.message))
+                    lines.append(f"{shown} [{finding.severity}: {finding.code}]")
+            yield _Shown(lines, n_findings=len(findings))
 
     def _wanted(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Leave out what is to be ignored, and count the rest."""
-        wanted = [finding for finding in findings if finding.code not in self._arguments.ignore]
-        self.n_findings += len(wanted)
-        return wanted
+        """Leave out what is to be ignored."""
+        return [finding for finding in findings if finding.code not in self._arguments.ignore]
 
     # -- --mask, --json
 
-    def _show_rows(self, name: str, dataset: Dataset, first: int) -> None:
+    def _rendered(self, name: str, dataset: Dataset, first: int) -> Iterator[_Shown]:
         from tokviz.chat.lint import NOT_RENDERED, UNREADABLE, error_finding, lint
         from tokviz.chat.render import render
 
-        for row in islice(takewhile(dataset.has_row, count(first)), self._most_rows):
-            conversation = None
+        for row in takewhile(dataset.has_row, count(first)):
+            conversation, error_text = None, ""
             try:
                 conversation = dataset.row(row)
                 rendering = render(
                     self._tokenizer, conversation, self._template, self._arguments.max_tokens
                 )
-                self._show(name, dataset, row, rendering)
             except ConversationError as error:
-                self._show_error(name, dataset, row, error)
+                lines = []
+                if self._arguments.json:
+                    lines = [_record(name, dataset, row, {"error": str(error)})]
+                else:
+                    error_text = _located(name, dataset, row, str(error))
                 code = UNREADABLE if conversation is None else NOT_RENDERED
                 findings: Iterable[Finding] = [error_finding(code, error)]
+                has_failed = True
             else:
+                lines = self._lines(name, dataset, row, rendering)
                 findings = lint(conversation, rendering) if self._arguments.lint else ()
-            if self._arguments.lint:
-                for finding in self._wanted(findings):
-                    print(f"  ! {safe(finding.message)}")
+                has_failed = False
+            found = self._wanted(findings) if self._arguments.lint else []
+            lines += [f"  ! {safe(finding.message)}" for finding in found]
+            yield _Shown(lines, error_text, has_failed, len(found))
 
-    def _show(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> None:
+    def _lines(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
         from tokviz.chat.mask import mask_lines
         from tokviz.chat.render import rendering_to_json
         from tokviz.share.figure import mask_figure
 
-        if self.figures is not None:
+        if self._figures is not None:
             place = f"{display_name(name)} {dataset.place(row)}"
-            self.figures.write(mask_figure(place, rendering))
-            return
+            self._figures.write(mask_figure(place, rendering))
+            return []
         if self._arguments.json:
-            _print_record(name, dataset, row, rendering_to_json(rendering))
-            return
-        print(safe(_headline(dataset, row, rendering)))
-        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        for line in mask_lines(rendering, safe, colour=colour):
-            print(line)
-
-    def _show_error(self, name: str, dataset: Dataset, row: int, error: TokvizError) -> None:
-        self.n_errors += 1
-        if self._arguments.json:
-            _print_record(name, dataset, row, {"error": str(error)})
-            return
-        sys.stdout.flush()
-        report(_located(name, dataset, row, str(error)))
+            return [_record(name, dataset, row, rendering_to_json(rendering))]
+        lines = mask_lines(rendering, safe, colour=self._arguments.colour)
+        return [safe(_headline(dataset, row, rendering)), *lines]
 
 
-def _print_record(name: str, dataset: Dataset, row: int, fields: Mapping[str, object]) -> None:
-    print_json({"file": name, "row": row, "place": dataset.place(row), **fields})
+def _record(name: str, dataset: Dataset, row: int, fields: Mapping[str, object]) -> str:
+    return json_line({"file": name, "row": row, "place": dataset.place(row), **fields})
 
 
 def _located(name: str, dataset: Dataset, row: int, text: str) -> str:
@@ -266,6 +329,9 @@ def _open(name: str) -> Dataset:
     if name != STDIN and not is_pipe(name):
         return Dataset.open(name)
     return Dataset.from_bytes(name, read_whole(read_blocks(name), "; give a file"))
+
+
+_opened = lru_cache(1)(_open)
 
 
 def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:

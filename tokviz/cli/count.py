@@ -19,9 +19,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from tokviz.cli import options
+from tokviz.cli import options, workers
 from tokviz.cli.inputs import (
     STDIN,
     Source,
@@ -30,7 +32,7 @@ from tokviz.cli.inputs import (
     for_each_input,
     read_blocks,
 )
-from tokviz.cli.output import print_json
+from tokviz.cli.output import print_json, report_note
 from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
 from tokviz.errors import InputFileError
 from tokviz.glyphs import safe
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz count`."""
     options.add_texts(parser, "a text to count")
+    workers.add_arguments(parser, "count")
     parser.add_argument(
         "--cost", action="store_true", help="what it costs with the models of your price table"
     )
@@ -54,14 +57,18 @@ def run(arguments: argparse.Namespace) -> int:
     sources = options.text_sources(arguments)
     is_named = len(sources) > 1 or file_name(sources[0]) not in (None, STDIN)
     models = _models(tokenizer) if arguments.cost else None
+    specials = options.SPECIALS[arguments.specials]
     total = InputCounts()
 
     def count_one(source: Source) -> None:
-        parse_specials = options.SPECIALS[arguments.specials]
-        counts = count_input(source, tokenizer, parse_specials=parse_specials)
-        total.n_bytes += counts.n_bytes
-        total.n_chars += counts.n_chars
-        total.n_tokens += counts.n_tokens
+        nonlocal total
+        counts = InputCounts()
+        for part in parts[source] or [
+            partial(count_blocks, read_blocks(source), tokenizer, specials)
+        ]:
+            counts += part()
+        report_note(counts.note)
+        total += counts
         if arguments.json:
             entry = record(source, tokenizer, arguments.specials, counts)
             if models is not None:
@@ -75,7 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.json and sys.stdout.isatty():
         print(_HEADER)
-    exit_code = for_each_input(sources, count_one)
+    names = tokenizer.name, arguments.split_pattern
+    count = partial(_count_stretch, names=names, parse_specials=specials)
+    with workers.by_source(arguments, count, sources, [tokenizer]) as parts:
+        exit_code = for_each_input(sources, count_one)
     if len(sources) > 1 and not arguments.json:
         print(_line(total, "total"))
         if models:
@@ -123,14 +133,21 @@ def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
     }
 
 
-def count_input(
-    source: Source, tokenizer: Tokenizer, *, parse_specials: bool | Literal["huggingface"]
+def _count_stretch(
+    stretch: workers.Stretch,
+    names: tuple[str, str | None],
+    parse_specials: bool | Literal["huggingface"],
 ) -> InputCounts:
-    """Count one input in bounded memory."""
+    tokenizer = workers.tokenizer_of(*names)
+    return count_blocks(workers.blocks_of(stretch, [tokenizer]), tokenizer, parse_specials)
+
+
+def count_blocks(
+    data: Iterable[bytes], tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"]
+) -> InputCounts:
+    """Count an input in bounded memory."""
     counts = InputCounts()
-    blocks = text_blocks(
-        read_blocks(source), tokenizer, parse_specials=parse_specials, counts=counts
-    )
+    blocks = text_blocks(data, tokenizer, parse_specials=parse_specials, counts=counts)
 
     def count(text: str) -> int:
         return len(tokenizer.encode_to_array(text, parse_specials))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from tokviz.cli import options
 from tokviz.cli.count import record
 from tokviz.cli.inputs import Source, for_each_input, read_blocks
-from tokviz.cli.output import print_json
+from tokviz.cli.output import print_json, report_note
 from tokviz.cli.text_blocks import InputCounts, text_blocks
 
 if TYPE_CHECKING:
@@ -54,8 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _print_ids(
     source: Source, tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"]
 ) -> None:
+    counts = InputCounts()
     blocks = text_blocks(
-        read_blocks(source), tokenizer, parse_specials=parse_specials, counts=InputCounts()
+        read_blocks(source), tokenizer, parse_specials=parse_specials, counts=counts
     )
     separator = ""
     try:
@@ -65,6 +66,7 @@ def _print_ids(
             separator = " "
     finally:
         sys.stdout.write("\n")
+    report_note(counts.note)
 
 
 def _print_record(source: Source, tokenizer: Tokenizer, specials: str, with_spans: bool) -> None:
@@ -83,6 +85,7 @@ def _print_record(source: Source, tokenizer: Tokenizer, specials: str, with_span
             else:
                 start = borders[-1]
                 borders.extend(start + edge for edge in edges[1:])
+    report_note(counts.note)
     counts.n_tokens = len(ids)
     fields = record(source, tokenizer, specials, counts) | {"ids": ids.tolist()}
     if with_spans:

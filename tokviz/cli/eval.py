@@ -25,12 +25,13 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
-from tokviz.cli import options
+from tokviz.cli import options, workers
 from tokviz.cli.inputs import display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import print_json, report
 from tokviz.cli.tables import plain_table
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by-script", action="store_true", help="also what each script of the texts takes"
     )
+    workers.add_arguments(parser, "measure your files")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")
     form.add_argument("--markdown", action="store_true", help="print tables in Markdown")
@@ -71,48 +73,74 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the report."""
-    from tokviz.compare.report import measured, report_on, sample_texts
+    from tokviz.compare.report import report_on, sample_texts, totals
     from tokviz.compare.report_tables import markdown, record
 
     tokenizers = _with_references(options.load_tokenizers(arguments))
+    allowed = options.SPECIALS[arguments.specials]
     own: list[Group] = []
-    texts: list[tuple[str, AllowedSpecial | bool]] = []
+    scripts: list[list[ScriptFigures]] = []
 
     def measure(name: str) -> None:
-        data = read_whole(read_blocks(name), " are too many to measure: take a part of them")
-        allowed = options.SPECIALS[arguments.specials]
-        text = bytetext.from_bytes(data)
-        texts.append((text, allowed))
-        own.append(measured(tokenizers, display_name(name), text, allowed))
+        here = partial(_measured, read_blocks(name), tokenizers, allowed, arguments.by_script)
+        groups, by_script = zip(*(part() for part in parts[name] or [here]), strict=True)
+        own.append(totals(groups, display_name(name)))
+        scripts.extend(by_script)
 
-    exit_code = for_each_input(arguments.files, measure)
+    # A script goes on across all that belongs to none, however far apart two letters are.
+    is_cut = not arguments.by_script
+    names = [tokenizer.name for tokenizer in tokenizers]
+    work = partial(_measured_stretch, names=names, allowed=allowed, by_script=arguments.by_script)
+    files = options.input_names(arguments.files) if arguments.files else []
+    with workers.by_source(arguments, work, files, tokenizers, is_cut=is_cut) as parts:
+        exit_code = for_each_input(files, measure)
     found = report_on(tokenizers, own)
-    texts += [(text, False) for _, text in sample_texts()]
-    scripts = _by_script(tokenizers, texts) if arguments.by_script else None
+    if arguments.by_script:
+        scripts += [_by_script(tokenizers, text, False) for _, text in sample_texts()]
+    sums = sum_by_script(scripts)
     if arguments.json:
-        more = {} if scripts is None else {"scripts": [one._asdict() for one in scripts]}
+        more = {"scripts": [one._asdict() for one in sums]} if arguments.by_script else {}
         print_json(record(*found) | more)
     else:
         print(*(markdown(*found) if arguments.markdown else _plain(found)), sep="\n")
-        if scripts is not None:
-            names = [safe(tokenizer.name) for tokenizer in tokenizers]
+        if arguments.by_script:
             write = markdown_table if arguments.markdown else plain_table
-            print("", *write(list(script_cells(scripts, names))), sep="\n")
+            print("", *write(list(script_cells(sums, [*map(safe, names)]))), sep="\n")
     for row in (row for row in found.texts[-1] if not row.lossless):
         report(f"note: {row.tokenizer} changes some of the texts (*): its ids decode to others")
     return exit_code
 
 
+def _measured_stretch(
+    stretch: workers.Stretch, names: Sequence[str], allowed: AllowedSpecial | bool, by_script: bool
+) -> tuple[Group, list[ScriptFigures]]:
+    tokenizers = [workers.tokenizer_of(name) for name in names]
+    return _measured(workers.blocks_of(stretch, tokenizers), tokenizers, allowed, by_script)
+
+
+def _measured(
+    blocks: Iterable[bytes],
+    tokenizers: Sequence[Tokenizer],
+    allowed: AllowedSpecial | bool,
+    by_script: bool,
+) -> tuple[Group, list[ScriptFigures]]:
+    """Count the tokens of a text, and of its scripts if that is asked."""
+    from tokviz.compare.report import measured
+
+    data = read_whole(blocks, " are too many to measure: take a part of them")
+    text = bytetext.from_bytes(data)
+    group = measured(tokenizers, "the text", text, allowed)
+    return group, _by_script(tokenizers, text, allowed) if by_script else []
+
+
 def _by_script(
-    tokenizers: Sequence[Tokenizer], texts: Sequence[tuple[str, AllowedSpecial | bool]]
+    tokenizers: Sequence[Tokenizer], text: str, allowed: AllowedSpecial | bool
 ) -> list[ScriptFigures]:
-    """Count the tokens of texts by script."""
+    """Count the tokens of a text by script."""
     from tokviz.compare.side import Side
 
-    return sum_by_script(
-        figures_by_script(text, [Side.of(tokenizer, text, allowed) for tokenizer in tokenizers])
-        for text, allowed in texts
-    )
+    sides = [Side.of(tokenizer, text, allowed) for tokenizer in tokenizers]
+    return figures_by_script(text, sides)
 
 
 def _with_references(tokenizers: list[Tokenizer]) -> list[Tokenizer]:

@@ -12,6 +12,7 @@ from threading import Timer
 from typing import BinaryIO, NamedTuple, TypeVar
 
 from tokviz.cli.output import report
+from tokviz.corpus.storage import open_stored
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import MAX_FILE_BYTES, input_error, is_pipe
 
@@ -123,7 +124,7 @@ def _opened(source: Source) -> AbstractContextManager[BinaryIO]:
     if isinstance(source, Given):
         return BytesIO(source.data)
     if source != STDIN:
-        return open(source, "rb")
+        return open_stored(source)
     if sys.stdin is None:
         raise InputFileError(display_name(source), "it is closed")
     return nullcontext(sys.stdin.buffer)

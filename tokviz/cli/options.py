@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokviz.cli.inputs import STDIN, Given, Source
@@ -165,6 +166,17 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def positive(text: str) -> int:
+    """Read a whole number from 1 on.
+
+    Raises:
+        argparse.ArgumentTypeError: If it is none.
+    """
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
 def asked_tokenizer(arguments: argparse.Namespace) -> str | None:
     """The tokenizer that the user asked for, by `-t` or by the environment, as `load` takes it."""
     asked = getattr(arguments, "tokenizer", None) or os.environ.get(TOKENIZER_VARIABLE) or None
@@ -195,15 +207,19 @@ def place_of(name: str) -> str:
 
 
 def input_names(files: Sequence[str]) -> list[str]:
-    """The inputs to read: standard input, as `-`, where no file is given."""
-    return list(files) or [STDIN]
+    """The inputs to read: standard input, as `-`, where no file is given; the files of a URL."""
+    from tokviz.corpus.storage import is_url, urls_of
+
+    found = [urls_of(file) if is_url(file) else [file] for file in files]
+    return [*chain.from_iterable(found)] or [STDIN]
 
 
 def text_sources(arguments: argparse.Namespace) -> list[Source]:
     """The inputs to read: the text itself, then the files; standard input if neither is given."""
     if arguments.text is None:
         return [*input_names(arguments.files)]
-    return [Given("--text", os.fsencode(arguments.text)), *arguments.files]
+    given = Given("--text", os.fsencode(arguments.text))
+    return [given, *(input_names(arguments.files) if arguments.files else ())]
 
 
 def load_tokenizer(arguments: argparse.Namespace, name: str | None = None) -> Tokenizer:

@@ -22,6 +22,12 @@ def report(message: object) -> None:
         print(f"tokviz: {safe(str(message))}", file=sys.stderr)
 
 
+def report_note(note: str) -> None:
+    """Write a note, if there is any."""
+    if note:
+        report(note)
+
+
 class FigureOutput:
     """Writes what is shown in one of the forms, to a file or to standard output."""
 
@@ -61,6 +67,11 @@ class FigureOutput:
 
 def print_json(record: Mapping[str, object]) -> None:
     """Print a record as one line of JSON, in ASCII: controls and the like are escaped."""
+    print(json_line(record))
+
+
+def json_line(record: Mapping[str, object]) -> str:
+    """Write a record as one line of JSON; see `print_json`."""
     import json
 
-    print(json.dumps(record, ensure_ascii=True))
+    return json.dumps(record, ensure_ascii=True)

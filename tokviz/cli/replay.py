@@ -39,8 +39,8 @@ from typing import TYPE_CHECKING
 from tokviz import bytetext
 from tokviz.cli import options
 from tokviz.cli.inputs import read_blocks, read_whole
+from tokviz.cli.options import positive
 from tokviz.cli.output import FigureOutput, print_json
-from tokviz.cli.train import positive
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
 

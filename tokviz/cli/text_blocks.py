@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from tokviz.cli.output import report
 from tokviz.errors import TokvizError
 from tokviz.files import MAX_FILE_BYTES
 from tokviz.live.cuts import CutRule, cut_rule
@@ -23,11 +22,27 @@ Result = TypeVar("Result")
 
 @dataclass
 class InputCounts:
-    """What has been read of an input; a byte that is not valid UTF-8 is one character."""
+    """What has been read of an input; a byte that is not valid UTF-8 is one character.
+
+    Attributes:
+        n_bytes: Its bytes.
+        n_chars: Its characters.
+        n_tokens: Its tokens.
+        note: What there is to say of them.
+    """
 
     n_bytes: int = 0
     n_chars: int = 0
     n_tokens: int = 0
+    note: str = ""
+
+    def __iadd__(self, other: InputCounts) -> InputCounts:
+        """Add what has been read of another, or of another part of it."""
+        self.n_bytes += other.n_bytes
+        self.n_chars += other.n_chars
+        self.n_tokens += other.n_tokens
+        self.note = other.note or self.note
+        return self
 
     @property
     def bytes_per_token(self) -> float | None:
@@ -46,7 +61,7 @@ def text_blocks(
     """Decode bytes to byte text and cut it where a piece ends in any case.
 
     The tokens of the blocks, one after another, are the tokens of the whole. Memory is bounded by
-    the block size and by the longest stretch without a safe cut. At the end a note says whether
+    the block size and by the longest stretch without a safe cut. At the end `counts` has a note if
     the tokenizer has changed the text.
 
     Args:
@@ -64,7 +79,9 @@ def text_blocks(
         changed = changed or tokenizer.changes(block)
         yield block
     if changed:
-        report(f"note: {tokenizer.name} composes the text first (NFC): its ids give another text")
+        counts.note = (
+            f"note: {tokenizer.name} composes the text first (NFC): its ids give another text"
+        )
 
 
 def one_ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

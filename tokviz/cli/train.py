@@ -19,7 +19,8 @@ goes on from there.
 and at the end, with "phase": "done":
   {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
    "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
-   "longest_token", "peak_memory_bytes", "held_out", "left_out", "files"}
+   "longest_token", "peak_memory_bytes", "held_out", "left_out", "remarks",
+   "files"}
   "files" holds those that paid for most merges: [name, merges from it alone, mean share of all].
 """
 
@@ -36,7 +37,9 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.cli import workers
 from tokviz.cli.inputs import WAITING
+from tokviz.cli.options import positive
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
 from tokviz.corpus.storage import is_url
@@ -73,7 +76,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_rules(parser)
     _add_reading(parser)
-    _add_cluster(parser)
+    workers.add_arguments(parser, "count", "its workers must see RUN's folder and the files")
+    parser.add_argument(
+        "--approximate",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="leave out pieces that occur fewer than N times: less memory, but other merges; the "
+        "run says how many are certain",
+    )
+    parser.add_argument(
+        "--skip-unreadable",
+        action="store_true",
+        help="leave out files that are not there and, with workers, those that cannot be read to "
+        "their end, and name them",
+    )
     parser.add_argument(
         "--compare",
         action="store_true",
@@ -162,40 +179,6 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-doc-chars", type=positive, metavar="N", help="take so many characters of a document"
     )
-
-
-def _add_cluster(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--workers",
-        type=positive,
-        metavar="N",
-        help="count with so many processes of a Dask cluster that is started for it; the result is "
-        "the same",
-    )
-    group.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="count on the Dask cluster there, like tcp://host:8786; its workers must see RUN's "
-        "folder and the files by the same names",
-    )
-    parser.add_argument(
-        "--skip-unreadable",
-        action="store_true",
-        help="leave out files that are not there and, with workers, those that cannot be read to "
-        "their end, and name them",
-    )
-
-
-def positive(text: str) -> int:
-    """Read a whole number from 1 on.
-
-    Raises:
-        argparse.ArgumentTypeError: If it is none.
-    """
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -319,6 +302,7 @@ def summary_lines(summary: TrainSummary) -> list[str]:
         )
         if summary.held_out.advice is not None:
             lines += summary.held_out.advice.lines()
+    lines += summary.remarks
     lines += summary.file_lines()
     shown = token_label(summary.longest_token[:_LONGEST_SHOWN])
     more = "…" if len(summary.longest_token) > _LONGEST_SHOWN else ""

@@ -15,6 +15,8 @@ from tokviz.files import StrPath, input_error, reading
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _STAMPS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "md5Hash")
 """What kinds of storage call that which changes with the content."""
+_FORBIDDEN = (401, 403)
+"""What HTTP answers to those who may not read something."""
 _BLOCK_BYTES = 1 << 22
 
 
@@ -111,5 +113,7 @@ def _asking(name: str) -> Iterator[None]:
     except ImportError as error:
         raise InputFileError(name, f"needs another package: {error}") from None
     except Exception as error:
+        if getattr(error, "status", None) in _FORBIDDEN:
+            raise input_error(name, PermissionError()) from None
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise InputFileError(name, f"cannot be read: {reason}") from None

@@ -26,6 +26,7 @@ PAGES = (
     "compare",
     "chat",
     "train",
+    "cluster",
     "replay",
     "vocabulary",
     "sharing",

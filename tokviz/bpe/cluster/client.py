@@ -1,4 +1,4 @@
-"""Asks a Dask cluster to count: one that is started here, or one that is there already."""
+"""Counts by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import json
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokviz.bpe.cluster.parts import Part, Rules, Span, parts_of
 from tokviz.bpe.counting import CountProgress, PieceCounts
 from tokviz.corpus.readers import encode
-from tokviz.errors import JobError, TokvizError
+from tokviz.errors import TokvizError
 from tokviz.files import read_file, write_file, writing
+from tokviz.workers import finished
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
     from tokviz.corpus.corpus import Corpus
     from tokviz.pretokenize.patterns import SplitPattern
@@ -29,115 +30,7 @@ _PARTS_OF_A_WORKER = 4
 _BUCKET_BYTES = 1 << 31
 """A bucket for so many bytes of corpus: what one worker holds at once when it joins."""
 _LEAST_BUCKETS, _MOST_BUCKETS = 8, 1024
-_SECONDS_BETWEEN_LOOKS = 0.02
-_SECONDS_TO_CONNECT = 30
-_DEATHS_OF_A_TASK = 10
-"""How many workers may die with a task before it is given up."""
 _ABOUT = "inputs.json"
-_CHILDREN = {
-    "DASK_LOGGING__DISTRIBUTED": "error",
-    # How long they look for a scheduler that has ended before they do, too.
-    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s",
-    # Dask has every large block of memory given back at once; to get it again takes a third longer.
-    "DASK_DISTRIBUTED__NANNY__PRE_SPAWN_ENVIRON": str(
-        {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
-    ),
-}
-
-
-@contextmanager
-def local_cluster(n_workers: int) -> Iterator[Client]:
-    """Start workers on this machine, which end with the block or with this process.
-
-    Raises:
-        TokvizError: If Dask is not installed.
-    """
-    distributed = _distributed()
-    import dask
-    from distributed.deploy.subprocess import SubprocessWorker
-
-    # Workers by a command of their own: those of `multiprocessing` run the caller's program again.
-    worker = {"cls": SubprocessWorker, "options": {"worker_kwargs": {"nthreads": 1}}}
-    scheduler = {
-        "cls": distributed.Scheduler,
-        "options": {"host": "127.0.0.1", "dashboard": _has_dashboard(), "dashboard_address": ":0"},
-    }
-    with (
-        _set_for_children(),
-        dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS_OF_A_TASK}),
-        distributed.SpecCluster(
-            workers={number: worker for number in range(n_workers)},
-            scheduler=scheduler,
-            silence_logs="ERROR",
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
-@contextmanager
-def _set_for_children() -> Iterator[None]:
-    """Set what the processes that are started meanwhile go by, where the user has set nothing."""
-    settings = {name: value for name, value in _CHILDREN.items() if name not in os.environ}
-    os.environ.update(settings)
-    try:
-        yield
-    finally:
-        for name in settings:
-            del os.environ[name]
-
-
-@contextmanager
-def connected(address: str) -> Iterator[Client]:
-    """Connect to a scheduler.
-
-    Raises:
-        TokvizError: If Dask is not installed or nobody answers there.
-    """
-    distributed = _distributed()
-    try:
-        client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
-    except (OSError, ValueError) as error:
-        raise TokvizError(f"no scheduler answers at {address}: {error}") from None
-    with client:
-        yield client
-
-
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        reason = "workers need the package distributed: pip install 'tokviz-tui[cluster]'"
-        raise TokvizError(reason) from None
-    return distributed
-
-
-def _has_dashboard() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("bokeh") is not None
-
-
-@contextmanager
-def at_cluster(workers: int | None, client: Client | str | None) -> Iterator[Client]:
-    """Reach the cluster that a caller named: so many workers, an address, or a client.
-
-    Raises:
-        TokvizError: If that is impossible.
-    """
-    if workers is not None and client is not None:
-        raise TokvizError("give a number of workers or a cluster that is there, not both")
-    if workers is not None:
-        if workers < 1:
-            raise TokvizError(f"{workers} workers cannot count anything: give at least 1")
-        with local_cluster(workers) as made:
-            yield made
-    elif isinstance(client, str):
-        with connected(client) as reached:
-            yield reached
-    else:
-        assert client is not None
-        yield client
 
 
 @contextmanager
@@ -225,31 +118,23 @@ class ClusterCount:
         parts = self._parts(corpus, rules, part_bytes, n_buckets)
         self._progress = CountProgress(0, corpus.n_bytes_total, 0)
         folder = str(self._folder)
-        counting = {
-            part.number: self._client.submit(
-                tasks.count_part, part, rules, n_buckets, folder, pure=False, priority=-part.number
-            )
-            for part in parts
-        }
+        count = partial(tasks.count_part, rules=rules, n_buckets=n_buckets, folder=folder)
         sums: dict[int, tasks.PartSums] = {}
-        for number, future in self._finished(counting):
-            sums[number] = self._result(future)
+        for number, found in finished(self._client, count, parts, self._look):
+            sums[number] = found
             self._progress = self._progress._replace(
                 n_bytes_read=self._progress.n_bytes_read + parts[number].n_bytes,
                 n_unique=max(self._progress.n_unique, sums[number].n_unique),
             )
         if len(sums) < len(parts):
             return _stopped()
-        numbers = sorted(sums)
-        joining = {
-            number: self._client.submit(tasks.join_bucket, number, numbers, folder, pure=False)
-            for number in range(n_buckets)
-        }
-        joined = [self._result(future) for _, future in self._finished(joining)]
+        named = [(part.number, part.file) for part in parts]
+        join = partial(tasks.join_bucket, parts=named, folder=folder)
+        joined = [*finished(self._client, join, range(n_buckets), self._look)]
         if len(joined) < n_buckets:
             return _stopped()
-        pieces = tasks.gathered([*range(n_buckets)], folder)
-        in_order = [sums[number] for number in numbers]
+        pieces, by_file = tasks.gathered([*range(n_buckets)], folder)
+        in_order = [sums[number] for number in sorted(sums)]
         for part in in_order:
             corpus.unreadable += part.unreadable
         return PieceCounts(
@@ -261,6 +146,7 @@ class ClusterCount:
             n_chars=sum(part.n_chars for part in in_order),
             n_invalid=sum(part.n_invalid for part in in_order),
             n_documents=tasks.n_documents(in_order),
+            by_file=by_file,
         )
 
     def _parts(self, corpus: Corpus, rules: Rules, part_bytes: int, n_buckets: int) -> list[Part]:
@@ -281,8 +167,8 @@ class ClusterCount:
             kept = json.loads(read_file(path)) if path.exists() else {}
             if {name: kept.get(name) for name in about} == json.loads(json.dumps(about)):
                 return [
-                    Part(number, tuple(Span(*span) for span in spans), (), size)
-                    for number, spans, _, size in kept["parts"]
+                    Part(number, tuple(Span(*span) for span in spans), (), size, file)
+                    for number, spans, _, size, file in kept["parts"]
                 ]
             for stale in self._folder.glob("part-*"):
                 stale.unlink()
@@ -290,31 +176,9 @@ class ClusterCount:
         write_file(path, json.dumps({**about, "parts": parts}).encode())
         return parts
 
-    def _finished(self, futures: dict[int, Future[Any]]) -> Iterator[tuple[int, Future[Any]]]:
-        """Give tasks as they end; none any more once somebody asks to stop."""
-        pending = dict(futures)
-        try:
-            while pending:
-                done = [number for number, future in pending.items() if future.status != "pending"]
-                for number in done:
-                    yield number, pending.pop(number)
-                self._on_progress(self._progress)
-                if self._should_stop():
-                    return
-                if not done:
-                    time.sleep(_SECONDS_BETWEEN_LOOKS)
-        finally:
-            self._client.cancel(  # type: ignore[no-untyped-call]
-                list(pending.values()), force=True
-            )
-
-    def _result(self, future: Future[Any]) -> Any:
-        try:
-            return future.result()
-        except TokvizError:
-            raise
-        except Exception as error:  # every way in which a cluster can fail
-            raise JobError(f"the workers failed: {type(error).__name__}: {error}") from None
+    def _look(self) -> bool:
+        self._on_progress(self._progress)
+        return self._should_stop()
 
 
 def _stopped() -> PieceCounts:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.readers import READERS, is_packed, kind_of, read_documents, read_json_lines
 from tokviz.corpus.storage import open_stored
-from tokviz.corpus.text_blocks import Chunk
+from tokviz.corpus.text_blocks import REST, Chunk
 from tokviz.errors import InputFileError
 from tokviz.files import reading
 from tokviz.pretokenize.patterns import SplitPattern
@@ -74,12 +74,14 @@ class Part(NamedTuple):
         spans: What it reads; a stretch of a file stands alone.
         texts: Texts from Python, in place of files.
         n_bytes: About how large it is, on the disk.
+        file: The file that it is of, by its place in the corpus, if that one is told apart.
     """
 
     number: int
     spans: tuple[Span, ...]
     texts: tuple[bytes, ...]
     n_bytes: int
+    file: int = REST
 
 
 def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
@@ -89,9 +91,9 @@ def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
     spans: list[Span] = []
     size = 0
 
-    def part() -> Part:
+    def part(file: int = REST) -> Part:
         nonlocal number, size
-        made = Part(number, tuple(spans), tuple(texts), size)
+        made = Part(number, tuple(spans), tuple(texts), size, file)
         number, size = number + 1, 0
         spans.clear()
         texts.clear()
@@ -102,9 +104,10 @@ def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
         size += len(text)
         if size >= most_bytes:
             yield part()
-    for path, stored in zip(corpus.files, corpus.stored, strict=True):
+    for place, (path, stored) in enumerate(zip(corpus.files, corpus.stored, strict=True)):
         n_bytes = stored.n_bytes or 0
-        if texts or (size and size + n_bytes > most_bytes):
+        file = place if place in corpus.apart else REST
+        if texts or (size and size + n_bytes > most_bytes) or (spans and file != REST):
             yield part()
         for span, n in _stretches(path, n_bytes, rules, most_bytes):
             is_whole = span == Span(path)
@@ -112,8 +115,8 @@ def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
                 yield part()
             spans.append(span)
             size += n
-            if not is_whole:
-                yield part()
+            if not is_whole or file != REST:
+                yield part(file)
     if spans or texts:
         yield part()
 
@@ -123,14 +126,18 @@ def _stretches(
 ) -> Iterator[tuple[Span, int]]:
     n = -(-n_bytes // most_bytes)
     kind = kind_of(path)
-    if n < 2 or is_packed(path) or (kind not in READERS and not _cuts(rules)):
+    if n < 2 or is_packed(path) or (kind not in READERS and not cuts(rules)):
         yield Span(path), n_bytes
         return
     borders = [n_bytes * index // n for index in range(n + 1)]
     if kind == ".parquet":
         from tokviz.corpus.parquet import ParquetTable
 
-        table = ParquetTable(path)
+        try:
+            table = ParquetTable(path)
+        except InputFileError:
+            yield Span(path), n_bytes  # whoever reads it says what is wrong
+            return
         n_groups = len(table.sizes)
         table.close()
         borders = [n_groups * index // n for index in range(n + 1)]
@@ -139,7 +146,7 @@ def _stretches(
             yield Span(path, start, end), n_bytes // n
 
 
-def _cuts(rules: Rules) -> bool:
+def cuts(rules: Rules) -> bool:
     """Tell whether there is any place where a plain text may be cut."""
     scanner = scanner_of(rules.pattern)
     return bool(rules.delimiter) or (scanner is not None and scanner.cuts_at_blanks)
@@ -211,6 +218,12 @@ def _read(file: BinaryIO, n_bytes: int) -> bytes:
     return b"".join(parts)
 
 
+def stretch_of(file: BinaryIO, start: int, end: int, rules: Rules, kind: str = "") -> Stretch:
+    """Give a stretch of a file; see `first_cut` for where it begins and ends."""
+    size = file.seek(0, os.SEEK_END)
+    return Stretch(file, *(first_cut(file, at, size, rules, kind) for at in (start, end)))
+
+
 class PartReader:
     """Reads a part.
 
@@ -272,7 +285,7 @@ class PartReader:
             try:
                 yield from self._lines(span.path, file, first, last, 1)
             except InputFileError:
-                before = _Stretch(file, 0, first)
+                before = Stretch(file, 0, first)
                 number = 1 + sum(
                     data.count(b"\n") for data in iter(partial(before.read, _WINDOW), b"")
                 )
@@ -281,7 +294,7 @@ class PartReader:
                 raise
             return
         self.starts_inside, self.ends_inside = first > 0, last < size
-        stretch = _Stretch(file, first, last)
+        stretch = Stretch(file, first, last)
         while data := stretch.read(1 << 18):
             yield data, False
         yield b"", True
@@ -289,22 +302,25 @@ class PartReader:
     def _lines(
         self, path: str, file: BinaryIO, first: int, last: int, number: int
     ) -> Iterator[Chunk]:
-        stretch = cast(BinaryIO, _Stretch(file, first, last))
+        stretch = cast(BinaryIO, Stretch(file, first, last))
         return read_json_lines(stretch, path, self._rules.field, number)
 
 
-class _Stretch(io.RawIOBase):
+class Stretch(io.RawIOBase):
     """A stretch of an open file, as a file."""
 
     def __init__(self, file: BinaryIO, first: int, last: int) -> None:
+        """Take the file, and what of it."""
         file.seek(first)
         self._file = file
         self._left = last - first
 
     def readable(self) -> bool:
+        """Say that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Read some bytes."""
         data = self._file.read(min(len(buffer), self._left))
         self._left -= len(data)
         buffer[: len(data)] = data

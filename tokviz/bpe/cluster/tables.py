@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tokviz.bpe.counting_kernels import find_buckets, take_pieces
 from tokviz.errors import InputFileError
 from tokviz.files import reading, write_file
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     Bytes = npt.NDArray[np.uint8]
     Integers = npt.NDArray[np.int64]
-
-_AT_ONCE = 1 << 18
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Pieces(NamedTuple):
@@ -51,58 +48,31 @@ class Pieces(NamedTuple):
 
     def taken(self, order: Integers) -> Pieces:
         """Give the pieces of these numbers, in this order."""
-        offsets, lengths = self.offsets(), self.lengths[order]
+        lengths = self.lengths[order]
         data = np.empty(int(lengths.sum()), np.uint8)
-        end = 0
-        # The number of every byte takes eight times as much memory as the byte.
-        for first in range(0, len(order), _AT_ONCE):
-            some = order[first : first + _AT_ONCE]
-            n = lengths[first : first + _AT_ONCE]
-            ends = np.cumsum(n)
-            total = int(ends[-1])
-            within = np.arange(total) - np.repeat(ends - n, n)
-            data[end : end + total] = self.data[np.repeat(offsets[some], n) + within]
-            end += total
+        take_pieces(self.data, self.offsets(), order, len(order), data)
         return Pieces(data, lengths, self.counts[order], self.places[order])
 
 
-def buckets_of(pieces: Pieces, n_buckets: int) -> Integers:
-    """Give the bucket of every piece; it depends on its bytes alone."""
-    offsets = pieces.offsets()
-    buckets = np.empty(len(pieces.lengths), np.int64)
-    for first in range(0, len(buckets), _AT_ONCE):
-        starts = offsets[first : first + _AT_ONCE + 1]
-        data = pieces.data[starts[0] : starts[-1]].astype(np.uint64)
-        n = np.diff(starts)
-        within = np.arange(len(data), dtype=np.uint64) - np.repeat(
-            starts[:-1] - starts[0], n
-        ).astype(np.uint64)
-        mixed = (data + np.uint64(1)) * (within * np.uint64(2) + _ODD)
-        sums = np.add.reduceat(mixed, starts[:-1] - starts[0])
-        sums = (sums ^ (sums >> np.uint64(29))) * _ODD
-        chosen = (sums >> np.uint64(32)) % np.uint64(n_buckets)
-        buckets[first : first + _AT_ONCE] = chosen.astype(np.int64)
-    return buckets
+def shared_out(pieces: Pieces, n_buckets: int) -> tuple[Pieces, list[int]]:
+    """Order pieces by bucket, in each of which they keep their order, and tell where these end."""
+    n = len(pieces.lengths)
+    buckets = np.empty(n, np.int32)
+    find_buckets(pieces.data, pieces.offsets(), n, n_buckets, buckets)
+    order = np.argsort(buckets.astype(np.uint16), kind="stable")
+    return pieces.taken(order), np.bincount(buckets, minlength=n_buckets).cumsum().tolist()
 
 
-def shared_out(pieces: Pieces, n_buckets: int) -> list[Pieces]:
-    """Put pieces into buckets; in each they keep their order."""
-    buckets = buckets_of(pieces, n_buckets)
-    order = np.argsort(buckets, kind="stable")
-    borders = np.searchsorted(buckets[order], np.arange(n_buckets + 1))
-    return [pieces.taken(order[first:last]) for first, last in pairwise(borders.tolist())]
-
-
-def write_table(path: Path, buckets: Sequence[Pieces], about: Mapping[str, Any]) -> None:
+def write_table(path: Path, pieces: Pieces, ends: Sequence[int], about: Mapping[str, Any]) -> None:
     """Write pieces by bucket, and what else is to be known.
 
     Raises:
         OutputFileError: If anything fails; then there is no such file.
     """
-    sizes = [[len(bucket.lengths), len(bucket.data)] for bucket in buckets]
-    head = json.dumps({"about": about, "sizes": sizes}).encode() + b"\n"
-    arrays = (array.tobytes() for bucket in buckets for array in bucket)
-    write_file(path, [head, *arrays])
+    offsets = pieces.offsets()
+    borders = [0, *ends]
+    head = {"about": about, "borders": borders, "bytes": offsets[borders].tolist()}
+    write_file(path, [json.dumps(head).encode() + b"\n", *(it.tobytes() for it in pieces)])
 
 
 def read_about(path: Path) -> dict[str, Any] | None:
@@ -120,17 +90,15 @@ def read_bucket(path: Path, number: int = 0) -> Pieces:
         InputFileError: If that fails.
     """
     head, at = _head(path)
-    sizes = head["sizes"]
-    at += sum(n_bytes + 24 * n for n, n_bytes in sizes[:number])
-    n, n_bytes = sizes[number]
+    columns: list[Any] = []
     with reading(path), open(path, "rb") as file:
-        file.seek(at)
-        found = Pieces(
-            np.fromfile(file, np.uint8, n_bytes),
-            np.fromfile(file, np.int64, n),
-            np.fromfile(file, np.int64, n),
-            np.fromfile(file, np.int64, n),
-        )
+        for borders, size in (head["bytes"], 1), *3 * ((head["borders"], 8),):
+            first, end = borders[number : number + 2]
+            file.seek(at + first * size)
+            columns.append(np.fromfile(file, f"i{size}", end - first))
+            at += borders[-1] * size
+    found = Pieces(columns[0].view(np.uint8), *columns[1:])
+    n = head["borders"][number + 1] - head["borders"][number]
     if len(found.places) < n:
         raise InputFileError(path, "is cut off: remove it and begin again")
     return found

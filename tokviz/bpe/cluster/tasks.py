@@ -5,6 +5,10 @@ A task that was done before is not done again: what it made lies in the folder t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from io import BytesIO
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,11 +24,13 @@ from tokviz.bpe.cluster.tables import (
     write_table,
 )
 from tokviz.bpe.compiled_counter import CompiledCounter
-from tokviz.bpe.counting import DocumentCount, PieceCounts, PlainCounter
+from tokviz.bpe.counting import DocumentCount, FileCounts, PieceCounts, PlainCounter
 from tokviz.bpe.piece_table import PieceTable
-from tokviz.corpus.text_blocks import text_blocks
+from tokviz.corpus.text_blocks import REST, text_blocks
+from tokviz.files import write_file
 from tokviz.pretokenize.scan import scanner_of
 
+_FILES = "-files.npy"
 PLACES_OF_A_PART = 1 << 40
 """The places of a part's pieces begin at its number times this."""
 
@@ -109,12 +115,17 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
         (reader.starts_inside, reader.ends_inside),
         tuple(reader.unreadable),
     )
-    write_table(path, shared_out(_pieces_of(counted), n_buckets), sums._asdict())
+    write_table(path, *shared_out(_pieces_of(counted), n_buckets), sums._asdict())
     return sums
 
 
-def join_bucket(number: int, parts: list[int], folder: str) -> int:
+def join_bucket(number: int, parts: Sequence[tuple[int, int]], folder: str) -> int:
     """Join what the parts hold of a bucket, and count its different pieces.
+
+    Args:
+        number: The bucket.
+        parts: The number of each part, and the file that it is of.
+        folder: Where they are.
 
     Raises:
         InputFileError: If a part is not there.
@@ -126,28 +137,54 @@ def join_bucket(number: int, parts: list[int], folder: str) -> int:
         return int(done["n_unique"])
     table = PieceTable()
     places = [np.empty(0, np.int64)]
-    for part in parts:
+    by_file = []
+    for part, file in parts:
         pieces = read_bucket(part_file(folder, part), number)
-        before = len(table)
+        before, counts = len(table), pieces.counts.copy()
         other = PieceTable.of(pieces.data, pieces.offsets(), pieces.counts)
         table.add(other, 0, len(other))
         # The counts of what was added have become its places in the table.
         is_new = pieces.counts >= before
         places.append(pieces.places[is_new] + part * PLACES_OF_A_PART)
+        if file != REST:
+            by_file.append((file, pieces.counts, counts))
     result = Pieces(
         np.asarray(table.data),
         np.diff(np.asarray(table.offsets)),
         np.asarray(table.counts),
         np.concatenate(places),
     )
-    write_table(path, [result], {"n_unique": len(table)})
+    rows = [np.empty((0, 3), np.int64)]
+    for file, group in groupby(by_file, key=itemgetter(0)):
+        times = np.zeros(len(table), np.int64)
+        for _, which, n in group:
+            times[which] += n
+        found = np.flatnonzero(times)
+        rows.append(np.column_stack([np.full(len(found), file), found, times[found]]))
+    data = BytesIO()
+    np.save(data, np.concatenate(rows))
+    write_file(f"{path}{_FILES}", data.getvalue())
+    write_table(path, result, [len(table)], {"n_unique": len(table)})
     return len(table)
 
 
-def gathered(numbers: list[int], folder: str) -> Pieces:
-    """Read all buckets, in the order of the first occurrences."""
-    pieces = joined([read_bucket(bucket_file(folder, number)) for number in numbers])
-    return pieces.taken(np.argsort(pieces.places, kind="stable"))
+def gathered(numbers: list[int], folder: str) -> tuple[Pieces, list[FileCounts]]:
+    """Read all buckets, in the order of the first occurrences; and what files have of them."""
+    paths = [bucket_file(folder, number) for number in numbers]
+    buckets = [read_bucket(path) for path in paths]
+    pieces = joined(buckets)
+    order = np.argsort(pieces.places, kind="stable")
+    ranks = np.empty(len(order), np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    by_file = []
+    first = 0
+    for path, bucket in zip(paths, buckets, strict=True):
+        rows = np.load(f"{path}{_FILES}")
+        for file in np.unique(rows[:, 0]).tolist():
+            which, times = rows[rows[:, 0] == file, 1:].T.copy()
+            by_file.append(FileCounts(file, memoryview(ranks[first + which]), memoryview(times)))
+        first += len(bucket.lengths)
+    return pieces.taken(order), by_file
 
 
 def _pieces_of(counted: PieceCounts) -> Pieces:

@@ -34,6 +34,7 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
         fewer = f"{summary.n_merges:,} of {summary.n_merges_wanted:,} merges: "
         early = safe(fewer + summary.stopped_early)
         lines.append(Content.assemble(("! ", "$text-warning bold"), early))
+    lines += [Content(line) for text in summary.remarks for line in wrap(text, width)]
     lines += [Content(""), *_facts(summary, width)]
     if summary.held_out is not None and summary.held_out.n_bytes >= _LEAST_COMPARED:
         lines += [Content(""), *_comparison(summary.held_out, width)]

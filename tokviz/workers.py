@@ -1,0 +1,239 @@
+"""A Dask cluster: one that is started here, or one that is there already; and work for it.
+
+Dask distributes the work, gives it to others when a worker dies, and starts another one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tokviz.child.process import package_environment
+from tokviz.errors import JobError, TokvizError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_SECONDS_BETWEEN_LOOKS = 0.02
+_SECONDS_TO_CONNECT = 30
+_DEATHS_OF_A_TASK = 10
+"""How many workers may die with a task before it is given up."""
+_CHILDREN = {
+    "DASK_LOGGING__DISTRIBUTED": "error",
+    # How long they look for a scheduler that has ended before they do, too.
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s",
+    # Dask has every large block of memory given back at once; to get it again takes a third longer.
+    "DASK_DISTRIBUTED__NANNY__PRE_SPAWN_ENVIRON": str(
+        {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
+    ),
+}
+
+
+@contextmanager
+def local_cluster(n_workers: int) -> Iterator[Client]:
+    """Start workers on this machine, which end with the block or with this process.
+
+    Raises:
+        TokvizError: If Dask is not installed.
+        JobError: If no worker can be started.
+    """
+    _check_installed()
+    import psutil
+
+    with TemporaryDirectory(prefix="tokviz-", ignore_cleanup_errors=True) as folder:
+        file = os.path.join(folder, "scheduler.json")
+        options = {
+            "scheduler-file": file,
+            "nworkers": n_workers,
+            "nthreads": 1,
+            "death-timeout": _SECONDS_TO_CONNECT,
+            "local-directory": folder,
+        }
+        # Workers by a command of their own: those of `multiprocessing` run the caller's program
+        # again. They load what they need while this process does.
+        command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", "--no-dashboard"]
+        command += [f"--{name}={value}" for name, value in options.items()]
+        # What they say goes to a file: here it would stand in the middle of something.
+        log = Path(folder, "log")
+        with (
+            log.open("wb") as said,
+            psutil.Popen(command, env=_CHILDREN | package_environment(), stderr=said) as workers,
+        ):
+            try:
+                with _scheduler(file) as client:
+                    _wait_for(client, n_workers, log)
+                    Thread(target=_give_up, args=(workers, client), daemon=True).start()
+                    yield client
+            finally:
+                _kill(workers)
+
+
+def _give_up(workers: Any, client: Client) -> None:
+    """Let nobody wait once that has ended which would start other workers."""
+    workers.wait()
+    client.close()  # type: ignore[no-untyped-call]
+
+
+def _kill(process: Any) -> None:
+    from psutil import NoSuchProcess
+
+    with suppress(NoSuchProcess):
+        for child in process.children():
+            _kill(child)
+        process.kill()
+
+
+@contextmanager
+def _scheduler(file: str) -> Iterator[Client]:
+    """Schedule in this process; a file says where."""
+    import dask
+
+    distributed = _distributed()
+    options = {
+        "host": "127.0.0.1",
+        "dashboard": _has_dashboard(),
+        "dashboard_address": ":0",
+        "scheduler_file": file,
+    }
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS_OF_A_TASK}),
+        distributed.SpecCluster(
+            scheduler={"cls": distributed.Scheduler, "options": options}, silence_logs="CRITICAL"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def _wait_for(client: Client, n_workers: int, log: Path) -> None:
+    try:
+        client.wait_for_workers(n_workers, _SECONDS_TO_CONNECT)
+    except TimeoutError:
+        said = log.read_text(errors="replace").strip().splitlines()
+        raise JobError(": ".join(["the workers do not start", *said[-1:]])) from None
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """Connect to a scheduler.
+
+    Raises:
+        TokvizError: If Dask is not installed or nobody answers there.
+    """
+    distributed = _distributed()
+    try:
+        client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
+    except (OSError, ValueError) as error:
+        raise TokvizError(f"no scheduler answers at {address}: {error}") from None
+    with client:
+        yield client
+
+
+def _check_installed() -> None:
+    if find_spec("distributed") is None:
+        reason = "workers need the package distributed: pip install 'tokviz-tui[cluster]'"
+        raise TokvizError(reason)
+
+
+def _distributed() -> Any:
+    _check_installed()
+    import distributed
+
+    return distributed
+
+
+def _has_dashboard() -> bool:
+    return find_spec("bokeh") is not None
+
+
+@contextmanager
+def at_cluster(workers: int | None, client: Client | str | None) -> Iterator[Client]:
+    """Reach the cluster that a caller named: so many workers, an address, or a client.
+
+    Raises:
+        TokvizError: If that is impossible.
+    """
+    if workers is not None and client is not None:
+        raise TokvizError("give a number of workers or a cluster that is there, not both")
+    if workers is not None:
+        if workers < 1:
+            raise TokvizError(f"{workers} workers cannot count anything: give at least 1")
+        with local_cluster(workers) as made:
+            yield made
+    elif isinstance(client, str):
+        with connected(client) as reached:
+            yield reached
+    else:
+        assert client is not None
+        yield client
+
+
+def finished(
+    client: Client,
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    should_stop: Callable[[], bool],
+) -> Iterator[tuple[int, Result]]:
+    """Let workers do the work for each item, the first ones first.
+
+    Args:
+        client: The cluster.
+        work: What is to be done; it may be done twice where a worker dies.
+        items: For what.
+        should_stop: Asked often; once it says yes, the rest is not done.
+
+    Yields:
+        The number of an item, and what came of it, as they end.
+
+    Raises:
+        TokvizError: If the work does.
+        JobError: If workers die again and again.
+    """
+    pending = dict(enumerate(submitted(client, work, items)))
+    try:
+        while pending:
+            done = [number for number, future in pending.items() if future.status != "pending"]
+            for number in done:
+                yield number, result_of(pending.pop(number))
+            if should_stop():
+                return
+            if not done:
+                time.sleep(_SECONDS_BETWEEN_LOOKS)
+    finally:
+        if client.status == "running":
+            client.cancel(list(pending.values()), force=True)  # type: ignore[no-untyped-call]
+
+
+def submitted(
+    client: Client, work: Callable[[Item], Result], items: Iterable[Item]
+) -> list[Future[Any]]:
+    """Hand out the work for each item, the first ones first."""
+    return [
+        client.submit(work, item, pure=False, priority=-number) for number, item in enumerate(items)
+    ]
+
+
+def result_of(future: Future[Any]) -> Any:
+    """Wait for what comes of a task.
+
+    Raises:
+        TokvizError: If the task does.
+        JobError: If workers die with it again and again.
+    """
+    try:
+        return future.result()
+    except TokvizError:
+        raise
+    except Exception as error:  # every way in which a cluster can fail
+        raise JobError(f"the workers failed: {type(error).__name__}: {error}") from None
