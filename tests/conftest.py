@@ -13,11 +13,11 @@ FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 """The folder of caches is shared: it holds nothing but machine code."""
 
 
-WORKERS = 3
+WORKERS = 5
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """All tests take three processes, as they wait a lot; those that are named take none more."""
+    """All tests take five processes, as they wait a lot; those that are named take none more."""
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         config.option.dist = "no"
         return 0

@@ -85,9 +85,14 @@ async def test_every_second_key_is_shown_whole_and_is_a_button(size: tuple[int, 
         await settle(pilot)
         await pilot.press(LEADER)
         lines = await shown_lines(pilot)
+        seen = [*lines]
+        if size == (40, 12):  # the arrows bring the rest into view
+            await pilot.press("pagedown")
+            seen += await shown_lines(pilot)
+            await pilot.press("pageup")
         for found in actions_on("tokens"):
             if found.second_keys():
-                assert any((found.footer or found.title) in line for line in lines), found.id
+                assert any((found.footer or found.title) in line for line in seen), found.id
         row = next(y for y, line in enumerate(lines) if "4 Train" in line)
         await pilot.click(offset=(lines[row].index("4 Train") + 3, row))
         await until(pilot, lambda: app.current_mode == "train")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from textual import events
 from textual.app import ComposeResult
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.style import Style
 from textual.widgets import Static
@@ -14,6 +15,7 @@ from tokviz.tui.actions import Action, key_label
 from tokviz.tui.dialogs.base import Modal
 
 _GAP = "   "
+_STEPS = {"up": -1, "down": 1, "pageup": -5, "pagedown": 5}
 
 
 class MoreKeys(Modal[int]):
@@ -25,14 +27,15 @@ class MoreKeys(Modal[int]):
     DEFAULT_CSS = """
     MoreKeys {
         background: transparent;
-        & > Static {
+        & > VerticalScroll {
             dock: bottom;
-            width: 100%;
-            padding: 0 1;
+            height: auto;
+            max-height: 100%;
             background: $surface;
             border-top: solid $border-quiet;
-            color: $foreground;
+            scrollbar-size-vertical: 1;
         }
+        Static { padding: 0 1; color: $foreground; }
     }
     """
 
@@ -46,11 +49,12 @@ class MoreKeys(Modal[int]):
         """Yield the place of the keys."""
         self._keys = Static()
         self._keys.auto_links = False
-        yield self._keys
+        self._view = VerticalScroll(self._keys, can_focus=False)
+        yield self._view
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the keys, each of them a button for the mouse, in as many rows as they need."""
-        rows, room = [Content()], event.size.width - 2
+        rows, room = [Content()], event.size.width - 3
         for hint in self._hints():
             # The first row with room for it: a small terminal shows all only if none is wasted.
             for number, row in enumerate(rows):
@@ -68,9 +72,13 @@ class MoreKeys(Modal[int]):
         yield _hint("escape", "close", "screen.close")
 
     def on_key(self, event: events.Key) -> None:
-        """Take the second key."""
+        """Take the second key; in a small terminal arrows bring the rest into view."""
         event.stop()
-        self.take(event.key.lower())
+        step = _STEPS.get(event.key, 0)
+        if step and self._view.max_scroll_y:
+            self._view.scroll_relative(y=step, animate=False)
+        else:
+            self.take(event.key.lower())
 
     def take(self, key: str) -> None:
         """End with what a key stands for. The leader comes by way of the app, which binds it."""
@@ -78,7 +86,7 @@ class MoreKeys(Modal[int]):
 
     def on_click(self, event: events.Click) -> None:
         """Close on a click elsewhere."""
-        if not self._keys.region.contains(event.screen_x, event.screen_y):
+        if not self._view.region.contains(event.screen_x, event.screen_y):
             self.action_close()
 
     def action_choose(self, at: int) -> None:
