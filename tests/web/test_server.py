@@ -95,10 +95,12 @@ async def test_the_app_begins_keeps_a_text_for_its_visitor_and_dies_with_the_ser
 
 @pytest.mark.usefixtures("echo")
 async def test_an_app_ends_with_its_page(monkeypatch):
+    others = below(os.getpid())
     async with open_house() as house, house.browser() as browser:
         page = await house.terminal(browser)
         await drawn(page, b"ready")
-        apps = below(os.getpid())
+        apps = below(os.getpid()) - others
+        assert apps
         page._response.connection.transport.abort()  # no farewell
         await gone(apps)
 
@@ -121,6 +123,7 @@ async def test_a_session_that_is_idle_ends():
 
 @pytest.mark.usefixtures("echo")
 async def test_the_server_ends_its_sessions():
+    others = below(os.getpid())
     async with AsyncExitStack() as outside, AsyncExitStack() as inside:
         house = await inside.enter_async_context(open_house())
         browser = await outside.enter_async_context(house.browser())
@@ -130,7 +133,7 @@ async def test_the_server_ends_its_sessions():
         taken = await asyncio.to_thread(subprocess.run, command, capture_output=True, cwd=ROOT)
         assert taken.returncode == 1
         assert b"cannot listen on 127.0.0.1" in taken.stderr
-        apps, end = below(os.getpid()), asyncio.create_task(page.receive(timeout=15))
+        apps, end = below(os.getpid()) - others, asyncio.create_task(page.receive(timeout=15))
         await inside.aclose()
         await gone(apps)
         await end
