@@ -12,7 +12,7 @@ from tokviz.bpe.blame import N_FILES, folder_of
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import HeldOut, TrainSummary
 from tokviz.listing import home_label, size_label
-from tokviz.sentences import counted
+from tokviz.sentences import counted, sentence
 from tokviz.tui.screens.train.learning import clock
 from tokviz.tui.screens.train.plan import labelled
 from tokviz.tui.widgets.fit import fit, fit_end
@@ -34,7 +34,6 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
         fewer = f"{summary.n_merges:,} of {summary.n_merges_wanted:,} merges: "
         early = safe(fewer + summary.stopped_early)
         lines.append(Content.assemble(("! ", "$text-warning bold"), early))
-    lines += [Content(line) for text in summary.remarks for line in wrap(text, width)]
     lines += [Content(""), *_facts(summary, width)]
     if summary.held_out is not None and summary.held_out.n_bytes >= _LEAST_COMPARED:
         lines += [Content(""), *_comparison(summary.held_out, width)]
@@ -42,6 +41,8 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
         if advice is not None:
             lines += [Content(""), Content("How large a vocabulary pays").stylize("$text-muted")]
             lines += [Content(line) for text in advice.lines() for line in wrap(text, width)]
+    for remark in summary.remarks:
+        lines += [Content(""), *map(Content, wrap(sentence(remark), width))]
     return Content("\n").join(lines)
 
 
