@@ -24,7 +24,7 @@ SMALLEST_RUNS = {
     "bulk": ["--size", "20K", "--runs", "1", "--vocabularies", "gpt2"],
     "replay": [
         *("--size", "30K", "--merges", "60", "--steps", "3", "--runs", "1"),
-        *("--vocabularies", "gpt2"),
+        *("--vocabularies", "gpt2", "--seconds", "0.5"),
     ],
     "chat": ["--size", "50K", "--runs", "1"],
     "vocabulary": ["--tokenizer", "gpt2", "--runs", "1"],

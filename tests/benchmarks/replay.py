@@ -27,7 +27,7 @@ from tests.terminal import END_OF_FRAME, Terminal
 COLUMNS = ("source", "what", "median ms", "p95 ms", "max ms", "peak MB")
 OPEN = "import sys; from tokviz.replay.replay import Replay; Replay.open(sys.argv[1])"
 VOCABULARIES = ("gpt2", "cl100k_base", "o200k_base")
-SCRUB_SECONDS, MOVES_PER_SECOND = 4, 60
+MOVES_PER_SECOND = 60
 
 
 def run(command: list[str], variables: dict[str, str]) -> str:
@@ -48,7 +48,7 @@ def probe(source: str, n_steps: int, text: Path, variables: dict[str, str]) -> d
     return measured
 
 
-def scrub(source: str, folder: Path, how: str) -> float:
+def scrub(source: str, folder: Path, how: str, seconds: float) -> float:
     """Count the frames in a second while keys or the mouse go through the merges."""
     columns, rows = 200, 60
     command = ("-m", "tokviz", "replay", source)
@@ -58,13 +58,13 @@ def scrub(source: str, folder: Path, how: str) -> float:
             terminal.type(b"\x1b[<0;20;%dM" % (rows - 1))
         places, at = cycle(range(20, columns - 10)), len(terminal.output)
         began = due = time.perf_counter()
-        while (now := time.perf_counter()) < began + SCRUB_SECONDS:
+        while (now := time.perf_counter()) < began + seconds:
             if now >= due:
                 due += 1 / MOVES_PER_SECOND
                 move = b"\x1b[<32;%d;%dM" % (next(places), rows - 1)
                 os.write(terminal.master, move if how == "mouse" else RIGHT)
             terminal.pump(0.003)
-        return terminal.output.count(END_OF_FRAME, at) / SCRUB_SECONDS
+        return terminal.output.count(END_OF_FRAME, at) / seconds
 
 
 def seconds(command: list[str], variables: dict[str, str]) -> float:
@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=150, help="jumps, and steps in each place")
     parser.add_argument("--vocabularies", nargs="*", choices=VOCABULARIES, default=VOCABULARIES)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=4, help="how long to scrub")
     options = parser.parse_args()
     with temporary_folder() as folder:
         variables = environment(folder)
@@ -108,7 +109,7 @@ def main() -> None:
         peak = 0.0
         sources = {"run": str(output)} | {name: name for name in options.vocabularies}
         frames = {
-            f"{name} by {how}": scrub(source, folder, how)
+            f"{name} by {how}": scrub(source, folder, how, options.seconds)
             for name, source in list(sources.items())[:2]
             for how in ("keys", "mouse")
         }
