@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +28,7 @@ from tokviz.locks import hold
 from tokviz.pretokenize.patterns import get_split_pattern
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from tokviz.tokenizer import Tokenizer
-
-    Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 TOKENIZER, ABOUT, HISTORY, PIECES, FILES, TOKEN_LENGTHS = RUN_FILES = (
     "tokenizer.json",

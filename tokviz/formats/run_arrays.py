@@ -47,15 +47,6 @@ def read_arrays(
         raise InputFileError(path, f"is damaged: {error}") from None
 
 
-def stored_bytes(folder: StrPath, name: str, key: str) -> int:
-    """Say how large an array of `history.npz` or `pieces.npz` is; 0 if it cannot be read."""
-    try:
-        with zipfile.ZipFile(Path(folder) / name) as file:
-            return file.getinfo(f"{key}.npy").file_size
-    except (KeyError, *_DAMAGES):
-        return 0
-
-
 _DAMAGES = (
     EOFError,
     MemoryError,
