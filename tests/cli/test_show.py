@@ -36,6 +36,14 @@ def test_the_name_of_the_file_says_the_form(tokviz, tmp_path):
         assert (shown.code, (tmp_path / name).read_bytes()[: len(begins)]) == (0, begins)
 
 
+def test_no_json_is_left_out_for_a_file(tokviz, tmp_path):
+    for command in (["compare", "-t", "gpt2", "-t", "gpt4o", "--text", "hi"], ["chat"]):
+        shown = tokviz(*command, "--json", "-o", tmp_path / "x", stdin=b"[]")
+        assert (shown.code, shown.out) == (1, b"")
+        assert "leave out -o" in shown.err
+    assert not (tmp_path / "x").exists()
+
+
 def test_what_other_commands_show_can_be_a_figure_too(tokviz, tmp_path):
     (tmp_path / "chat.json").write_text('[{"role": "user", "content": "hi"}]')
     commands = {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tokviz.cli.inputs import STDIN, Given, Source
 from tokviz.cli.output import report
+from tokviz.errors import TokvizError
 from tokviz.share import ENDINGS, FORMS
 
 if TYPE_CHECKING:
@@ -153,8 +154,14 @@ def add_forms(parser: argparse.ArgumentParser, form: argparse._ActionsContainer)
 
 
 def asked_form(arguments: argparse.Namespace) -> str | None:
-    """The form that was asked for, by its option or by the end of the file's name."""
+    """The form that was asked for, by its option or by the end of the file's name.
+
+    Raises:
+        TokvizError: If JSON is to be written to that file.
+    """
     output: str | None = arguments.output
+    if output and getattr(arguments, "json", False):
+        raise TokvizError("--json writes to standard output: leave out -o")
     named = ENDINGS.get(output.lower().rpartition(".")[2], "table") if output else None
     return arguments.form or named
 
