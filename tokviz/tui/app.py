@@ -184,7 +184,7 @@ class TokvizApp(App[None]):
         await self._take(event)
 
     def _is_ready(self) -> bool:
-        if not self.screen_stack:  # it is ending
+        if not (self.is_running and self.screen_stack):  # it is ending
             return False
         screen = self.screen
         return not isinstance(screen, TokvizScreen | Modal) or screen.has_begun
