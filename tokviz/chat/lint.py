@@ -143,7 +143,7 @@ def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) ->
         problem = _wrong_place(role, before, index)
         if problem:
             yield Breach(f"message {index + 1}: {problem}", index)
-        else:
+        if not problem or role not in ("system", "developer"):
             before = role
 
 
