@@ -7,6 +7,7 @@ import pytest
 import tokviz
 from tests.chat.conversations import turns
 from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.json_text import loads
 from tokviz.chat.lint import RULES, Finding, lint
 from tokviz.chat.render import render
 from tokviz.formats.registry import load
@@ -97,6 +98,12 @@ def test_what_a_template_cannot_write_is_a_finding():
     found = findings(turns("a", "b") + turns("a", "b")[1:])
     assert {f.code for f in found} == {"not-rendered", "roles-out-of-order"}
     assert {f.message_index for f in found} == {2}
+
+
+def test_bytes_that_are_not_utf8_are_found():
+    value, byte_text = loads('[{"role": "user", "content": "größe"}]'.encode("latin-1"))
+    said = lint(Conversation.from_json(value, byte_text=byte_text), None)
+    assert [(finding.code, finding.message_index) for finding in said] == [("not-utf8", 0)]
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
