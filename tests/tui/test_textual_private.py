@@ -119,6 +119,7 @@ ELSEWHERE = {
     "app._exit": "textual.app:App._exit",
     "around._border_title": "textual.widget:Widget._border_title",
     "edit._edit_result": "textual.document._edit:Edit._edit_result",
+    "node._pruning": "textual.dom:DOMNode._pruning",
     "self.app._start_widget": "textual.app:App._start_widget",
     "self._app._exit": "textual.app:App._exit",
     "screen._compositor": "textual.screen:Screen._compositor",
