@@ -78,6 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_reading(parser)
     workers.add_arguments(parser, "count", "its workers must see RUN's folder and the files")
     parser.add_argument(
+        "--sharded",
+        action="store_true",
+        help="leave the pieces with the workers while they are merged; done by itself where merging "
+        "would take more than half of the memory that is free here",
+    )
+    parser.add_argument(
         "--approximate",
         type=positive,
         default=1,
