@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sharded",
         action="store_true",
-        help="leave the pieces with the workers while they are merged; done by itself where merging "
+        help="leave the pieces with the workers while they are merged; done by itself where that "
         "would take more than half of the memory that is free here",
     )
     parser.add_argument(

@@ -215,7 +215,7 @@ class ClusterShards:
         n_threads = max(1, sum(self._client.nthreads().values()))  # type: ignore[no-untyped-call]
         cells = np.cumsum(np.asarray(pieces.lengths()) + 1)
         n = max(n_threads, int(cells[-1]) // _MOST_CELLS + 1)
-        self._homes = n * [None]
+        self._homes = [None for _ in range(n)]
         borders = np.searchsorted(cells, [cells[-1] * number // n for number in range(1, n)])
         return ShardedTrainer(pieces, settings, self, [*borders.tolist(), len(pieces)])
 
@@ -252,4 +252,4 @@ class ClusterShards:
         if self._homes and self._client.status == "running":
             with suppress(Exception):  # who is dead has forgotten them
                 self._client.cancel(self._futures, force=True)  # type: ignore[no-untyped-call]
-                self._client.run(forget, self.folder)  # type: ignore[no-untyped-call]
+                self._client.run(forget, self.folder)
