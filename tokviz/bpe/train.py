@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,10 +46,12 @@ if TYPE_CHECKING:
     from tokviz.bpe.cluster.sharded_trainer import ShardedTrainer
     from tokviz.bpe.compiled_trainer import CompiledTrainer
     from tokviz.pretokenize.patterns import SplitPattern
+    from tokviz.workers import ClusterState
 
     Engine = PythonTrainer | CompiledTrainer | ShardedTrainer
 
 SECONDS_BETWEEN_REPORTS = 0.05
+_SECONDS_BETWEEN_LOOKS = 1.0
 
 Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Corpus
 OnProgress = Callable[[TrainProgress], object]
@@ -141,11 +144,12 @@ def train(
             raise TokvizError("only workers can merge shards: say how many, or which cluster")
         return training.run()
     from tokviz.bpe.cluster.client import ClusterCount, ClusterShards, shared_folder
-    from tokviz.workers import at_cluster
+    from tokviz.workers import at_cluster, state_of
 
     with at_cluster(workers, client) as cluster, shared_folder(work_folder) as folder:
         training.count = ClusterCount(cluster, folder, skip_unreadable)
         training.shards, training.is_sharded = ClusterShards(cluster, folder), sharded
+        training.look = partial(state_of, cluster)
         with closing(training.shards):
             return training.run()
 
@@ -188,11 +192,13 @@ class _Training:
         least_count: Pieces that occur less often are left out.
         shards: Workers that can merge; None for none.
         is_sharded: Whether they are to, even if this process could.
+        look: Says what the workers do; None without any.
     """
 
     least_count = 1
     shards: ClusterShards | None = None
     is_sharded = False
+    look: Callable[[], ClusterState] | None = None
 
     count: Callable[..., PieceCounts] = staticmethod(count_pieces)
 
@@ -213,6 +219,7 @@ class _Training:
         self._seconds: dict[str, float] = {"reading": 0.0, "merging": 0.0}
         self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
         self._newest: list[NewMerge] = []
+        self._looked = -_SECONDS_BETWEEN_LOOKS
         self._now = TrainProgress("reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, 0)
 
     def run(self) -> TrainingRun:
@@ -343,9 +350,16 @@ class _Training:
 
     def _report(self, fraction: float, left: float | None = None) -> None:
         if self._on_progress is not None:
+            self._look_at_workers()
             self._now = self._now._replace(
                 fraction=fraction,
                 seconds=self._clock.seconds(),
                 eta_seconds=left,
             )
             self._on_progress(self._now)
+
+    def _look_at_workers(self) -> None:
+        if self.look is not None and self._clock.seconds() - self._looked >= _SECONDS_BETWEEN_LOOKS:
+            self._looked = self._clock.seconds()
+            with suppress(Exception):  # a scheduler that has gone is found out by the work
+                self._now = self._now._replace(cluster=self.look())

@@ -12,6 +12,7 @@ from tokviz.bpe.blame import FileShare
 from tokviz.bpe.progress import NewMerge, TrainProgress
 from tokviz.glyphs import safe
 from tokviz.replay.advice import Advice
+from tokviz.workers import ClusterState
 
 Record = dict[str, Any]
 
@@ -101,7 +102,8 @@ class TrainReport(TrainProgress):
         newest = (
             NewMerge(bytes(left), bytes(right), count) for left, right, count in record["newest"]
         )
-        return cls(**{**record, "newest": tuple(newest)})
+        cluster = record["cluster"] and ClusterState(*record["cluster"])
+        return cls(**{**record, "newest": tuple(newest), "cluster": cluster})
 
 
 class HeldOut(NamedTuple):
