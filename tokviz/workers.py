@@ -171,12 +171,14 @@ class ClusterState(NamedTuple):
         n_tasks: The tasks that they work on or are to do next.
         memory_bytes: The physical memory that they have together.
         dashboard: The address of a page that shows more; empty if there is none.
+        bytes_per_second: How fast they read together; 0 while that is not known.
     """
 
     n_workers: int
     n_tasks: int
     memory_bytes: int
     dashboard: str
+    bytes_per_second: float = 0.0
 
 
 def state_of(client: Client) -> ClusterState:

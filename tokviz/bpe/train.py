@@ -223,6 +223,7 @@ class _Training:
         self._now = TrainProgress("reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, 0)
 
     def run(self) -> TrainingRun:
+        self._began = self._clock.seconds()  # workers are there now
         self._report(0.0)
         pieces = self.count(
             self._corpus,
@@ -362,4 +363,8 @@ class _Training:
         if self.look is not None and self._clock.seconds() - self._looked >= _SECONDS_BETWEEN_LOOKS:
             self._looked = self._clock.seconds()
             with suppress(Exception):  # a scheduler that has gone is found out by the work
-                self._now = self._now._replace(cluster=self.look())
+                cluster = self.look()
+                if self._now.phase == "reading":
+                    pace = self._now.n_bytes / (self._clock.seconds() - self._began)
+                    cluster = cluster._replace(bytes_per_second=pace)
+                self._now = self._now._replace(cluster=cluster)

@@ -157,8 +157,8 @@ def numbers(report: TrainReport) -> list[str]:
         cluster = report.cluster
         workers, tasks = counted(cluster.n_workers, "worker"), counted(cluster.n_tasks, "task")
         pace = ""
-        if report.phase == "reading" and report.seconds > 0:
-            pace = f" · {size_label(round(report.n_bytes / report.seconds))}/s"
+        if cluster.bytes_per_second:
+            pace = f" · {size_label(round(cluster.bytes_per_second))}/s"
         lines.append(f"{workers} · {tasks} · {size_label(cluster.memory_bytes)}{pace}")
     return lines
 
