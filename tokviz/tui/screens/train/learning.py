@@ -148,7 +148,9 @@ def numbers(report: TrainReport) -> list[str]:
     left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
     memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
     done = f"{size_label(report.n_bytes)} read · {report.n_pieces:,} distinct pieces"
-    if report.phase != "reading":
+    if report.phase == "starting":
+        done = "Starting…"
+    elif report.phase != "reading":
         done = (
             f"{report.n_merges:,} of {report.n_merges_wanted:,} merges · {report.n_pieces:,} pieces"
         )
