@@ -143,7 +143,10 @@ class Opening(Controller):
         if opened is not None and opening is not None:
             words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
         elif opened is not None:
-            words.append((f" ({counted(opened.replay.n_merges, 'merge')})", "plain"))
+            run = opened.replay.run
+            approximate = ", approximate" if run and run.approximation else ""
+            n_merges = counted(opened.replay.n_merges, "merge")
+            words.append((f" ({n_merges}{approximate})", "plain"))
         shorter: tuple[tuple[str, Role], ...] = ((f"{name or '…'} ▾", "chip"),)
         return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter)
 
