@@ -221,8 +221,9 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"phase": "done", "seconds": summary.seconds, **summary.to_json()})
     else:
         print("\n".join(summary_lines(summary)))
-    if summary is not None and request.advise is not None and summary.held_out is None:
-        report("no advice: the corpus is too small to keep text out of it")
+    if summary is not None and request.compare and summary.held_out is None:
+        lacking = "comparison" if request.advise is None else "advice"
+        report(f"no {lacking}: the corpus is too small to keep text out of it")
     return _INTERRUPTED if interrupted.is_set() else 0
 
 

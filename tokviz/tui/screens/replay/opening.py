@@ -143,10 +143,9 @@ class Opening(Controller):
         if opened is not None and opening is not None:
             words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
         elif opened is not None:
-            run = opened.replay.run
-            approximate = ", approximate" if run and run.approximation else ""
-            n_merges = counted(opened.replay.n_merges, "merge")
-            words.append((f" ({n_merges}{approximate})", "plain"))
+            merges = counted(opened.replay.n_merges, "merge")
+            approximate = ", approximate" if opened.replay.approximation else ""
+            words.append((f" ({merges}{approximate})", "plain"))
         shorter: tuple[tuple[str, Role], ...] = ((f"{name or '…'} ▾", "chip"),)
         return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter)
 
