@@ -106,6 +106,8 @@ def test_rules_can_be_ignored(tokviz, file):
     drawn = tokviz("chat", file(BAD), "--lint", "--html")
     assert (drawn.code, drawn.text) == (1, "")
     assert "leave the other form and -o out" in drawn.err
+    both = tokviz("chat", file(GOOD, GOOD), "--html")
+    assert both.code == 1 and "--html shows one thing: say which row by --row" in both.err
     wrong = tokviz("chat", file(BAD), "--lint", "--ignore", "nothing")
     assert wrong.code == 1
     assert "no rule is called 'nothing'" in wrong.err
