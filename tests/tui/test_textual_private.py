@@ -71,7 +71,9 @@ textual.drivers.linux_driver:LinuxDriver._sigcont_application
 textual.drivers.linux_driver:LinuxDriver._sigtstp_application
 textual.message_pump:MessagePump._get_dispatch_methods
 textual.screen:Screen._compositor
+textual.screen:Screen._layout_required
 textual.screen:Screen._on_timer_update
+textual.screen:Screen._repaint_required
 textual.screen:Screen._update_timer
 textual.widget:Widget._border_subtitle
 textual.widget:Widget._border_title

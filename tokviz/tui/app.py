@@ -47,7 +47,6 @@ from tokviz.tui.actions import (
     declared_in,
     doable,
 )
-from tokviz.tui.dialogs.base import Modal
 from tokviz.tui.late_clicks import LateClicks, widget_at
 from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question
@@ -184,10 +183,9 @@ class TokvizApp(App[None]):
         await self._take(event)
 
     def _is_ready(self) -> bool:
-        if not self.screen_stack:  # it is ending
+        if not (self.is_running and self.screen_stack):  # it is ending
             return False
-        screen = self.screen
-        return not isinstance(screen, TokvizScreen | Modal) or screen.has_begun
+        return bool(getattr(self.screen, "has_begun", True))
 
     async def on_begun(self, message: Begun) -> None:
         """Take the input that waited, one by one: the next may have to wait for what this does."""
@@ -432,6 +430,8 @@ class TokvizApp(App[None]):
 
         Dialogs are closed as Esc closes them.
         """
+        from tokviz.tui.dialogs.base import Modal
+
         for dialog in self.screen_stack[:0:-1]:
             if isinstance(dialog, Modal):
                 dialog.give_up()

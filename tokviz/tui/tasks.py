@@ -12,7 +12,6 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.worker import Worker, get_current_worker
 
-from tokviz.child.runner import stopped_by
 from tokviz.errors import LargeFileError, TokvizError
 from tokviz.formats.budget import ask_first, before_large
 from tokviz.tui.messages import Notice, Question
@@ -99,6 +98,8 @@ def in_thread(
         node.post_message(Question(f"{error}. Read it?", go_on, leave))
 
     def run() -> None:
+        from tokviz.child.runner import stopped_by  # which the first frame need not wait for
+
         task = Task(node)
 
         def wanted_no_more() -> bool:

@@ -44,6 +44,7 @@ _FIELDS = (
     "min_count",
     "max_chars",
     "max_doc_chars",
+    "workers",
 )
 _CHOICES = ("pattern", "special_ids", "tie_break")
 _SLIM_COLUMNS = 60
@@ -164,6 +165,10 @@ class TrainForm(VerticalScroll, can_focus=False):
             "Lowest count",
             Field(first.min_count, id="min_count", classes="number"),
             Static("to merge a pair", classes="label -wide"),
+        )
+        yield _row(
+            "Workers",
+            Field(first.workers, placeholder="none, or 4, or tcp://host:8786", id="workers"),
         )
 
     def on_mount(self) -> None:
