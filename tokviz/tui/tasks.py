@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from textual.app import App
 from textual.dom import DOMNode
+from textual.screen import ModalScreen
 from textual.worker import Worker, get_current_worker
 
 from tokviz.child.runner import stopped_by
@@ -171,7 +172,10 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
     def tell() -> None:
         if worker in _STOPPABLE:
             _take_back(node.app, what)
-            node.post_message(Notice(f"{what}… {monotonic() - begun:.0f} s. Esc stops it."))
+            if not isinstance(node.screen, ModalScreen):
+                # Not by a message, which might be heard when the work has ended.
+                text = f"{what}… {monotonic() - begun:.0f} s. Esc stops it."
+                node.app.notify(text, markup=False)
             node.set_timer(_REPEATS, tell)
 
     node.set_timer(_PATIENCE, tell)

@@ -137,6 +137,8 @@ async def test_a_double_click_on_a_folder_that_is_slow_to_read_opens_no_file_in_
     async with open_dialog(OpenFileDialog(folder / "sub")) as pilot:
         for _ in range(2):
             await pilot.pilot.click("RowList", offset=(3, 1))
+        await pilot.pilot.press("f2")
+        assert pilot.shows("reading…")  # not that there is nothing in it
         go_on.set()
         await pilot.settle()
         assert pilot.is_open and pilot.shows("deeper.txt")
