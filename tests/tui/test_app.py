@@ -237,6 +237,9 @@ async def test_input_that_still_waits_at_the_end_is_dropped() -> None:
     async with app.run_test() as pilot:
         await settle(pilot)
         app._waiting.append(events.Key("a", "a"))
+        app._running = False  # from now on one screen after the other is taken apart
+        await app.on_begun(Begun())
+        assert app._waiting
     assert not app.screen_stack
     await app.on_begun(Begun())
 

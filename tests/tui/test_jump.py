@@ -47,6 +47,15 @@ async def test_every_target_has_letters_which_go_there_or_click_it() -> None:
             return label
 
         panel = app.screen.query_one("#side")
+        # What has just come is not laid out yet.
+        card = next(found for found in app.screen.focus_chain if found is not app.focused)
+        card.display = False
+        await settle(pilot)
+        card.display = True
+        app.action_jump()
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
         await jump("IDs ")
         await jump("Splits ")
         assert app.session.settings.panel == "splits"

@@ -24,7 +24,7 @@ async def test_a_scroll_bar_that_draws_what_changed_looks_as_if_drawn_anew() -> 
             strips = app.screen._compositor.render_strips()
             return [repr(list(strip.crop(19, 20))) for strip in strips]
 
-        places = (90, 0), (90, 1), (90, 40), (95, 41), (95, 71), (30, 3), (9, 0), (400, 200)
+        places = (90, 0), (90, 1), (90, 40), (95, 41), (95, 71), (30, 3), (9, 0), (2, 0), (400, 200)
         for n_rows, y in places:
             rows = [(Span("row"),)] * n_rows
             view.show(partial(lambda rows, width: rows, rows))
@@ -36,3 +36,4 @@ async def test_a_scroll_bar_that_draws_what_changed_looks_as_if_drawn_anew() -> 
             assert shown == lines()
         await settle(pilot)
         assert drawn[1] < 6, "most of its lines stay"
+        assert not drawn[7], "of two lists that fit, the bar is the same"

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
@@ -46,9 +46,10 @@ def targets(screen: Screen[object], strips: list[Strip]) -> list[Target]:
             if link is not None and link != before:
                 found[place] = Target(place)
             x, before = x + segment.cell_length, link
+    laid_out = screen._compositor.visible_widgets
     for widget in screen.focus_chain:
-        region = screen.find_widget(widget).visible_region
-        if region:
+        # What has just come has no place yet.
+        if widget in laid_out and (region := Region.intersection(*laid_out[widget])):
             button = isinstance(widget, PushButton)
             found[region.offset] = Target(region.offset, None if button else widget)
     return [found[place] for place in sorted(found, key=lambda place: (place.y, place.x))]

@@ -23,7 +23,7 @@ class _SteadyBar(ScrollBar):
     def refresh(self, *regions: Region, **options: Any) -> Self:
         """Draw again; what changes the bar alone, its two ends."""
         height, window, virtual = self.size.height, self.window_size, self.window_virtual_size
-        thumb = max(1, height * window / max(virtual, 1))
+        thumb = max(1, height * min(1.0, window / max(virtual, 1)))
         # Until it is told the new position it may stand far behind the end of what has shrunk.
         share = min(1.0, self.position / max(virtual - window, 1))
         start = int(max(0.0, height - thumb) * share * 8)

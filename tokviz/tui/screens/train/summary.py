@@ -25,6 +25,7 @@ _LEAST_COMPARED = 1_000  # bytes; a comparison on less is chance
 
 def summary_content(summary: TrainSummary, width: int) -> Content:
     """Draw a summary."""
+    width = max(8, width)
     total = clock(summary.seconds)
     title = Content.assemble(
         ("✓ ", "$text-success bold"), (f"{summary.n_vocab:,} tokens in {total}", "bold")
