@@ -168,6 +168,17 @@ def test_what_was_prepared_or_known_of_a_long_line_is_not_laid_out_again(
     assert document.document.text == before + behind
 
 
+def test_a_line_before_lines_that_nobody_looked_at_leaves_them_as_they_are(monkeypatch):
+    monkeypatch.setattr(wrapping, "_BLOCK_SIZE", 40)
+    live = LiveDocument("", chunk_target=8)
+    document = ExactWrappedDocument(ExactDocument(live), 0, SHOWN, lambda row, change: None)
+    start = (0, 0)
+    for inserted in (f"\n{' ' * 7}\n{'x' * 40}", "\n"):
+        document.document.replace_range(start, start, inserted)
+    document._rows.look_at_all()
+    assert rows_of(document) == rows_of(wrapped(live.text, 0))
+
+
 lines_of_any_length = st.lists(st.one_of(texts, st.sampled_from(FRAGMENTS)), max_size=12)
 
 
