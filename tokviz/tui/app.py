@@ -365,6 +365,8 @@ class TokvizApp(App[None]):
         """Go to the screen that was asked for, and write choices when they change."""
         self.session.subscribe(SettingsChanged, lambda _: self._settings_changed())
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())
+        # Keys may have waited for a dialog that is gone before it could take them.
+        self.screen_change_signal.subscribe(self, lambda _: self.post_message(Begun()))
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
