@@ -303,10 +303,19 @@ class Monkey:
         app._made["tokens"].text.load("", None)
         await self.rest()
 
+    async def heard(self) -> None:
+        """Wait until no key or click waits for its turn any more."""
+        late = time.monotonic() + REST_SECONDS
+        while (waiting := self.app._waiting) and not self.app._exit:
+            if time.monotonic() > late:
+                raise TimeoutError(f"deaf: {len(waiting)} keys and clicks wait for ever")
+            await asyncio.sleep(0.05)
+
     async def rest(self) -> None:
         """Wait until nothing is done in the background any more."""
         late = time.monotonic() + REST_SECONDS
         await self.answer()
+        await self.heard()
         await asyncio.sleep(0.1)
         while any(worker.is_running for worker in self.app.workers) and time.monotonic() < late:
             await asyncio.sleep(0.05)
@@ -400,6 +409,8 @@ async def run(
                     if day is not None and (index + 1) % RUN_ACTIONS == 0:
                         day.append(await monkey.weigh())
                         print(f"{sum(kinds.values()):,} actions, {day[-1]:.0f} MB", flush=True)
+                if app._exception is None:
+                    await monkey.heard()
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
