@@ -13,7 +13,7 @@ from hypothesis import settings
 
 USUAL: Final = 100
 """Examples of a test that does not say how many, where all are tried."""
-PLAIN: Final = 40
+PLAIN: Final = 25
 """How many of them a plain run tries, which everybody waits for; the search tries the others."""
 EXAMPLES: Final = "TOKVIZ_EXAMPLES"
 """The variable that gives a test of `USUAL` examples more or fewer, and others as many times."""

@@ -98,11 +98,13 @@ def test_a_tokenizer_is_known_by_its_vocabulary_and_taken_from_no_new_place(tmp_
 
 
 def test_it_goes_on_without_what_is_wrong() -> None:
-    found = look_up(SavedSession("t", conversation=[{"role": 1}], template="/x.jinja"), Settings())
+    saved = SavedSession("t", conversation=[{"role": 1}], template="/x.jinja")
+    found = look_up(saved._replace(split_patterns=("none of ours", "gpt4")), Settings())
     assert found.conversation is None and len(found.lacking) == 2
     session = Session(Opened(""), tokviz.load("gpt2"), remember=False)
     restore(session, found)
     assert session.take_requests("chat") == []
+    assert session.settings.split_patterns == ("gpt4",)  # what stands in the user's own file now
 
 
 @pytest.mark.parametrize(

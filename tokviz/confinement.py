@@ -11,12 +11,10 @@ Not reported, and so not refused, is the question whether a file exists.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 VARIABLE = "TOKVIZ_CONFINED"
@@ -46,6 +44,8 @@ class Confinement(NamedTuple):
 
     def environment(self) -> dict[str, str]:
         """Give what a process is told it by."""
+        import json
+
         return {VARIABLE: json.dumps(self._asdict())}
 
 
@@ -67,6 +67,8 @@ def confinement() -> Confinement | None:
     told = os.environ.get(VARIABLE)
     if told is None:
         return None
+    import json  # which few starts need
+
     allowed = Confinement(**json.loads(told))
     return allowed._replace(folders=tuple(map(os.path.realpath, allowed.folders)))
 
@@ -172,6 +174,8 @@ class _Checks(NamedTuple):
             self.no_network()
 
     def connect(self, socket: Any, address: Any) -> None:
+        from ipaddress import ip_address
+
         # What its name server says of the Hub's name may be an address of this machine.
         host = address[0] if isinstance(address, tuple) else ""
         try:

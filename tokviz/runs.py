@@ -148,6 +148,11 @@ def make_room(folder: Path) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
 
 
+def counting_folder(folder: Path) -> Path:
+    """Name the folder where workers keep what they have counted for a run."""
+    return folder.with_name(f"{folder.name}.counting")
+
+
 def remove_run(folder: Path, is_written: Callable[[], bool] = lambda: False) -> None:
     """Remove whatever a training that was given up has written.
 
@@ -159,7 +164,11 @@ def remove_run(folder: Path, is_written: Callable[[], bool] = lambda: False) -> 
         threading.Event().wait(_TRY_SECONDS)
         if not is_written():
             break
-    leftovers = [folder, *folder.parent.glob(f".{glob.escape(folder.name)}.*")]
+    leftovers = [
+        folder,
+        counting_folder(folder),
+        *folder.parent.glob(f".{glob.escape(folder.name)}.*"),
+    ]
     for leftover in leftovers:
         shutil.rmtree(leftover, ignore_errors=True)
 

@@ -26,6 +26,7 @@ from tokviz.glyphs import safe
 from tokviz.json_file import located, parse_json
 from tokviz.lessons import lessons
 from tokviz.places import place_words
+from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.replay.request import ReplayRequest
 from tokviz.runs import list_runs
 from tokviz.sentences import sentence, why
@@ -187,8 +188,8 @@ def restore(session: Session, found: Found) -> None:
     """Show what a session file holds; undo brings back the text and the conversation before it."""
     saved = found.saved
     changes: dict[str, Any] = {"compared": tuple(source for source, _ in found.others)}
-    if saved.split_patterns:
-        changes |= {"split_patterns": saved.split_patterns, "split_regex": saved.split_regex}
+    if patterns := tuple(name for name in saved.split_patterns if name in SPLIT_PATTERNS):
+        changes |= {"split_patterns": patterns, "split_regex": saved.split_regex}
     session.change_settings(**changes)
     if found.tokenizer is not None:
         source, tokenizer = found.tokenizer

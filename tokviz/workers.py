@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tokviz.child.process import package_environment
 from tokviz.errors import JobError, TokvizError
@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _SECONDS_BETWEEN_LOOKS = 0.02
-_SECONDS_TO_CONNECT = 30
+_SECONDS_TO_CONNECT = 120
 _DEATHS_OF_A_TASK = 10
 """How many workers may die with a task before it is given up."""
 _CHILDREN = {
@@ -140,9 +140,15 @@ def connected(address: str) -> Iterator[Client]:
         yield client
 
 
-def _check_installed() -> None:
+def why_no_workers() -> str:
+    """Say what is missing for workers; nothing if all is there."""
     if find_spec("distributed") is None:
-        reason = "workers need the package distributed: pip install 'tokviz-tui[cluster]'"
+        return "workers need the package distributed: pip install 'tokviz-tui[cluster]'"
+    return ""
+
+
+def _check_installed() -> None:
+    if reason := why_no_workers():
         raise TokvizError(reason)
 
 
@@ -155,6 +161,37 @@ def _distributed() -> Any:
 
 def _has_dashboard() -> bool:
     return find_spec("bokeh") is not None
+
+
+class ClusterState(NamedTuple):
+    """What a cluster does at a moment.
+
+    Attributes:
+        n_workers: The workers that are there.
+        n_tasks: The tasks that they work on or are to do next.
+        memory_bytes: The physical memory that they have together.
+        dashboard: The address of a page that shows more; empty if there is none.
+    """
+
+    n_workers: int
+    n_tasks: int
+    memory_bytes: int
+    dashboard: str
+
+
+def state_of(client: Client) -> ClusterState:
+    """Ask the scheduler what goes on."""
+    info = client.scheduler_info(n_workers=-1)
+    metrics = [worker["metrics"] for worker in info["workers"].values()]
+    tasks = client.processing()  # type: ignore[no-untyped-call]
+    # Without that package the page of a cluster of our own only says that it is not there.
+    has_page = "dashboard" in info["services"] and (client.cluster is None or _has_dashboard())
+    return ClusterState(
+        len(metrics),
+        sum(map(len, tasks.values())),
+        sum(int(each["memory"]) for each in metrics),
+        str(client.dashboard_link) if has_page else "",
+    )
 
 
 @contextmanager
@@ -231,8 +268,13 @@ def result_of(future: Future[Any]) -> Any:
         TokvizError: If the task does.
         JobError: If workers die with it again and again.
     """
+    return results_of([future])[0]
+
+
+def results_of(futures: list[Future[Any]]) -> list[Any]:
+    """Wait for what comes of tasks; see `result_of`."""
     try:
-        return future.result()
+        return [*futures[0].client.gather(futures)]
     except TokvizError:
         raise
     except Exception as error:  # every way in which a cluster can fail

@@ -57,6 +57,8 @@ def test_a_run_says_what_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixt
     run = TrainingRun.load(folder)
     assert run.approximation is not None
     assert run.approximation.line() == summary["remarks"][0]
+    assert main(["replay", str(folder), "--print", "--at", "0"]) == 0
+    assert f"  {summary['remarks'][0]}\n" in capsys.readouterr().out
 
 
 def test_a_sample_of_everything_gives_everything() -> None:

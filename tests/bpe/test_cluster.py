@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
-from tokviz.bpe.cluster import tasks
+from tokviz.bpe.cluster import shards, tasks
 from tokviz.bpe.cluster.client import ClusterCount
 from tokviz.bpe.cluster.parts import Rules, parts_of
 from tokviz.bpe.counting import PieceCounts, count_pieces
@@ -34,6 +34,9 @@ from tokviz.workers import local_cluster
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from tokviz.bpe.progress import TrainProgress
+    from tokviz.bpe.run import TrainingRun
 
 WORDS = "low |new|est\n\n| wid|er|\r\n|   |12|34|don't|ab |<|e|>|é|你|a| |b c|\n|\0|\u2028"
 SNIPPETS = [*WORDS.split("|"), "<|e|>", "<|endoftext|>", "<|endoftext|>x"]
@@ -130,10 +133,20 @@ def corpus(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("is_sharded", [False, True])
 @pytest.mark.parametrize("rule", ["first", "lexicographic", "smallest_id"])
-def test_a_training_with_workers_is_the_training(rule: str, corpus: Path, cluster: Client) -> None:
+def test_a_training_with_workers_is_the_training(
+    rule: str, is_sharded: bool, corpus: Path, cluster: Client
+) -> None:
     alone = tokviz.train(corpus, 400, tie_break=rule)
-    together = tokviz.train(corpus, 400, tie_break=rule, client=cluster)
+    together = tokviz.train(corpus, 400, tie_break=rule, client=cluster, sharded=is_sharded)
+    assert (together.engine == "sharded") == is_sharded
+    is_same(together, alone)
+    held: dict[str, int] = cluster.run(lambda: len(shards._shards))  # type: ignore[no-untyped-call]
+    assert not any(held.values())
+
+
+def is_same(together: TrainingRun, alone: TrainingRun) -> None:
     assert together.tokenizer.merges == alone.tokenizer.merges
     assert all_of(together.piece_counts) == all_of(alone.piece_counts)
     for name, column in alone.history.memory.items():
@@ -142,6 +155,21 @@ def test_a_training_with_workers_is_the_training(rule: str, corpus: Path, cluste
     assert alone.blame is not None
     for name, column in alone.blame.memory.items():
         assert bytes(together.blame.memory[name]) == bytes(column)
+
+
+@pytest.mark.parametrize("at", [0, 40, 120])
+def test_a_worker_that_is_killed_while_it_merges_is_replaced(
+    at: int, corpus: Path, cluster: Client
+) -> None:
+    pids: list[int] = list(cluster.run(os.getpid).values())  # type: ignore[no-untyped-call]
+
+    def kill(progress: TrainProgress) -> None:
+        if progress.phase == "merging" and progress.n_merges >= at and len(pids) == 2:
+            os.kill(pids.pop(), signal.SIGKILL)
+
+    together = tokviz.train(corpus, 400, client=cluster, sharded=True, on_progress=kill)
+    assert len(pids) == 1
+    is_same(together, tokviz.train(corpus, 400))
 
 
 def test_texts_from_python_are_counted_too(cluster: Client) -> None:

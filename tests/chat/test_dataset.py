@@ -116,7 +116,7 @@ def test_empty_files_have_no_rows(tmp_path):
     dataset = Dataset.open(tmp_path / "a.jsonl")
     assert dataset.complete
     assert dataset.n_rows == 0
-    with pytest.raises(ConversationError, match="line 1, column 1"):
+    with pytest.raises(ConversationError, match="line 1, column 1: this is not JSON: it is empty"):
         Dataset.from_bytes("a.json", b"")
 
 

@@ -7,6 +7,7 @@ import pytest
 import tokviz
 from tests.chat.conversations import turns
 from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.json_text import loads
 from tokviz.chat.lint import RULES, Finding, lint
 from tokviz.chat.render import render
 from tokviz.formats.registry import load
@@ -79,6 +80,7 @@ def test_special_token_text_in_content_names_its_token():
         ("user assistant tool tool assistant", []),
         ("assistant user", [0]),
         ("system assistant", [1]),
+        ("assistant assistant", [0, 1]),
         ("tool user", [0]),
         ("user user assistant assistant", [1, 3]),
         ("user system assistant", [1]),
@@ -89,12 +91,19 @@ def test_roles_out_of_order(roles, wrong):
     messages = [{"role": role, "content": "x", "name": "f"} for role in roles.split()]
     found = [f for f in findings(messages, "chatml") if f.code == "roles-out-of-order"]
     assert [finding.message_index for finding in found] == wrong
+    assert sum("begins with" in finding.message for finding in found) <= 1
 
 
 def test_what_a_template_cannot_write_is_a_finding():
     found = findings(turns("a", "b") + turns("a", "b")[1:])
     assert {f.code for f in found} == {"not-rendered", "roles-out-of-order"}
     assert {f.message_index for f in found} == {2}
+
+
+def test_bytes_that_are_not_utf8_are_found():
+    value, byte_text = loads('[{"role": "user", "content": "größe"}]'.encode("latin-1"))
+    said = lint(Conversation.from_json(value, byte_text=byte_text), None)
+    assert [(finding.code, finding.message_index) for finding in said] == [("not-utf8", 0)]
 
 
 @pytest.mark.parametrize("text", ["", " \n"])

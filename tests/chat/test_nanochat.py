@@ -83,7 +83,7 @@ def test_lone_surrogates_become_the_replacement_character():
     ("messages", "said"),
     [
         ([], "no message"),
-        (turns("a")[:1] * 2, "message 2, key 'role': is from 'user' but must be from 'assistant'"),
+        (turns("a")[:1] * 2, "message 2, key 'role': is 'user' but must be 'assistant'"),
         ([{"role": "assistant", "content": "a"}], "message 1, key 'role'"),
         ([{"role": "system", "content": "a"}], "message 1, key 'role': nanochat merges a system"),
         (

@@ -103,6 +103,9 @@ def test_lint_in_json_is_one_object_for_each_finding(tokviz, file):
 def test_rules_can_be_ignored(tokviz, file):
     options = ["--lint", "--ignore", "nothing-supervised", "--ignore", "special-in-content"]
     assert tokviz("chat", file(BAD), *options).code == 0
+    drawn = tokviz("chat", file(BAD), "--lint", "--html")
+    assert (drawn.code, drawn.text) == (1, "")
+    assert "leave the other form and -o out" in drawn.err
     wrong = tokviz("chat", file(BAD), "--lint", "--ignore", "nothing")
     assert wrong.code == 1
     assert "no rule is called 'nothing'" in wrong.err

@@ -279,3 +279,5 @@ def test_advice_tells_of_every_smaller_vocabulary(tmp_path, capsys) -> None:
     (tmp_path / "text").write_text("abab")
     assert main([*arguments, "--vocab-size", "258"]) == 0
     assert "no advice" in capsys.readouterr().err
+    assert main([*arguments[:-2], "--compare", "--vocab-size", "258"]) == 0
+    assert "no comparison: the corpus is too small" in capsys.readouterr().err

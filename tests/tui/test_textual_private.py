@@ -71,7 +71,9 @@ textual.drivers.linux_driver:LinuxDriver._sigcont_application
 textual.drivers.linux_driver:LinuxDriver._sigtstp_application
 textual.message_pump:MessagePump._get_dispatch_methods
 textual.screen:Screen._compositor
+textual.screen:Screen._layout_required
 textual.screen:Screen._on_timer_update
+textual.screen:Screen._repaint_required
 textual.screen:Screen._update_timer
 textual.widget:Widget._border_subtitle
 textual.widget:Widget._border_title
@@ -119,6 +121,7 @@ ELSEWHERE = {
     "app._exit": "textual.app:App._exit",
     "around._border_title": "textual.widget:Widget._border_title",
     "edit._edit_result": "textual.document._edit:Edit._edit_result",
+    "node._pruning": "textual.dom:DOMNode._pruning",
     "self.app._start_widget": "textual.app:App._start_widget",
     "self._app._exit": "textual.app:App._exit",
     "screen._compositor": "textual.screen:Screen._compositor",

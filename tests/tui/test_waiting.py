@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from textual.app import App
+from textual.widgets import Input, Label
 
 from tests.tui import waiting
 from tests.tui.waiting import settle, until
@@ -49,11 +50,22 @@ async def test_until_goes_on_once_a_condition_holds() -> None:
         assert app.done[:2] == [1, 2]
 
 
-async def test_until_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_until_gives_up_and_tells_what_was_on_the_screen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(waiting, "WAIT", 0.05)
-    async with ChainApp().run_test() as pilot:
-        with pytest.raises(TimeoutError):
+    app = ChainApp()
+    async with app.run_test() as pilot:
+        await app.mount(Label("so far so good"), Input("typed"))
+        app.query_one(Input).focus()
+        app.notify("no such file")
+        app.begin(1)
+        with pytest.raises(TimeoutError) as raised:
             await until(pilot, lambda: False)
+        app.go.set()
+    told = str(raised.value)
+    assert told.startswith("waited in vain 0.05 s. Screen; focus: Input(")
+    assert all(part in told for part in ("so far so good", "typed", "no such file", "RUNNING)"))
 
 
 async def test_settle_is_given_up_by_who_waits_for_it_and_the_work_goes_on() -> None:

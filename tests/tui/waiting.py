@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
+from textual.app import App
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
@@ -32,7 +34,7 @@ async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
     """Let the app run until a condition holds.
 
     Raises:
-        TimeoutError: If it does not within `WAIT` seconds.
+        TimeoutError: If it does not within `WAIT` seconds; it tells what is on the screen.
     """
 
     async def wait() -> None:
@@ -43,4 +45,17 @@ async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
             await asyncio.sleep(seconds)
             seconds = min(0.05, seconds + 0.005)
 
-    await asyncio.wait_for(wait(), WAIT)
+    try:
+        await asyncio.wait_for(wait(), WAIT)
+    except TimeoutError:
+        raise TimeoutError(f"waited in vain {WAIT:g} s. {on_screen(pilot.app)}") from None
+
+
+def on_screen(app: App[Any]) -> str:
+    """Tell what a user would see, and what is still under way."""
+    stack = " > ".join(type(screen).__name__ for screen in app.screen_stack)
+    working = [f"{worker.name} ({worker.state.name})" for worker in app.workers]
+    said = [notice.message for notice in app._notifications]
+    lines = [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
+    about = f"{stack}; focus: {app.focused!r}; workers: {working}; said: {said}"
+    return "\n".join([about, *filter(None, lines)])

@@ -49,11 +49,12 @@ class Approximation(NamedTuple):
 
     def line(self) -> str:
         """Say it."""
+        sure = ("no merge is", "the first merge is")
+        first = sure[self.n_sure] if self.n_sure < 2 else f"the first {self.n_sure:,} merges are"
         return (
             f"approximate: without {counted(self.n_pieces, 'different piece')} "
             f"({counted(self.n_bytes, 'byte')}) that occur fewer than {self.least:,} times; counts "
-            f"are at most {self.most_missing:,} too low, and the first {self.n_sure:,} merges are "
-            "certain"
+            f"are at most {self.most_missing:,} too low, and {first} certain"
         )
 
 

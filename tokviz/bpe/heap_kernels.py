@@ -6,8 +6,17 @@ reaches a threshold; see `tokviz.bpe.kernels`.
 
 from __future__ import annotations
 
-from tokviz.bpe.merge_state import N_HEAP, N_PAIRS, PAIR, TALLIED, THRESHOLD, State
-from tokviz.bpe.ties import FIRST, LEXICOGRAPHIC, SMALLEST_ID
+from tokviz.bpe.merge_state import (
+    N_HEAP,
+    N_MERGES,
+    N_PAIRS,
+    NONE,
+    PAIR,
+    TALLIED,
+    THRESHOLD,
+    State,
+)
+from tokviz.bpe.ties import FIRST, LEXICOGRAPHIC, PLACED, SMALLEST_ID
 from tokviz.compiled import helper, integer
 
 
@@ -28,7 +37,7 @@ def _compare_tokens(memory: State, one: int, other: int) -> int:
 
 
 @helper
-def _key(memory: State, rule: int, pair: int) -> int:
+def key_of(memory: State, rule: int, pair: int) -> int:
     """Make the number by which a pair is ordered among those of the same count, lowest first."""
     if rule == FIRST:
         # Occurrences are ascending and stale ones stay stale, so the search never starts again.
@@ -38,6 +47,8 @@ def _key(memory: State, rule: int, pair: int) -> int:
         memory.pair_length[pair] -= place - memory.pair_start[pair]
         memory.pair_start[pair] = place
         return memory.occurrences[place]
+    if rule == PLACED:
+        return memory.pair_start[pair]
     left = memory.pair_tokens[2 * pair]
     if rule == SMALLEST_ID:
         return (left << 32) | memory.pair_tokens[2 * pair + 1]
@@ -92,7 +103,7 @@ def _move(memory: State, source: int, target: int) -> None:
 @helper
 def push(memory: State, rule: int, count: int, pair: int) -> None:
     """Put a pair into the heap."""
-    key = _key(memory, rule, pair)
+    key = key_of(memory, rule, pair)
     at = memory.numbers[N_HEAP]
     memory.numbers[N_HEAP] += 1
     while at > 0:
@@ -153,10 +164,12 @@ def settle_top(memory: State, rule: int, but: int) -> bool:
         while numbers[N_HEAP] > 0:
             pair = memory.heap_pair[0]
             count = memory.pair_count[pair]
-            if count == memory.heap_count[0]:
+            # A place that was not known sorted first; it is known now.
+            is_placed = rule != PLACED or memory.heap_key[0] == memory.pair_start[pair]
+            if count == memory.heap_count[0] and is_placed:
                 return True
             if count >= numbers[THRESHOLD]:
-                _sink(memory, rule, count, _key(memory, rule, pair), pair)
+                _sink(memory, rule, count, key_of(memory, rule, pair), pair)
             else:
                 remove_top(memory, rule)
         if numbers[THRESHOLD] <= 1:
@@ -178,3 +191,35 @@ def n_tied(memory: State, count: int) -> int:
     for at in range(memory.numbers[N_HEAP]):
         n += memory.pair_count[memory.heap_pair[at]] == count
     return n
+
+
+@helper
+def note_merge(memory: State, rule: int) -> int:
+    """Take the best pair out of the heap, and note it and what else could have been merged."""
+    merged = memory.heap_pair[0]
+    count = memory.pair_count[merged]
+    step = memory.numbers[N_MERGES]
+    remove_top(memory, rule)
+    memory.runner_up[2 * step] = NONE
+    memory.runner_up[2 * step + 1] = NONE
+    memory.runner_up_count[step] = 0
+    memory.merge_tied[step] = 1
+    if settle_top(memory, rule, merged):
+        second = memory.heap_pair[0]
+        memory.runner_up[2 * step] = memory.pair_tokens[2 * second]
+        memory.runner_up[2 * step + 1] = memory.pair_tokens[2 * second + 1]
+        memory.runner_up_count[step] = memory.pair_count[second]
+        if memory.pair_count[second] == count:
+            memory.merge_tied[step] = n_tied(memory, count)
+    memory.merge_count[step] = count
+    note_tokens(memory, memory.pair_tokens[2 * merged], memory.pair_tokens[2 * merged + 1])
+    return merged
+
+
+@helper
+def note_tokens(memory: State, left: int, right: int) -> None:
+    """Note the tokens that the next merge makes one."""
+    step = memory.numbers[N_MERGES]
+    memory.merges[2 * step] = left
+    memory.merges[2 * step + 1] = right
+    memory.token_length[256 + step] = memory.token_length[left] + memory.token_length[right]

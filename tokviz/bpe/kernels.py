@@ -23,7 +23,7 @@ and when an array is full (`FULL`), so that the caller makes room; then it is ca
 
 from __future__ import annotations
 
-from tokviz.bpe.heap_kernels import n_tied, push, remove_top, settle_top
+from tokviz.bpe.heap_kernels import note_merge, push, settle_top
 from tokviz.bpe.merge_state import (
     BELOW_MIN_COUNT,
     FINISHED,
@@ -76,7 +76,7 @@ def _join_group(
 
 
 @helper
-def _merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
+def merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
     """Join every occurrence of a pair to the new token.
 
     Occurrences are met from left to right, so of overlapping ones ("aaa") the left is joined. To
@@ -143,7 +143,8 @@ def _merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
 
 
 @helper
-def _set_count(memory: State, pair: int, count: int) -> None:
+def set_count(memory: State, pair: int, count: int) -> None:
+    """Change how often a pair occurs."""
     before = memory.pair_count[pair]
     if before < TALLIED:
         memory.tally[before] -= 1
@@ -153,7 +154,7 @@ def _set_count(memory: State, pair: int, count: int) -> None:
 
 
 @helper
-def _settle_groups(
+def settle_groups(
     memory: State,
     rule: int,
     merged: int,
@@ -179,12 +180,12 @@ def _settle_groups(
         # What the merged pair loses to itself ("aaa") is gone with it; and of pairs of two new
         # tokens the loser is a group of this merge and has been counted down already.
         if old != merged and old < first_pair:
-            _set_count(memory, old, memory.pair_count[old] - memory.group_loss[group])
+            set_count(memory, old, memory.pair_count[old] - memory.group_loss[group])
     for i in range(n_fresh):
         pair = first_pair + memory.fresh[2 * i + 1]
         memory.occurrences[memory.pair_start[pair] + memory.pair_length[pair]] = memory.fresh[2 * i]
         memory.pair_length[pair] += 1
-    _set_count(memory, merged, 0)
+    set_count(memory, merged, 0)
     numbers[N_PAIRS] += n_groups
     for pair in range(first_pair, first_pair + n_groups):
         count = memory.pair_count[pair]
@@ -195,7 +196,8 @@ def _settle_groups(
 
 
 @helper
-def _has_room(memory: State, pair: int) -> bool:
+def has_room(memory: State, pair: int) -> bool:
+    """Tell whether there is room for all that the merge of a pair may bring."""
     n_fresh = 2 * memory.pair_length[pair]
     n_groups = min(n_fresh, memory.numbers[MOST_GROUPS])
     if memory.numbers[N_PAIRS] + n_groups > memory.numbers[MOST_PAIRS]:
@@ -213,37 +215,18 @@ def run_merges(memory: State, rule: int, n_merges: int, min_count: int, budget: 
         if not settle_top(memory, rule, NONE):
             return NONE_LEFT
         merged = memory.heap_pair[0]
-        count = memory.pair_count[merged]
-        if count < min_count:
+        if memory.pair_count[merged] < min_count:
             return BELOW_MIN_COUNT
-        if not _has_room(memory, merged):
+        if not has_room(memory, merged):
             return FULL
-        remove_top(memory, rule)
-        step = numbers[N_MERGES]
-        memory.runner_up[2 * step] = NONE
-        memory.runner_up[2 * step + 1] = NONE
-        memory.runner_up_count[step] = 0
-        memory.merge_tied[step] = 1
-        if settle_top(memory, rule, merged):
-            second = memory.heap_pair[0]
-            memory.runner_up[2 * step] = memory.pair_tokens[2 * second]
-            memory.runner_up[2 * step + 1] = memory.pair_tokens[2 * second + 1]
-            memory.runner_up_count[step] = memory.pair_count[second]
-            if memory.pair_count[second] == count:
-                memory.merge_tied[step] = n_tied(memory, count)
-        a = memory.pair_tokens[2 * merged]
-        b = memory.pair_tokens[2 * merged + 1]
-        new = 256 + step
-        memory.merges[2 * step] = a
-        memory.merges[2 * step + 1] = b
-        memory.merge_count[step] = count
-        memory.token_length[new] = memory.token_length[a] + memory.token_length[b]
+        note_merge(memory, rule)
+        new = 256 + numbers[N_MERGES]
         budget -= 64 + memory.pair_length[merged]
-        n_groups, n_fresh = _merge_occurrences(memory, merged, new)
+        n_groups, n_fresh = merge_occurrences(memory, merged, new)
         if rule == LEXICOGRAPHIC:
             _find_text(memory, merged, new)
-        _settle_groups(memory, rule, merged, new, n_groups, n_fresh)
-        memory.tokens_left[step] = numbers[N_TOKENS]
+        settle_groups(memory, rule, merged, new, n_groups, n_fresh)
+        memory.tokens_left[new - 256] = numbers[N_TOKENS]
         numbers[N_MERGES] += 1
     return FINISHED
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from tokviz.workers import ClusterState
 
 Phase = Literal["starting", "reading", "merging", "saving", "comparing"]
 N_NEWEST = 12
@@ -37,6 +40,7 @@ class TrainProgress(NamedTuple):
         newest: The last merges, oldest first.
         memory_bytes: Physical memory in use; None where nobody has looked.
         peak_memory_bytes: The most that was in use.
+        cluster: What the workers do; None without any.
     """
 
     phase: Phase
@@ -51,6 +55,7 @@ class TrainProgress(NamedTuple):
     newest: tuple[NewMerge, ...] = ()
     memory_bytes: int | None = None
     peak_memory_bytes: int | None = None
+    cluster: ClusterState | None = None
 
 
 class Clock:

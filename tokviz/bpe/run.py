@@ -9,12 +9,13 @@ from collections.abc import Callable
 from importlib.machinery import PathFinder
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tokviz
 from tokviz.bpe.approximate import Approximation
 from tokviz.bpe.blame import Blame
 from tokviz.bpe.counting import PieceCounts
+from tokviz.bpe.engines import EngineName
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run_checks import check_history, pieces_of_arrays, read_blame
 from tokviz.bpe.settings import N_BYTES, TrainSettings
@@ -50,7 +51,7 @@ class TrainingRun(NamedTuple):
         timings: How long it took.
         stopped_early: Why there are fewer tokens than asked for, in words; None if there are not.
         sources: The files that were read; "-" is standard input. Empty for texts from Python.
-        engine: Which of the two engines merged.
+        engine: Which engine merged.
         left_out: The files that could not be read and were left out, each with the reason.
         blame: Which files the merges come from; None if that was not kept.
         stored: What the storage told of each of the sources: sizes, and what changes with content.
@@ -64,7 +65,7 @@ class TrainingRun(NamedTuple):
     timings: TrainTimings
     stopped_early: str | None = None
     sources: tuple[str, ...] = ()
-    engine: Literal["python", "compiled"] = "python"
+    engine: EngineName = "python"
     left_out: tuple[tuple[str, str], ...] = ()
     blame: Blame | None = None
     stored: tuple[Stored, ...] = ()
@@ -239,7 +240,7 @@ def make_run(
     stopped_early: str | None,
     sources: tuple[str, ...],
     stored: tuple[Stored, ...] = (),
-    engine: Literal["python", "compiled"],
+    engine: EngineName,
     left_out: tuple[tuple[str, str], ...] = (),
     blame: Blame | None = None,
     approximation: Approximation | None = None,

@@ -11,6 +11,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING
 from tokviz.bpe.approximate import without_rare
 from tokviz.bpe.blame import blame_of
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
-from tokviz.bpe.engines import PythonTrainer, is_small
+from tokviz.bpe.engines import PythonTrainer, is_small, needs_shards
 from tokviz.bpe.progress import (
     N_NEWEST,
     Clock,
@@ -33,19 +35,23 @@ from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
 from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 from tokviz.corpus.corpus import DELIMITER, Corpus
-from tokviz.errors import CorpusError
+from tokviz.errors import CorpusError, TokvizError
 from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.pretokenize.scan import scanner_of
 
 if TYPE_CHECKING:
     from distributed import Client
 
+    from tokviz.bpe.cluster.client import ClusterShards
+    from tokviz.bpe.cluster.sharded_trainer import ShardedTrainer
     from tokviz.bpe.compiled_trainer import CompiledTrainer
     from tokviz.pretokenize.patterns import SplitPattern
+    from tokviz.workers import ClusterState
 
-    Engine = PythonTrainer | CompiledTrainer
+    Engine = PythonTrainer | CompiledTrainer | ShardedTrainer
 
 SECONDS_BETWEEN_REPORTS = 0.05
+_SECONDS_BETWEEN_LOOKS = 1.0
 
 Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Corpus
 OnProgress = Callable[[TrainProgress], object]
@@ -71,6 +77,7 @@ def train(
     work_folder: str | PathLike[str] | None = None,
     skip_unreadable: bool = False,
     approximate: int = 1,
+    sharded: bool = False,
 ) -> TrainingRun:
     """Learn a byte-level BPE tokenizer.
 
@@ -102,6 +109,8 @@ def train(
             read to their end; the run's `left_out` names them.
         approximate: Leave out pieces that occur less often than this. Merges change by it, and
             the run's `approximation` says which are certain.
+        sharded: Leave the pieces with the workers when they are merged. That is done by itself
+            where merging them would take more than half of the memory that is free here.
 
     Raises:
         VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
@@ -131,13 +140,18 @@ def train(
     training = _Training(source, settings, on_progress, should_stop)
     training.least_count = approximate
     if workers is None and client is None:
+        if sharded:
+            raise TokvizError("only workers can merge shards: say how many, or which cluster")
         return training.run()
-    from tokviz.bpe.cluster.client import ClusterCount
-    from tokviz.workers import at_cluster
+    from tokviz.bpe.cluster.client import ClusterCount, ClusterShards, shared_folder
+    from tokviz.workers import at_cluster, state_of
 
-    with at_cluster(workers, client) as cluster:
-        training.count = ClusterCount(cluster, work_folder, skip_unreadable)
-        return training.run()
+    with at_cluster(workers, client) as cluster, shared_folder(work_folder) as folder:
+        training.count = ClusterCount(cluster, folder, skip_unreadable)
+        training.shards, training.is_sharded = ClusterShards(cluster, folder), sharded
+        training.look = partial(state_of, cluster)
+        with closing(training.shards):
+            return training.run()
 
 
 def train_bpe(
@@ -176,9 +190,15 @@ class _Training:
     Attributes:
         count: Counts the pieces of the corpus, as `count_pieces` does.
         least_count: Pieces that occur less often are left out.
+        shards: Workers that can merge; None for none.
+        is_sharded: Whether they are to, even if this process could.
+        look: Says what the workers do; None without any.
     """
 
     least_count = 1
+    shards: ClusterShards | None = None
+    is_sharded = False
+    look: Callable[[], ClusterState] | None = None
 
     count: Callable[..., PieceCounts] = staticmethod(count_pieces)
 
@@ -199,6 +219,7 @@ class _Training:
         self._seconds: dict[str, float] = {"reading": 0.0, "merging": 0.0}
         self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
         self._newest: list[NewMerge] = []
+        self._looked = -_SECONDS_BETWEEN_LOOKS
         self._now = TrainProgress("reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, 0)
 
     def run(self) -> TrainingRun:
@@ -234,7 +255,7 @@ class _Training:
             sources=self._corpus.files,
             stored=tuple(self._corpus.stored),
             left_out=tuple(self._corpus.unreadable),
-            engine="python" if isinstance(engine, PythonTrainer) else "compiled",
+            engine=engine.name,
             blame=blame,
             approximation=approximation and approximation.after(history),
         )
@@ -242,6 +263,10 @@ class _Training:
     def _make_engine(self, pieces: PieceCounts) -> Engine:
         self._start_phase("merging")
         in_python = get_tie_break(self._settings.tie_break).compiled is None
+        if not in_python and pieces.complete and self.shards is not None:
+            self.is_sharded = self.is_sharded or needs_shards(pieces)
+            if self.is_sharded:
+                return self.shards.trainer(pieces, self._settings)
         if in_python or not pieces.complete or is_small(pieces, self._settings.n_merges):
             return PythonTrainer(pieces, self._settings)
         from tokviz.bpe.compiled_trainer import CompiledTrainer
@@ -325,9 +350,16 @@ class _Training:
 
     def _report(self, fraction: float, left: float | None = None) -> None:
         if self._on_progress is not None:
+            self._look_at_workers()
             self._now = self._now._replace(
                 fraction=fraction,
                 seconds=self._clock.seconds(),
                 eta_seconds=left,
             )
             self._on_progress(self._now)
+
+    def _look_at_workers(self) -> None:
+        if self.look is not None and self._clock.seconds() - self._looked >= _SECONDS_BETWEEN_LOOKS:
+            self._looked = self._clock.seconds()
+            with suppress(Exception):  # a scheduler that has gone is found out by the work
+                self._now = self._now._replace(cluster=self.look())

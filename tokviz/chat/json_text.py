@@ -33,9 +33,9 @@ def loads(data: bytes, first_line: int = 1) -> tuple[Any, bool]:
     try:
         return json.loads(text), byte_text
     except json.JSONDecodeError as error:
-        line = first_line + error.lineno - 1
+        line, why = first_line + error.lineno - 1, error.msg if text.strip() else "it is empty"
         raise ConversationError(
-            f"line {line:,}, column {error.colno:,}: this is not JSON: {error.msg}"
+            f"line {line:,}, column {error.colno:,}: this is not JSON: {why}"
         ) from None
     except RecursionError:
         raise ConversationError(f"line {first_line:,}: this JSON nests too deeply") from None

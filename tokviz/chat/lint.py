@@ -143,7 +143,7 @@ def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) ->
         problem = _wrong_place(role, before, index)
         if problem:
             yield Breach(f"message {index + 1}: {problem}", index)
-        else:
+        if not problem or role not in ("system", "developer"):
             before = role
 
 
@@ -182,6 +182,16 @@ def _special_in_content(conversation: Conversation, specials: frozenset[str]) ->
                     index,
                 )
                 break
+
+
+def _not_utf8(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
+    for index, message in enumerate(conversation.messages):
+        if bytetext.has_raw_bytes(message.text):
+            yield Breach(
+                f"message {index + 1} ({message.role}) holds bytes that are not UTF-8: other "
+                "programs cannot read this row",
+                index,
+            )
 
 
 @lru_cache(maxsize=32)
@@ -369,6 +379,7 @@ RULES: dict[str, Rule] = {
             "warning",
             of_messages=_special_in_content,
         ),
+        Rule("not-utf8", "bytes that are not UTF-8", "warning", of_messages=_not_utf8),
         Rule("slow-piece", "the split pattern takes too long", "warning", of_tokens=_slow_pieces),
         Rule("left-out", "something is not rendered", "warning", of_tokens=_left_out),
         Rule(

@@ -55,8 +55,8 @@ def write(conversation: Conversation) -> list[TemplateSpan]:
         expected = "assistant" if (index - first) % 2 else "user"
         if message.role != expected:
             raise ConversationError(
-                f"is from {message.role!r} but must be from {expected!r}: in nanochat, user and "
-                "assistant take turns, and the user begins",
+                f"is {message.role!r} but must be {expected!r}: in nanochat, user and assistant "
+                "take turns, and the user begins",
                 index,
                 "role",
             )
@@ -92,7 +92,7 @@ def _assistant(message: Message, index: int) -> list[TemplateSpan]:
         else:
             raise ConversationError(
                 f"nanochat has no part of the kind {part.kind!r}, only text, python and "
-                "python_output; choose another template",
+                "python_output; choose another template, such as qwen or gpt-oss",
                 index,
                 "type",
                 number,

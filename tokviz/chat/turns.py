@@ -85,9 +85,10 @@ def _texts(message: Message, index: int, template: str) -> list[TemplateSpan]:
     spans = []
     for number, part in enumerate(message.parts):
         if part.kind != "text":
+            writes = "qwen or gpt-oss" if part.kind == "tool_call" else "nanochat"
             raise ConversationError(
-                f"{template} cannot write a part of the kind {part.kind!r} here; choose "
-                "another template",
+                f"{template} cannot write a part of the kind {part.kind!r} here; choose another "
+                f"template, such as {writes}",
                 index,
                 "type",
                 number,

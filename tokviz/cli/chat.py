@@ -16,6 +16,7 @@ tokens is lent them, with the ids after its last ("virtual_specials").
    "n_kept", "n_learned", "virtual_specials", "notes", "ids", "mask", "reasons", "messages"}
   or {"file", "row", "place", "error"}. "row" counts from 0; "messages" are the tokens' messages.
 --lint checks every row and prints its findings; the exit code is 1 if there are any.
+  With --mask they follow the tokens of each row.
   With --json, one object per finding:
   {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
 $rules
@@ -114,6 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
     if unknown:
         raise TokvizError(f"--ignore: no rule is called {unknown[0]!r}; see tokviz chat --help")
     form = options.asked_form(arguments)
+    if form and arguments.lint:
+        raise TokvizError("--lint prints what it finds: leave the other form and -o out")
     figures = FigureOutput(form, arguments.output) if form else None
     tokenizer = options.load_tokenizer(arguments)
     look = _Look(arguments, tokenizer, load_template(arguments.template), figures)

@@ -6,7 +6,7 @@ output: a line per tokenizer
   tokenizer the characters of a token. Then the first disagreements: the smallest stretches of text
   that begin and end at borders of tokens in all of them, and of which they make other tokens, each
   with its tokens and its cause:
-    split          their split patterns cut it otherwise
+    split          their split patterns cut it differently
     merges         the same pieces, other merges
     specials       a special token for one, plain text for the other
     normalization  one of them changes the text first

@@ -14,8 +14,10 @@ goes on from there.
 
 --json, one object a line while it goes on:
   {"phase", "fraction", "seconds", "eta_seconds", "n_bytes", "n_pieces", "n_merges",
-   "n_merges_wanted", "tokens_now", "newest", "memory_bytes", "peak_memory_bytes"}
-  "newest" holds the last merges: [bytes of the left token, bytes of the right one, count].
+   "n_merges_wanted", "tokens_now", "newest", "memory_bytes", "peak_memory_bytes",
+   "cluster"}
+  "newest" holds the last merges: [bytes of the left token, bytes of the right one, count];
+  "cluster" is null or [workers, tasks, bytes of their memory, address of the dashboard].
 and at the end, with "phase": "done":
   {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
    "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
@@ -77,6 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_rules(parser)
     _add_reading(parser)
     workers.add_arguments(parser, "count", "its workers must see RUN's folder and the files")
+    parser.add_argument(
+        "--sharded",
+        action="store_true",
+        help="leave the pieces with the workers while they are merged; done by itself where that "
+        "would take more than half of the memory that is free here",
+    )
     parser.add_argument(
         "--approximate",
         type=positive,
@@ -212,8 +220,9 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"phase": "done", "seconds": summary.seconds, **summary.to_json()})
     else:
         print("\n".join(summary_lines(summary)))
-    if summary is not None and request.advise is not None and summary.held_out is None:
-        report("no advice: the corpus is too small to keep text out of it")
+    if summary is not None and request.compare and summary.held_out is None:
+        lacking = "comparison" if request.advise is None else "advice"
+        report(f"no {lacking}: the corpus is too small to keep text out of it")
     return _INTERRUPTED if interrupted.is_set() else 0
 
 

@@ -14,8 +14,6 @@ from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokviz.child.protocol import Body
-from tokviz.child.runner import JobClient
 from tokviz.errors import InputFileError, JobError
 from tokviz.files import StrPath
 from tokviz.formats.budget import Budget, budget, bytes_of, tell_if_large, within_budget
@@ -26,6 +24,7 @@ from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from tokviz.child.protocol import Body
     from tokviz.formats.recognise import Found
     from tokviz.formats.shipping import Json
 
@@ -101,6 +100,8 @@ def _put_together(head: Json, tables: list[Any]) -> Tokenizer:
 def _ask(
     path: StrPath, split_pattern: str | SplitPattern | None, what: str, allowed: Budget
 ) -> list[Any]:
+    from tokviz.child.runner import JobClient
+
     body: Body = {"do": what, "path": fspath(path), "split_pattern": split_pattern}
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:

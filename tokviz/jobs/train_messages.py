@@ -12,6 +12,7 @@ from tokviz.bpe.blame import FileShare
 from tokviz.bpe.progress import NewMerge, TrainProgress
 from tokviz.glyphs import safe
 from tokviz.replay.advice import Advice
+from tokviz.workers import ClusterState
 
 Record = dict[str, Any]
 
@@ -41,6 +42,7 @@ class TrainRequest(NamedTuple):
         scheduler: The address of a cluster that counts; None for none.
         skip_unreadable: With workers, leave out files that cannot be read.
         approximate: Leave out pieces that occur less often.
+        sharded: Leave the pieces with the workers while they are merged.
     """
 
     sources: tuple[str, ...]
@@ -62,6 +64,7 @@ class TrainRequest(NamedTuple):
     scheduler: str | None = None
     skip_unreadable: bool = False
     approximate: int = 1
+    sharded: bool = False
 
     def to_json(self) -> Record:
         """Make the body of a request."""
@@ -99,7 +102,8 @@ class TrainReport(TrainProgress):
         newest = (
             NewMerge(bytes(left), bytes(right), count) for left, right, count in record["newest"]
         )
-        return cls(**{**record, "newest": tuple(newest)})
+        cluster = record["cluster"] and ClusterState(*record["cluster"])
+        return cls(**{**record, "newest": tuple(newest), "cluster": cluster})
 
 
 class HeldOut(NamedTuple):

@@ -21,6 +21,7 @@ from tokviz.corpus.storage import is_url
 from tokviz.formats.run import check_target
 from tokviz.jobs.train_messages import HeldOut, TrainReport, TrainRequest, TrainSummary
 from tokviz.replay.advice import advise
+from tokviz.runs import counting_folder
 
 if TYPE_CHECKING:
     from tokviz.bpe.progress import Phase, TrainProgress
@@ -67,8 +68,8 @@ class Training:
         self._held_out: HeldOut | None = None
         self._remarks: list[str] = []
         has_workers = request.workers is not None or request.scheduler is not None
-        folder = f"{os.path.normpath(request.run_folder)}.counting"
-        self._work_folder = Path(folder) if has_workers else None
+        folder = counting_folder(Path(os.path.normpath(request.run_folder)))
+        self._work_folder = folder if has_workers else None
 
     @property
     def learned(self) -> TrainingRun:
@@ -109,8 +110,11 @@ class Training:
             work_folder=self._work_folder,
             skip_unreadable=request.skip_unreadable,
             approximate=request.approximate,
+            sharded=request.sharded,
         )
         self._seconds.update(self._run.timings._asdict())
+        if self._run.engine == "sharded":
+            self._remarks.append("merged by the workers, each of which had a part of the pieces")
         if self._run.approximation is not None:
             self._remarks.append(self._run.approximation.line())
 

@@ -48,7 +48,6 @@ from tokviz.tui.actions import (
     declared_in,
     doable,
 )
-from tokviz.tui.dialogs.base import Modal
 from tokviz.tui.late_clicks import LateClicks, widget_at
 from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question
@@ -187,8 +186,7 @@ class TokvizApp(App[None]):
     def _is_ready(self) -> bool:
         if not (self.is_running and self.screen_stack):  # it is ending
             return False
-        screen = self.screen
-        return not isinstance(screen, TokvizScreen | Modal) or screen.has_begun
+        return bool(getattr(self.screen, "has_begun", True))
 
     async def on_begun(self, message: Begun) -> None:
         """Take the input that waited, one by one: the next may have to wait for what this does."""
@@ -403,7 +401,7 @@ class TokvizApp(App[None]):
 
     @action("Go to a screen, and more keys", LEADER, section="Screens", footer="screens")
     def action_more_keys(self) -> None:
-        """Shows what a second key does: go to a screen, and what stands in for keys you lack."""
+        """Show what a second key does: go to a screen, and what stands in for keys you lack."""
         from tokviz.tui.dialogs.more_keys import MoreKeys
 
         if isinstance(self.screen, MoreKeys):
@@ -440,6 +438,8 @@ class TokvizApp(App[None]):
 
         Dialogs are closed as Esc closes them.
         """
+        from tokviz.tui.dialogs.base import Modal
+
         for dialog in self.screen_stack[:0:-1]:
             if isinstance(dialog, Modal):
                 dialog.give_up()
@@ -500,7 +500,7 @@ class TokvizApp(App[None]):
     @action("Theme…", f"{LEADER} c", section="View",
             words="settings colours contrast colour blind daltonism accessibility")  # fmt: skip
     def action_choose_theme(self) -> None:
-        """Chooses the colours: also for colour blindness, of high contrast, the terminal's own."""
+        """Choose the colours: also for colour blindness, of high contrast, the terminal's own."""
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
         options = [Option(name, name, help=look.help) for name, look in THEMES.items()]
@@ -600,7 +600,7 @@ class TokvizApp(App[None]):
         words="letters labels hints go click mouse",
     )
     def action_jump(self) -> None:
-        """Shows letters on all that can be reached; typing one goes there, or clicks on it."""
+        """Show letters on all that can be reached; typing one goes there, or clicks on it."""
         from tokviz.tui.dialogs.jump import JumpMode, Target, click, targets
 
         screen = self.screen
@@ -621,7 +621,7 @@ class TokvizApp(App[None]):
     @action("Glossary", f"{LEADER} g", section="App",
             words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
     def action_glossary(self) -> None:
-        """What the words on the screen mean. A click on one, where it stands alone, does it too."""
+        """What the words on the screen mean. A click on one that stands alone says it too."""
         screen, shown = self.screen, ""
         if isinstance(screen, TokvizScreen):
             near = screen.read((self.focused or screen).region)

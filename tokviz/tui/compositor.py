@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from rich.console import RenderableType
 from rich.segment import Segment
 from textual._compositor import ChopsUpdate, Compositor, CompositorMap, ReflowResult
 from textual._styles_cache import StylesCache
@@ -57,13 +58,25 @@ class SteadyCompositor(Compositor):
         """Begin with nothing laid out."""
         super().__init__()
         self._laid_out: CompositorMap = {}
+        self.waits = False
+        """Whether the next drawing is left out: what it would draw is drawn right after it."""
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
         """Lay out, and tell what is new, gone or of another size since the layout before."""
+        if self.size and size != self.size and parent.screen.is_current:
+            self.waits = True
+            parent.refresh()
         self._full_map = self._laid_out
         result = super().reflow(parent, size)
         self._laid_out = self._full_map
         return result
+
+    def render_update(self, *arguments: Any, **options: Any) -> RenderableType | None:
+        """Draw what changed, but nothing between a new size and the widgets' hearing of it."""
+        if self.waits:
+            self.waits = False
+            return None
+        return super().render_update(*arguments, **options)
 
     def render_partial_update(self) -> ChopsUpdate | None:
         """Render what changed: of each row the stretches in question, by the widget in front."""

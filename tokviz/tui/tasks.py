@@ -12,7 +12,6 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.worker import Worker, get_current_worker
 
-from tokviz.child.runner import stopped_by
 from tokviz.errors import LargeFileError, TokvizError
 from tokviz.formats.budget import ask_first, before_large
 from tokviz.tui.messages import Notice, Question
@@ -34,7 +33,11 @@ class Task:
         return self._worker.is_cancelled
 
     def tell(self, method: Callable[..., object], *arguments: object) -> None:
-        """Call a method on the screen's thread, and wait for it; nothing if the app has ended."""
+        """Call a method on the screen's thread, and wait for it; nothing if the node has gone."""
+        self.tell_app(_call_if_there, self._node, method, *arguments)
+
+    def tell_app(self, method: Callable[..., object], *arguments: object) -> None:
+        """Call what has to be done though the node may have gone; nothing if the app has ended."""
         app = self._node.app
         try:
             app.call_from_thread(method, *arguments)
@@ -95,14 +98,15 @@ def in_thread(
         node.post_message(Question(f"{error}. Read it?", go_on, leave))
 
     def run() -> None:
+        from tokviz.child.runner import stopped_by  # which the first frame need not wait for
+
         task = Task(node)
 
         def wanted_no_more() -> bool:
             return bool(stoppable) and task.cancelled
 
         def hand_over(take: Callable[[Any], object], what: object) -> None:
-            # An app that ends has taken its widgets apart by now.
-            if not task.cancelled and node.app.is_running:
+            if not task.cancelled:
                 take(what)
 
         try:
@@ -122,13 +126,14 @@ def in_thread(
             return
         finally:
             if stoppable:
-                task.tell(over)
+                task.tell_app(over)
         if done is not None:
             task.tell(hand_over, done, result)
 
     def over() -> None:
         _STOPPABLE.pop(worker, None)
-        _take_back(node.app, stoppable)
+        # What was said last may still be on its way.
+        node.app.call_later(_take_back, node.app, stoppable)
 
     def stop() -> None:
         over()
@@ -171,7 +176,8 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
     def tell() -> None:
         if worker in _STOPPABLE:
             _take_back(node.app, what)
-            node.post_message(Notice(f"{what}… {monotonic() - begun:.0f} s. Esc stops it."))
+            # To the app itself, so that what takes it back comes behind it.
+            node.app.notify(f"{what}… {monotonic() - begun:.0f} s. Esc stops it.", markup=False)
             node.set_timer(_REPEATS, tell)
 
     node.set_timer(_PATIENCE, tell)
@@ -191,6 +197,15 @@ def later(node: DOMNode, method: Callable[..., object]) -> Callable[..., None]:
     """
 
     def call(*arguments: object) -> None:
-        node.call_later(method, *arguments)
+        node.call_later(_call_if_there, node, method, *arguments)
 
     return call
+
+
+def _call_if_there(node: DOMNode, method: Callable[..., object], *arguments: object) -> None:
+    """Call a method of a node, unless that is being taken apart.
+
+    Then it has lost its parts, while work of its own goes on until it hears of that itself.
+    """
+    if node.app.is_running and not node._pruning:
+        method(*arguments)

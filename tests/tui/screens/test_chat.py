@@ -886,13 +886,15 @@ async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> No
         scan = check_rows(screen)
         await settle(pilot)
         assert scan.complete
+        screen.rows.go_to(49)
+        await settle(pilot)
         screen.rows.use_filter("empty-turn")
         await settle(pilot)
         assert list(screen.rows.listed.rows) == [3, 13, 23, 33, 43]
-        assert screen.chat.history.state.origin.row == 3
+        assert screen.chat.history.state.origin.row == screen.rows.listed.row == 3
         await pilot.press("ctrl+right_square_bracket")
         await settle(pilot)
-        assert screen.chat.history.state.origin.row == 13
+        assert screen.chat.history.state.origin.row == screen.rows.listed.row == 13
         screen.rows.use_filter("unreadable")
         assert list(screen.rows.listed.rows) == [7, 8]
         screen.rows.use_filter("left-out")
@@ -903,12 +905,15 @@ async def test_rows_are_filtered_by_what_was_found_in_them(tmp_path: Path) -> No
 async def test_findings_of_one_template_are_not_listed_under_another(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     alone = {"messages": [{"role": "assistant", "content": "Hello"}]}
-    path.write_text("\n".join(map(json.dumps, (CHAT, alone, CHAT))))
+    silent = {"messages": [{"role": role, "content": ""} for role in ("user", "assistant")]}
+    path.write_text("\n".join(map(json.dumps, (CHAT, alone, silent))))
     app = make_app(ChatRequest(str(path)))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         check_rows(screen)
         await settle(pilot)
+        said = [notice.message for notice in app._notifications]
+        assert "The check of 3 rows is complete: 4 findings in 2 rows." in said
         screen.rows.use_filter("not-rendered")
         assert list(screen.rows.listed.rows) == [1]
         screen.chat.change(template="chatml")
@@ -1035,6 +1040,7 @@ async def test_lengths_are_those_of_the_renderings(tmp_path: Path) -> None:
             assert screen.rows.checks.scan.length(row) == len(made)
         assert screen.rows.checks.scan.length(7) is None
         assert "cut off" in screen_text(app)
+        assert "2 rows cannot be read or rendered" in screen_text(app)
 
 
 async def test_looking_through_rows_is_one_step_of_undo_and_edits_are_kept(tmp_path: Path) -> None:

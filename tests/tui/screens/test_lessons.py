@@ -68,6 +68,12 @@ async def test_every_lesson_leads_by_key_from_train_to_the_textbooks_last_merge(
             assert f"▸ {len(lesson.merges)}" in in_order(shown(app)), "and the last rung"
             await pilot.resize_terminal(120, 40)
 
+        await pilot.resize_terminal(40, 12)
+        for view in ("texts", "merges", "candidates"):
+            app.screen.views.show_view(view)
+            await settle(pilot)
+            assert view.capitalize() in shown(app), "a view that is chosen is seen"
+
         # Something else takes the place of the lesson, and of its text.
         app.screen.opening.open_at_hand()
         await until(pilot, lambda: app.screen.state.lesson is None)

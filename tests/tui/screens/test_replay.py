@@ -86,11 +86,12 @@ def told(app: TokvizApp) -> str:
 
 async def test_the_title_follows_a_training_that_is_renamed(tmp_path: Path) -> None:
     run = runs_folder() / "old name"
-    tokviz.train(["abababcb"], 259, split_pattern="none").save(run)
+    tokviz.train(["ab ab cb"], 257, split_pattern="whitespace", approximate=2).save(run)
     app = make_app(ReplayRequest(str(run)))
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        assert "old name" in shown(app)
+        assert "old name (1 merge, approximate) ▾" in shown(app)
+        assert "The training is approximate: without 1 different piece" in shown(app)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: isinstance(app.screen, TokenizerPicker))
         await settle(pilot)
@@ -103,7 +104,7 @@ async def test_the_title_follows_a_training_that_is_renamed(tmp_path: Path) -> N
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ReplayScreen))
         await until(pilot, lambda: "old name" not in shown(app))
-        assert "new (3 merges)" in shown(app)
+        assert "new (1 merge, approximate)" in shown(app)
 
 
 @pytest.mark.parametrize("something_is_shown", [False, True], ids=["empty", "shown"])
@@ -122,11 +123,12 @@ async def test_esc_stops_opening_and_what_was_shown_stays(
     async with app.run_test(size=(120, 40)) as pilot:
         if something_is_shown:
             await opened(pilot)
-            app.session.ask(ReplayRequest(words))
+            app.session.ask(ReplayRequest(words, 0, "a lesson", lesson="cs336"))
         await until(pilot, lambda: "pening words" in shown(app) and "Esc stops it" in shown(app))
         await pilot.press("escape")
         said = told(app) if something_is_shown else shown(app)
         assert "Stopped opening words." in said
+        assert app.screen.state.text == "abab the theory", "the text of a lesson is not begun"
         assert "Esc stops" not in shown(app)
         goes_on.set()
         await settle(pilot)

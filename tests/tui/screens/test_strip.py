@@ -14,7 +14,7 @@ from tokviz.settings import Settings, load_settings, save_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.compare import CompareScreen
 from tokviz.tui.screens.tokens import TokensScreen
-from tokviz.tui.screens.tokens.strip import strip_rows
+from tokviz.tui.widgets.strip_rows import strip_rows
 
 TEXT = "I paid 12345 for the unbelievable thing."
 
@@ -28,7 +28,7 @@ async def test_the_strip_is_switched_on_stays_live_and_leads_to_the_comparison()
         assert isinstance(screen, TokensScreen)
 
         def words() -> str:
-            return "".join(span.text for row in screen.strip.rows for span in row)
+            return "".join(span.text for row in screen.other_counts.view.rows for span in row)
 
         def wanted() -> str:
             text = app.session.live.text
@@ -39,17 +39,17 @@ async def test_the_strip_is_switched_on_stays_live_and_leads_to_the_comparison()
                 cells.append(f"{name} {len(ids)} ({more})")
             return " · ".join(cells) + " ×"
 
-        assert not screen.strip.display
+        assert not screen.query("#strip")
         assert not app.session.others, "nothing is loaded for a strip that is not shown"
         await pilot.press("shift+f8")
-        assert screen.strip.display
+        assert screen.other_counts.view.display
         await until(pilot, lambda: words() == wanted())
         await pilot.press(*"SolidGold ")
         assert words() == wanted(), "in the frame of the key"
         await pilot.press("ctrl+z")
         assert words() == wanted()
         # What the Compare screen changes is shown, and back.
-        await pilot.click(screen.strip, offset=(3, 0))
+        await pilot.click(screen.other_counts.view, offset=(3, 0))
         await until(pilot, lambda: isinstance(app.screen, CompareScreen))
         await settle(pilot)
         assert len(app.session.others) == 2, "the same ones, loaded once"
@@ -57,12 +57,12 @@ async def test_the_strip_is_switched_on_stays_live_and_leads_to_the_comparison()
         await settle(pilot)
         assert words().startswith("gpt2 ") and "o200k" not in words()
         await pilot.press("shift+f8")
-        assert not screen.strip.display and app.session.settings.strip is False
+        assert not screen.other_counts.view.display and app.session.settings.strip is False
         await pilot.press("shift+f8")
         await settle(pilot)
-        await pilot.click(screen.strip, offset=(words().index("×") + 1, 0))
+        await pilot.click(screen.other_counts.view, offset=(words().index("×") + 1, 0))
         await settle(pilot)
-        assert not screen.strip.display
+        assert not screen.other_counts.view.display
 
 
 async def test_another_tokenizer_says_what_it_changes() -> None:

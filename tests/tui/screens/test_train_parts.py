@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from tokviz.tui.screens.train.plan import (
     plan_content,
 )
 from tokviz.tui.screens.train.summary import summary_content
+from tokviz.workers import ClusterState
 
 FILE = CorpusEntry("/texts/book.txt", 1, 1_000_000)
 VALUES = FormValues(corpus=(FILE,))
@@ -71,6 +73,17 @@ def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
     assert (request.vocab_size, request.special_tokens) == (1000, ("<a>", "<b>"))
     assert (request.special_ids, request.split_pattern) == ("first", "gpt4")
     assert (request.max_chars, request.run_folder) == (None, "/runs/x")
+    assert (request.workers, request.scheduler, request.compare) == (None, None, True)
+
+
+def test_workers_are_a_number_or_an_address() -> None:
+    def asked(workers: str) -> tuple[int | None, str | None, bool]:
+        values = replace(VALUES, workers=workers)
+        request = make_request(values, make_plan(values, Path("/runs/x")))
+        return request.workers, request.scheduler, request.compare
+
+    assert asked(" 4 ") == (4, None, False)
+    assert asked("tcp://host:8786") == (None, "tcp://host:8786", False)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +103,9 @@ def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
         ({"max_chars": "1.5"}, "limit of characters is not a whole number above 0"),
         ({"max_doc_chars": "x"}, "limit for a document"),
         ({"min_count": ""}, "lowest count"),
+        ({"workers": "0"}, "neither a number from 1 to 256 nor an address"),
+        ({"workers": "many"}, "neither a number from 1 to 256 nor an address"),
+        ({"workers": "2", "max_chars": "10k"}, "leave the limits of characters empty"),
     ],
 )
 def test_what_cannot_be_done_is_said(changes: dict[str, object], said: str) -> None:
@@ -297,10 +313,23 @@ def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
     assert "2 of 4 merges · 30 pieces" in lines
 
 
+def test_the_workers_of_a_cluster_and_their_page_are_shown() -> None:
+    cluster = ClusterState(2, 5, 300_000_000, "http://127.0.0.1:8787/status")
+    learning = Learning()
+    reading = REPORT._replace(phase="reading", n_bytes=60_000_000, cluster=cluster)
+    learning.take(TrainReport.from_json(json.loads(json.dumps(reading.to_json()))))
+    content = phases_content(learning, 60)
+    assert content.plain.splitlines()[-2:] == [
+        "2 workers · 5 tasks · 300 MB · 20 MB/s",
+        "http://127.0.0.1:8787/status",
+    ]
+    assert any("open_dashboard" in str(span.style) for span in content.spans)
+
+
 def test_a_summary_tells_what_it_cost_and_what_it_is_worth() -> None:
-    said = SUMMARY._replace(remarks=("a sample of 1% gives 3 of 9",))
-    assert summary_content(said, 60).plain.endswith("\n\nA sample of 1% gives 3 of 9.")
-    assert summary_content(said, 0), "a terminal of one column"
+    noted = SUMMARY._replace(remarks=("a sample of 1% gives 3 of 9",))
+    assert summary_content(noted, 60).plain.endswith("\n\nA sample of 1% gives 3 of 9.")
+    assert summary_content(noted, 0), "a terminal of one column"
     text = summary_content(SUMMARY, 60).plain
     for said in ("300 tokens in 3.5 s", "reading 1.0 s, merging 2.5 s", "50 MB at most",
                  "·the  4 bytes", "2.50 bytes/token", "/runs/book", "2.0 kB it has not seen",
@@ -352,6 +381,7 @@ def test_a_given_up_run_leaves_nothing_once_nobody_writes_to_it(tmp_path: Path) 
     run, half = tmp_path / "run", tmp_path / ".run.abc"
     run.mkdir()
     half.mkdir()
+    (tmp_path / "run.counting").mkdir()
     (tmp_path / "other").mkdir()
     answers = iter([True, True, False])
     remove_run(run, lambda: next(answers))

@@ -73,7 +73,7 @@ class TokvizScreen(Screen[None]):
     def __init__(self, session: Session) -> None:
         """Take what the app is about."""
         super().__init__()
-        self._compositor = SteadyCompositor()
+        self._compositor: SteadyCompositor = SteadyCompositor()
         self._frames: Timer | None = None
         self.session = session
         self.title_bar = Bar(id="title")
@@ -93,8 +93,14 @@ class TokvizScreen(Screen[None]):
     def _update_timer(self) -> Timer:
         """Draw what changed at the next tick; after a slow frame Textual's skips one or two."""
         if self._frames is None:
-            self._frames = self.set_interval(TICK_SECONDS, self._on_timer_update, pause=True)
+            self._frames = self.set_interval(TICK_SECONDS, self._draw, pause=True)
         return self._frames
+
+    def _draw(self) -> None:
+        """Draw once: Textual's draws a new layout, and then all of it where all is to be drawn."""
+        self._compositor.waits = self._layout_required and self._repaint_required
+        self._on_timer_update()
+        self._compositor.waits = False
 
     # -- controllers
 
@@ -319,16 +325,15 @@ class TokvizScreen(Screen[None]):
         """Show what there is room for.
 
         Every layout tells the screen its size again, and other words ask for a layout. So an old
-        and a new size could take turns for ever: a size that is no longer the terminal's is not
-        laid out, and only another size changes words.
+        and a new size could take turns for ever, and each would be laid out and drawn twice: a
+        size that is no longer the terminal's, or that is laid out, asks for nothing.
         """
-        if event.size != self.app.size:
+        if event.size != self.app.size or event.size == self._fitted_size:
             event.prevent_default()
             return
         self.fit(event.size)
-        if event.size != self._fitted_size:
-            self._fitted_size = event.size
-            self.call_after_refresh(self.fitted)
+        self._fitted_size = event.size
+        self.call_after_refresh(self.fitted)
 
     def fit(self, size: Size) -> None:
         """Set the classes that style sheets ask for."""

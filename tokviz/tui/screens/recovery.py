@@ -93,6 +93,7 @@ class Recovery(Controller):
         self.leftovers: list[Leftover] = []
         self.elsewhere: list[Leftover] = []
         self.bar = Bar(id="recovery")
+        self.bar.display = False
 
     def begin(self) -> None:
         """Look for what was not saved."""
@@ -135,7 +136,9 @@ class Recovery(Controller):
         """Offer these, the first one in the bar."""
         self.leftovers = leftovers
         own = self._answers(leftovers[0]) if leftovers else []
-        self.bar.set_class(_is_anything_offered(self), "-offered")
+        self.bar.display = _is_anything_offered(self)
+        if self.bar.display and not self.bar.is_attached:
+            self.screen.mount(self.bar, after=self.screen.title_bar)
         self.bar.show([*own, *self._way_elsewhere(alone=not own)])
 
     def _answers(self, leftover: Leftover) -> list[BarItem]:
@@ -204,7 +207,7 @@ class Recovery(Controller):
     def ask_later(self) -> None:
         """Hide the offer. It comes again at the next start."""
         self.elsewhere = []
-        self.bar.set_class(False, "-offered")
+        self.bar.display = False
 
     def _take(self, leftover: Leftover) -> None:
         if not leftover.is_readable:

@@ -68,4 +68,7 @@ def _open_terminal() -> int:
 
 
 def _no_terminal() -> TokvizError:
-    return TokvizError("the app needs a terminal; for pipes use `tokviz encode` or `tokviz count`")
+    return TokvizError(
+        "the app needs a terminal; for pipes use `tokviz encode`, `tokviz count` or `tokviz replay "
+        "--print`"
+    )

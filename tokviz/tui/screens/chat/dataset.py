@@ -185,7 +185,12 @@ class Rows(Controller):
         chat.load(found.conversation, origin, instead=looked)
 
     def go_to(self, row: int) -> None:
-        """Show a row of the dataset, once it has been read in a thread."""
+        """Highlight a row of the dataset, and show it."""
+        self.listed.show_rows(self.listed.rows, row)
+        self._read(row)
+
+    def _read(self, row: int) -> None:
+        """Show a row once it has been read in a thread."""
         dataset = self.dataset
         if dataset is None or row == self._chat.state.origin.row:
             return
@@ -201,7 +206,7 @@ class Rows(Controller):
     def _moved(self, message: RowList.Moved) -> None:
         """Show the row that the user moved to, and edit one that was picked."""
         message.stop()
-        self.go_to(message.row)
+        self._read(message.row)
         if isinstance(message, RowList.Picked) and message.again:
             self._left.show("conversation")
 
@@ -338,8 +343,9 @@ class Rows(Controller):
     def _draw_lengths(self) -> None:
         scan, dataset = self.checks.scan, self.dataset
         if scan is not None and dataset is not None:
-            found = histogram(scan.counted(), self._chat.max_tokens)
-            self._lengths.show(partial(lengths_rows, found, scan.progress(dataset)))
+            known = scan.counted()
+            found, rest = histogram(known, self._chat.max_tokens), len(scan.lengths) - len(known)
+            self._lengths.show(partial(lengths_rows, found, rest, scan.progress(dataset)))
 
 
 def _preview_of(dataset: Dataset, row: int) -> RowWords:

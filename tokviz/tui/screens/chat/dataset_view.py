@@ -80,11 +80,12 @@ class DatasetRows(RowList[int], can_focus=True):
         return [(number, "muted"), (sign, "warning"), (text, ""), (gap, ""), (length, "muted")]
 
 
-def lengths_rows(found: Lengths | None, progress: str, width: int) -> list[Row]:
+def lengths_rows(found: Lengths | None, n_without: int, progress: str, width: int) -> list[Row]:
     """Draw a histogram with the context size as a line across it.
 
     Args:
         found: The histogram, None while there are no lengths.
+        n_without: So many rows have no length.
         progress: What is said above it.
         width: The columns there are.
     """
@@ -97,7 +98,10 @@ def lengths_rows(found: Lengths | None, progress: str, width: int) -> list[Row]:
     longer = f"({percent(found.n_longer / total)}) {are} longer than {found.context:,} and cut off"
     cut = (Span(f"✂ {found.n_longer:,}", "warning" if found.n_longer else "heading"),)
     rows += flow(words_of(f"{counted(total, 'conversation')}: {middle}"), width)
-    rows += [*flow([cut, *words_of(longer)], width), ()]
+    rows += flow([cut, *words_of(longer)], width)
+    if n_without:
+        rows += flow(words_of(f"{counted(n_without, 'row')} cannot be read or rendered"), width)
+    rows.append(())
     most = max(found.counts)
     digits = len(f"{found.edges[-1]:,}")
     room = max(4, width - digits - len(f"{most:,}") - 5)

@@ -98,7 +98,8 @@ class Files(Controller):
         if origin.path is not None:
             row = "" if origin.row is None else f"-{origin.row + 1}"
             name = f"{origin.path.stem}{row}.json"
-        self.ask(SaveFileDialog(self._folder(), name), self.save)
+        dialog = SaveFileDialog(self._folder(), name, title="Save the conversation as")
+        self.ask(dialog, self.save)
 
     def _is_raw(self) -> bool:
         """Tell whether there is a row that cannot be read; say so."""

@@ -51,7 +51,7 @@ class Looking(Controller):
 
     @action("Previous view", "shift+f2", section="View")
     def previous_view(self) -> None:
-        """Show the tokens in the way before."""
+        """Show the tokens in the previous way."""
         self._step(-1)
 
     def _step(self, by: int) -> None:

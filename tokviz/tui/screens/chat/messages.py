@@ -69,7 +69,7 @@ class Messages(Controller):
 
     @action("Add a message", "f7", section="Messages", footer="add")
     def add_message(self) -> None:
-        """Add an empty message behind this one, from whoever's turn it is."""
+        """Add an empty message after this one, from whoever's turn it is."""
         place = self._chat.place
         behind = -1 if place is None else place.message
         self._add(behind + 1, editing.next_role(self._chat.conversation, behind))
@@ -97,7 +97,7 @@ class Messages(Controller):
 
     @action("Delete the message", "ctrl+d", section="Messages", footer="delete")
     def delete_message(self) -> None:
-        """Take the message at the cursor out. Undo brings it back."""
+        """Remove the message at the cursor. Undo brings it back."""
         self._at_cursor(self._delete)
 
     def _delete(self, place: PartPlace) -> None:
@@ -193,7 +193,7 @@ class Messages(Controller):
 
     @action("Delete the part", section="Messages")
     def delete_part(self) -> None:
-        """Take the part at the cursor out of its message. Undo brings it back."""
+        """Remove the part at the cursor from its message. Undo brings it back."""
         self._at_cursor(self._delete_part)
 
     def _delete_part(self, place: PartPlace) -> None:

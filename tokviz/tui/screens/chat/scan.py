@@ -34,6 +34,7 @@ class Scan:
         lengths: The tokens of each row, `NOT_COUNTED` where there are none; typecode "I".
         codes: For every code of a finding the rows it was found in, counted from 0; typecode "I".
         warned: The rows in which anything was found.
+        n_findings: How much was found in them.
         complete: Whether all rows have been checked.
         stopped: Whether no more rows will be, though there are some.
     """
@@ -44,6 +45,7 @@ class Scan:
         self.lengths = array("I")
         self.codes: dict[str, array[int]] = {}
         self.warned: set[int] = set()
+        self.n_findings = 0
         self.complete = self.stopped = False
 
     @property
@@ -55,6 +57,7 @@ class Scan:
         """Add what was found in the next rows."""
         for found in reports:
             self.lengths.append(NOT_COUNTED if found.n_tokens is None else found.n_tokens)
+            self.n_findings += len(found.findings)
             for code in {finding.code for finding in found.findings}:
                 self.codes.setdefault(code, array("I")).append(found.row)
                 self.warned.add(found.row)
@@ -141,13 +144,10 @@ class Checks(Controller):
         if scan is self.scan and scan.running:
             scan.complete = True
             self._show()
-            found = sum(map(len, scan.codes.values()))
-            self.say(
-                f"The check of {counted(len(scan.lengths), 'row')} is complete: "
-                f"{counted(found, 'finding')} in {counted(len(scan.warned), 'row')}."
-                if found
-                else f"The check of {counted(len(scan.lengths), 'row')} is complete: no findings."
-            )
+            where = f" in {counted(len(scan.warned), 'row')}" if scan.warned else ""
+            found = counted(scan.n_findings, "finding") if scan.warned else "no findings"
+            rows = counted(len(scan.lengths), "row")
+            self.say(f"The check of {rows} is complete: {found}{where}.")
 
     def stop(self) -> bool:
         """Stop checking; what was found stays. Tell whether anything was being checked."""

@@ -123,7 +123,6 @@ class ChatScreen(TokvizScreen):
         Exporting(self, CopyConversation(self, chat, self.rendered).shown)
         Explaining(self, self._asked_why)
         yield self.title_bar
-        yield self.recovery.bar
         with Container(id="work"):
             with left:
                 yield self.messages

@@ -45,7 +45,7 @@ class Compared(Controller):
     @action("Remove the last tokenizer", "x", "delete", section="Tokenizers",
             when=lambda self: bool(self._state.others), call="remove_tokenizer(0)")  # fmt: skip
     def remove_tokenizer(self, number: int) -> None:
-        """Compare with one less. The × in the table removes another one."""
+        """Compare with one fewer. The × in the table removes another one."""
         other = self._state.others.pop(number - 1)
         if other.tokenizer is not None:
             other.tokenizer.close()

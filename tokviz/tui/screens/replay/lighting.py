@@ -37,7 +37,7 @@ class Lighting(Controller):
     @action("Light up the next word of the count", "t", section="This merge", priority=False,
             words="term sum arithmetic pieces")  # fmt: skip
     def light_next(self) -> None:
-        """Shows where in the corpus the count of the merge comes from, one word after another."""
+        """Show where in the corpus the count of the merge comes from, one word after another."""
         state, frame, pieces = self._state, self._state.frame, list[bytes]()
         has_counts = state.replay is not None and state.replay.has_counts
         if has_counts and frame is not None and frame.number == state.position.number:

@@ -143,7 +143,9 @@ class Opening(Controller):
         if opened is not None and opening is not None:
             words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
         elif opened is not None:
-            words.append((f" ({counted(opened.replay.n_merges, 'merge')})", "plain"))
+            merges = counted(opened.replay.n_merges, "merge")
+            approximate = ", approximate" if opened.replay.approximation else ""
+            words.append((f" ({merges}{approximate})", "plain"))
         shorter: tuple[tuple[str, Role], ...] = ((f"{name or '…'} ▾", "chip"),)
         return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter)
 

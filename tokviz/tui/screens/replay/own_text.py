@@ -235,7 +235,7 @@ class YourText(Controller):
         self._own.show_text()
         self._changed()
 
-    @action("Edit your text, or end that", "ctrl+e", section="Your text", footer="your text")
+    @action("Edit your text, or stop editing", "ctrl+e", section="Your text", footer="your text")
     def edit_text(self) -> None:
         """Type or paste a text of your own. The same key shows it as tokens again."""
         if self._own.is_editing:

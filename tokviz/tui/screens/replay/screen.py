@@ -173,8 +173,6 @@ class ReplayScreen(TokvizScreen):
     def answer(self, request: Request) -> None:
         """Open what was asked for elsewhere."""
         if isinstance(request, ReplayRequest):
-            if request.text is not None:
-                self.your_text.show(request.text, is_own=not request.lesson)
             self.opening.open(source_named(self.session.where(request.source)), request)
 
     def saved(self) -> dict[str, Any]:
@@ -215,7 +213,9 @@ class ReplayScreen(TokvizScreen):
         self.transport.pause()
         was_lesson = self.state.lesson is not None
         self.state.take(opened, request.lesson if request is not None else "")
-        if was_lesson and self.state.lesson is None:
+        if request is not None and request.text is not None:
+            self.your_text.show(request.text, is_own=not request.lesson)
+        elif was_lesson and self.state.lesson is None:
             self.your_text.text_at_hand()
         self.fit(self.app.size)
         if self.state.lesson is not None:
@@ -315,7 +315,7 @@ class ReplayScreen(TokvizScreen):
 
     @action("Back", "escape", section="Your text", priority=False)
     def action_leave(self) -> None:
-        """Leave the field; pause. While you edit your text it does nothing."""
+        """Leave the field, or pause. While you edit your text, Esc does nothing."""
         if self.own.is_editing and self.own.has_focus_within:
             return
         if self.merges.found is not None:

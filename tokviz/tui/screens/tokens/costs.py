@@ -6,14 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokviz.prices import ModelPrice, cost_text, model_for, prices_path
 from tokviz.session import TextSaved
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.widgets.status_line import CostNote
 
 if TYPE_CHECKING:
+    from tokviz.prices import ModelPrice
     from tokviz.tui.dialogs.prices import PricesAnswer
 
 
@@ -35,6 +34,8 @@ class Costs(Controller):
 
     def read(self) -> None:
         """Read the table in a thread; what is wrong with it is said, and nothing else happens."""
+        from tokviz.tui.screens.price_table import read_prices
+
         read_prices(self, self._take)
 
     def _take(self, models: tuple[ModelPrice, ...]) -> None:
@@ -43,20 +44,30 @@ class Costs(Controller):
             self._changed()
 
     def _text_saved(self, change: TextSaved) -> None:
+        from tokviz.prices import prices_path
+
         if change.path.resolve() == prices_path().resolve():
             self.read()
 
     def note(self) -> CostNote | None:
         """Give what the status line says of the cost, None where the table says nothing."""
         model, n_tokens = self._model(), self.session.live.n_tokens
-        text = "" if model is None else cost_text(model, n_tokens)
-        if model is None or not text:
+        if model is None:
+            return None
+        from tokviz.prices import cost_text
+
+        text = cost_text(model, n_tokens)
+        if not text:
             return None
         share = model.share(n_tokens)
         return CostNote(model.name, text, text.partition(", ")[0], share is not None and share > 1)
 
     def _model(self) -> ModelPrice | None:
         """Give the model that was chosen, else the first that goes with the tokenizer."""
+        if not self.models:
+            return None
+        from tokviz.prices import model_for  # which who has no table need not wait for
+
         name, wanted = self.session.tokenizer.name, self.settings.price_model
         return model_for(self.models, name, wanted)
 
@@ -74,4 +85,6 @@ class Costs(Controller):
         self.models = answer.models
         self._changed()
         if answer.edit:
+            from tokviz.prices import prices_path
+
             self._edit_table(prices_path())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tokviz import bytetext
-from tokviz.explain.ids import ids_in
 from tokviz.tui.actions import action, key_label
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
@@ -34,6 +33,8 @@ class Decoding(Controller):
         begins = live.text_in(0, 1)
         self.note = None
         if live.n_chars <= _MOST_CHARS and (begins.isspace() or begins in "[(0123456789"):
+            from tokviz.explain.ids import ids_in
+
             ids = ids_in(live.text)
             if ids is not None and (len(ids) > 1 or begins in "[("):
                 self.note = IdsNote(len(ids), key_label(_KEY))
@@ -44,6 +45,7 @@ class Decoding(Controller):
 
         It begins with the selected ids, or with the whole text where that is nothing but ids.
         """
+        from tokviz.explain.ids import ids_in
         from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
 
         selected = self._text.live.text_in(*self._text.selected_range())

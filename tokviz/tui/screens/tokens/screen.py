@@ -52,7 +52,6 @@ from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.editor import TokenEditor
-from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
 if TYPE_CHECKING:
@@ -135,17 +134,15 @@ class TokensScreen(TokvizScreen):
         detail = TokenDetail(live)
         self.panels, self.detail = panels, detail
         self.status = StatusLine(id="status")
-        self.strip = RowsView(id="strip")
         self._make_controllers(right)
         yield self.title_bar
-        yield self.recovery.bar
         with Container(id="work"):
             yield self.editor
             with right:
                 yield panels
                 yield detail
         if settings.strip:
-            yield self.strip  # who wants none has nothing to style
+            yield self.other_counts.view
         yield self.status
         yield self.keys
 
@@ -160,7 +157,7 @@ class TokensScreen(TokvizScreen):
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self.unstable = UnstableMark(self, text)
         self.decoding = Decoding(self, text)
-        self.other_counts = OtherCounts(self, self.strip)
+        self.other_counts = OtherCounts(self)
         self._pasted_edits = 0
         Finding(self, text)
         Reading(self, text, self.choice)

@@ -110,7 +110,7 @@ class SplitLab(Controller):
 
     @action("Train with this pattern", section=_SECTION, words="regex splits custom")
     def train_with_pattern(self) -> None:
-        """Set a training up to split by the custom regex."""
+        """Set up a training that splits by the custom regex."""
         self.session.ask(TrainWith(self._panel.pattern))
 
     @action("Copy the pattern as Python", section=_SECTION, words="regex splits export code")

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
-
-from rich.cells import cell_len
 
 from tokviz.places import short_name
 from tokviz.sentences import counted
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Do, Row, Span
-from tokviz.tui.widgets.rows_view import RowsView
 
 if TYPE_CHECKING:
     from tokviz.tui.screens.lanes import Lanes
-
-_OPEN = Do("app.show_screen('compare')")
-_CLOSE = Span(" ×", "link", Do("toggle_strip"))
-_NONE = "No other tokenizer is chosen: the Compare screen adds some."
+    from tokviz.tui.widgets.rows_view import RowsView
 
 
 class OtherCounts(Controller):
     """Keeps the strip of counts live, and says what another tokenizer in use changes."""
 
-    def __init__(self, screen: TokvizScreen, view: RowsView) -> None:
-        """Take what shows the strip."""
+    def __init__(self, screen: TokvizScreen) -> None:
+        """Take the screen that shows the strip."""
         super().__init__(screen)
-        self._view = view
         self._counted: tuple[str, object, int] | None = None
         self._has_begun = False
         self._made: Lanes | None = None
-        view.display = self.settings.strip
+
+    @cached_property
+    def view(self) -> RowsView:
+        """The strip; who wants none has nothing to make and to style."""
+        from tokviz.tui.widgets.rows_view import RowsView
+
+        return RowsView(id="strip")
 
     @property
     def _lanes(self) -> Lanes:
@@ -69,15 +66,17 @@ class OtherCounts(Controller):
     def toggle_strip(self) -> None:
         """Show below the text how many tokens it takes in the tokenizers of the Compare screen."""
         self.session.change_settings(strip=not self.settings.strip)
-        if self._view.parent is None:
-            self.screen.mount(self._view, before="#status")
-        self._view.display = self.settings.strip
+        if self.view.parent is None:
+            self.screen.mount(self.view, before="#status")
+        self.view.display = self.settings.strip
         self.rest()
         self.sync()
 
     def _show(self) -> None:
         if not self.settings.strip or not self.screen.is_current:
             return
+        from tokviz.tui.widgets.strip_rows import strip_rows
+
         live = self.session.live
         items = []
         for other in self.session.others:
@@ -91,7 +90,7 @@ class OtherCounts(Controller):
                 )
             else:
                 items.append((other.name, f"{document.n_tokens:,}…", ""))
-        self._view.show(lambda width: strip_rows(items, width))
+        self.view.show(lambda width: strip_rows(items, width))
 
     def _tell_difference(self) -> None:
         """Say how the count changes when only the tokenizer does."""
@@ -107,20 +106,3 @@ class OtherCounts(Controller):
                 f"{abs(more):,} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
             )
             self.say(f"{name}: {counted(n_tokens, 'token')}, {change} {before[0]}")
-
-
-def strip_rows(items: Sequence[tuple[str, str, str]], width: int) -> list[Row]:
-    """Draw the strip in one row: names, counts, and differences where there is room for them.
-
-    Args:
-        items: By tokenizer: its name, its count, the difference to the tokenizer in use.
-        width: Columns of the row.
-    """
-    for longest in (24, 20, 16, 12, 8, 4):
-        spans: list[Span] = []
-        for name, number, more in items:
-            spans += [Span(f"{' · ' if spans else ''}{fit(name, longest)} ", "dim", _OPEN)]
-            spans += [Span(number, "heading", _OPEN), Span(more if longest > 12 else "", "text")]
-        if spans and (longest == 4 or sum(cell_len(span.text) for span in spans) + 2 <= width):
-            return [(*spans, _CLOSE)]
-    return [(Span(fit(_NONE, width - 2), "dim", _OPEN), _CLOSE)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -44,8 +44,10 @@ _FIELDS = (
     "min_count",
     "max_chars",
     "max_doc_chars",
+    "workers",
 )
 _CHOICES = ("pattern", "special_ids", "tie_break")
+_SLIM_COLUMNS = 60
 
 
 class SourceField(Field):
@@ -80,6 +82,7 @@ class TrainForm(VerticalScroll, can_focus=False):
         .row { height: auto; }
         .label { width: 14; color: $text-muted; }
         .label.-wide { width: 20; }
+        &.-slim #add .label { width: 4; }
         .about { color: $text-muted; height: auto; margin: 0 0 1 14; }
         .gap { margin-bottom: 1; }
         Field, Field:focus { background: $panel; width: 1fr; padding: 0 1; }
@@ -113,7 +116,7 @@ class TrainForm(VerticalScroll, can_focus=False):
         """Yield the rows of the form."""
         first = self._first
         yield CorpusList()
-        with Horizontal(classes="row gap"):
+        with Horizontal(id="add", classes="row gap"):
             yield _label("Add")
             yield SourceField(placeholder="file, folder or *.txt", id="source")
             yield PushButton("type…", "screen.type_corpus")
@@ -163,11 +166,19 @@ class TrainForm(VerticalScroll, can_focus=False):
             Field(first.min_count, id="min_count", classes="number"),
             Static("to merge a pair", classes="label -wide"),
         )
+        yield _row(
+            "Workers",
+            Field(first.workers, placeholder="none, or 4, or tcp://host:8786", id="workers"),
+        )
 
     def on_mount(self) -> None:
         """Show the corpus and the explanations."""
         self._show_corpus(0)
         self._explain()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave the field for a path more room than its label where there is little."""
+        self.set_class(event.size.width < _SLIM_COLUMNS, "-slim")
 
     # -- values
 

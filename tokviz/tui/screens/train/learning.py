@@ -6,10 +6,13 @@ from collections import deque
 from typing import NamedTuple
 
 from textual.content import Content
+from textual.style import Style
 
 from tokviz.bpe.progress import NewMerge
+from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainReport
 from tokviz.listing import size_label
+from tokviz.sentences import counted
 from tokviz.tui.widgets.card_rows import merge_cells
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell
@@ -112,6 +115,10 @@ def phases_content(learning: Learning, width: int) -> Content:
         lines.append(Content.assemble(("Starting…", "$text-muted")))
     else:
         lines += [Content(fit(line, width)) for line in numbers(learning.report)]
+        cluster = learning.report.cluster
+        if cluster is not None and cluster.dashboard:
+            link = Style(underline=True) + Style.from_meta({"@click": "screen.open_dashboard"})
+            lines.append(Content(fit(safe(cluster.dashboard), width)).stylize(link))
     if learning.is_stopping:
         lines[-1] = Content.assemble(("Stopping: what is learned so far is kept.", "$text-accent"))
     return Content("\n").join(lines)
@@ -145,7 +152,15 @@ def numbers(report: TrainReport) -> list[str]:
         done = (
             f"{report.n_merges:,} of {report.n_merges_wanted:,} merges · {report.n_pieces:,} pieces"
         )
-    return [f"{clock(report.seconds)}{left}{memory}", done]
+    lines = [f"{clock(report.seconds)}{left}{memory}", done]
+    if report.cluster is not None:
+        cluster = report.cluster
+        workers, tasks = counted(cluster.n_workers, "worker"), counted(cluster.n_tasks, "task")
+        pace = ""
+        if report.phase == "reading" and report.seconds > 0:
+            pace = f" · {size_label(round(report.n_bytes / report.seconds))}/s"
+        lines.append(f"{workers} · {tasks} · {size_label(cluster.memory_bytes)}{pace}")
+    return lines
 
 
 def progress_word(report: TrainReport) -> str:

@@ -29,8 +29,10 @@ from tokviz.listing import home_label, size_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.pretokenize.split import gap_warning, split
 from tokviz.sentences import counted, sentence
+from tokviz.workers import why_no_workers
 
 LARGEST_VOCABULARY = 1_000_000
+MOST_WORKERS = 256
 CUSTOM = "custom"
 """Stands for a split pattern that the user types."""
 EMBEDDING_WIDTH = 768
@@ -64,6 +66,7 @@ class FormValues:
         min_count: The lowest count at which a pair is merged.
         max_chars: The most characters of everything, empty for all.
         max_doc_chars: The most characters of a document, empty for all.
+        workers: How many processes share the work, or where a cluster is; empty for none.
     """
 
     corpus: tuple[CorpusEntry, ...] = ()
@@ -78,6 +81,7 @@ class FormValues:
     min_count: str = "1"
     max_chars: str = ""
     max_doc_chars: str = ""
+    workers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +225,7 @@ def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool, repeats:
 def make_request(values: FormValues, plan: Plan) -> TrainRequest:
     """Ask for the training that a plan without problems describes."""
     sources = [entry.source for entry in values.corpus]
+    workers = values.workers.strip()
     return TrainRequest(
         sources=tuple(filterfalse(_is_left_out, sources)),
         exclude=tuple(source.removeprefix(EXCLUDE) for source in filter(_is_left_out, sources)),
@@ -235,9 +240,16 @@ def make_request(values: FormValues, plan: Plan) -> TrainRequest:
         field=_column(values),
         max_chars=parse_count(values.max_chars),
         max_doc_chars=parse_count(values.max_doc_chars),
-        compare=True,
-        advise=EMBEDDING_WIDTH,
+        # Only who reads everything himself can keep some of it out.
+        compare=not workers,
+        advise=None if workers else EMBEDDING_WIDTH,
+        workers=None if _is_address(workers) else parse_count(workers),
+        scheduler=workers if _is_address(workers) else None,
     )
+
+
+def _is_address(workers: str) -> bool:
+    return "://" in workers
 
 
 def _is_left_out(source: str) -> bool:
@@ -253,6 +265,7 @@ def _problems(values: FormValues, verdict: RegexVerdict) -> list[str]:
     found += _vocabulary_problems(values)
     found += filter(None, [verdict.problem])
     found += _cap_problems(values)
+    found += _worker_problems(values)
     return found
 
 
@@ -286,6 +299,22 @@ def _cap_problems(values: FormValues) -> list[str]:
     if not parse_count(values.min_count):
         found.append("The lowest count of a merge is not a whole number above 0.")
     return found
+
+
+def _worker_problems(values: FormValues) -> list[str]:
+    workers = values.workers.strip()
+    if not workers:
+        return []
+    if reason := why_no_workers():
+        return [sentence(reason)]
+    if not _is_address(workers) and not 0 < (parse_count(workers) or 0) <= MOST_WORKERS:
+        return [
+            f"The workers are neither a number from 1 to {MOST_WORKERS} nor an address like "
+            "tcp://host:8786. Leave it empty for none."
+        ]
+    if values.max_chars.strip() or values.max_doc_chars.strip():
+        return ["Workers read all of a corpus: leave the limits of characters empty."]
+    return []
 
 
 def _column(values: FormValues) -> str:

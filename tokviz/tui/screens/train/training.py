@@ -244,6 +244,15 @@ class Training(Controller):
         self.app.push_screen(self._question, take)
         return self._question
 
+    @action("Open the dashboard of the workers", section="Training", when=during("running"))
+    def open_dashboard(self) -> None:
+        """See in the browser what each worker of a cluster is doing."""
+        report = self._side.live.learning.report
+        if report is not None and report.cluster is not None and report.cluster.dashboard:
+            self.app.open_url(report.cluster.dashboard)
+        else:
+            self.say("There is no dashboard: this needs workers, and Dask the package bokeh.")
+
     def _close_question(self) -> None:
         """Take back what is asked; an answer that comes all the same is not heard."""
         if self._question is not None and self._question is self.app.screen:

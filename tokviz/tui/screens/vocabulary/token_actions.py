@@ -44,7 +44,7 @@ class TokenActions(Controller):
 
     @action("Back to the token before", "backspace", section="Tokens", bound=False)
     def token_before(self) -> None:
-        """On the page of a token that was gone to from another one: show that one again."""
+        """After you went from one token's page to another: show the first one again."""
         self._pages.go_back()
 
     @action("Go to the token in the text", "f3", section="Tokens", footer="in text")

@@ -145,12 +145,12 @@ class RegexInput(Field):
 
     @action("Older regex", "up", section=_HEADING, priority=False)
     def action_older(self) -> None:
-        """Write the regex before into the field: those you tried, then the named patterns."""
+        """Put the previous regex into the field: those you tried, then the named patterns."""
         self.put(self.history.step(-1, self.value))
 
     @action("Newer regex", "down", section=_HEADING, priority=False)
     def action_newer(self) -> None:
-        """Write the regex that came after it into the field."""
+        """Put the regex that came after it into the field."""
         self.put(self.history.step(1, self.value))
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
