@@ -55,7 +55,6 @@ def run(
         TokvizError: If the file cannot be read, the tokenizer is unknown or there is no terminal;
             before the app starts.
     """
-    _import_asyncio()
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 
@@ -78,18 +77,6 @@ def run(
     outlive_errors()
     app = TokvizApp(session, driver_class=driver_class(), errors=ErrorLog())
     exit_process(run_app(app))
-
-
-def _import_asyncio() -> None:
-    """Import it as where Python has no TLS, which takes as long to import as a frame to draw.
-
-    The loop of the app connects to nobody. Who does, such as the Hub's library, imports it later.
-    """
-    if "ssl" not in sys.modules:
-        sys.modules["ssl"] = None  # type: ignore[assignment]  # as `import` documents it
-        import asyncio  # noqa: F401
-
-        del sys.modules["ssl"]
 
 
 def _session(
