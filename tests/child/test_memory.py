@@ -8,6 +8,7 @@ import sys
 import pytest
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="these heaps are glibc's")
 
 # A process of its own: one that has run many tests may have the memory already.
 PROGRAM = """
@@ -27,6 +28,23 @@ def test_memory_grows_with_what_is_used_and_the_peak_stays():
     assert during - before > 40_000_000
     assert during - after > 40_000_000
     assert peak - before > 40_000_000
+
+
+_HOLES = """
+from tokviz.child.memory import give_back, memory_bytes
+blocks = [bytes(5_000) for _ in range(20_000)]
+last = blocks.pop()
+del blocks
+freed = memory_bytes()
+give_back()
+print(freed - memory_bytes())
+"""
+
+
+@glibc
+def test_what_was_freed_below_something_in_use_can_be_given_back() -> None:
+    printed = subprocess.run([sys.executable, "-c", _HOLES], capture_output=True, check=True)
+    assert int(printed.stdout) > 80_000_000
 
 
 _HEAPS = """
@@ -55,7 +73,7 @@ libc.fflush(file)
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a heap for each thread is glibc's")
+@glibc
 def test_threads_share_one_heap() -> None:
     def n_heaps(how: str) -> int:
         command = [sys.executable, "-c", _HEAPS, how]

@@ -16,6 +16,18 @@ def test_the_monkey_does_not_crash_the_app(monkeypatch: pytest.MonkeyPatch) -> N
     assert figures.crashes == []
 
 
+def test_a_day_comes_home_and_notes_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monkey, "RUN_ACTIONS", 1)
+    with monkey.apart():
+        figures = monkey.search(seed=4, n_actions=1, day=True)
+    assert figures.crashes == [] and len(figures.memory) == 1
+    assert figures.drift is None
+    grown = [100.0] * 10 + [200.0] * 10 + [210.0] * 20
+    assert figures._replace(memory=grown).drift is None
+    monkeypatch.setattr(monkey, "DAY_ACTIONS", 40)
+    assert figures._replace(memory=grown).drift == pytest.approx(0.05)
+
+
 def test_a_crash_is_found_and_told_with_what_was_done(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

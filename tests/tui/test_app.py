@@ -216,6 +216,8 @@ async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("tokviz.tui.app.SOME_GARBAGE", 0)
     shared = list[bool]()
     monkeypatch.setattr(tokens_screen, "share_one_heap", lambda: shared.append(True))
+    given_back = list[bool]()
+    monkeypatch.setattr("tokviz.tui.app.give_back", lambda: given_back.append(True))
     app = make_app()
     async with app.run_test() as pilot:
         await settle(pilot)
@@ -230,6 +232,7 @@ async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch)
             gc.collect()
             del node
             await until(pilot, lambda gone=gone: gone() is None)  # type: ignore[misc]
+            assert given_back, "what that frees is there for others"
 
 
 async def test_input_that_still_waits_at_the_end_is_dropped() -> None:

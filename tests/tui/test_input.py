@@ -183,6 +183,18 @@ async def test_a_screen_that_is_only_passed_by_is_not_made() -> None:
         assert set(app._made) == {"tokens", "train"}
 
 
+async def test_a_dialog_that_goes_before_it_could_take_keys_leaves_nobody_deaf() -> None:
+    app, dialog = EarlyApp(), question()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        app.push_screen(dialog)
+        await app.on_event(events.Key("y", "y"))
+        dialog.dismiss(False)
+        await begun(pilot)
+        await pilot.press("z")
+        assert app.session.live.text == "yzhello"
+
+
 async def test_once_the_app_ends_no_key_does_anything() -> None:
     app = EarlyApp("x", "ctrl+q")
     async with app.run_test() as pilot:

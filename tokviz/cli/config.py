@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     what, given = arguments.what, arguments.given
     most = {"check": 1, "set": 2}.get(what, 0)
     if len(given) > most or (what == "set" and not given):
-        report(f"`tokviz config {what}` cannot be done with these words (see tokviz config --help)")
+        takes = ("nothing more", "at most FILE", "KEY and VALUE, or KEY alone")[most]
+        report(f"`tokviz config {what}` takes {takes} (see tokviz config --help)")
         return 2
     path = config_path()
     settings, complaint = load_settings(path)  # which takes over those of older versions

@@ -79,6 +79,11 @@ def finish_swap(aside: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
+def counting_folder(folder: Path) -> Path:
+    """Name the folder where workers keep what they have counted for a run."""
+    return folder.with_name(f"{folder.name}.counting")
+
+
 def check_target(folder: StrPath) -> None:
     """Make sure that a run may be written to a folder, before work is spent on it.
 

@@ -26,8 +26,10 @@ from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widgets._toast import ToastRack
 from textual.worker import WorkerCancelled, WorkerFailed
 
+from tokviz.child.memory import give_back
 from tokviz.error_log import ErrorLog, Unexpected
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
@@ -362,6 +364,8 @@ class TokvizApp(App[None]):
         """Go to the screen that was asked for, and write choices when they change."""
         self.session.subscribe(SettingsChanged, lambda _: self._settings_changed())
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())
+        # Keys may have waited for a dialog that is gone before it could take them.
+        self.screen_change_signal.subscribe(self, lambda _: self.post_message(Begun()))
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
@@ -371,11 +375,16 @@ class TokvizApp(App[None]):
             self.set_timer(IMPORT_SECONDS, self._begin_tour)
 
     def _collect(self) -> None:
-        """Look for garbage everywhere in a pause, before that has to be done at a key."""
+        """Look for garbage everywhere in a pause, before that has to be done at a key.
+
+        What it frees goes back to the system, which takes some milliseconds for 100 MB.
+        """
         is_pause = monotonic() - self._touched > PAUSE_SECONDS
         is_due = gc.get_count()[2] >= (SOME_GARBAGE if is_pause else MUCH_GARBAGE)
         if is_due and gc.isenabled():
             gc.collect()
+            if is_pause:
+                give_back()
 
     def _import_screens(self) -> None:
         """Import the other screens in a thread, so that each is quicker to come."""
@@ -525,6 +534,10 @@ class TokvizApp(App[None]):
     def _refresh_notifications(self) -> None:
         self._place_toasts()
         super()._refresh_notifications()
+        # A screen shows through the dialog above it, where its sentences would stand once more.
+        for screen in self.screen_stack[:-1]:
+            for rack in screen.query_children(ToastRack):
+                rack.display = False
 
     # -- what can be done everywhere
 

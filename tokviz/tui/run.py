@@ -9,7 +9,9 @@ from pathlib import Path
 from threading import Thread
 from typing import NoReturn
 
+from tokviz.files import absolute
 from tokviz.formats.apart import load
+from tokviz.formats.registry import is_path_of_file
 from tokviz.glyphs import safe
 from tokviz.session import (
     SESSION_ENDING,
@@ -125,7 +127,15 @@ def _session(
             notes += [note] if note else []
     opened = _opened(path, piped)
     opened = opened._replace(notes=(*notes, *opened.notes))
-    return Session(opened, chosen, settings, parse_specials=parse_specials, first=first)
+    source = tokenizer or ""
+    return Session(
+        opened,
+        chosen,
+        settings,
+        parse_specials=parse_specials,
+        first=first,
+        source=absolute(source) if is_path_of_file(source) else source,
+    )
 
 
 @contextmanager
