@@ -24,6 +24,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return WORKERS
 
 
+SHOWN = 60
+"""Characters of a parameter in the name of its test."""
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a long text by its beginning: every process gets, sends and compares all names."""
+    if not isinstance(val, (str, bytes)) or len(val) <= SHOWN:
+        return None
+    return f"{val[:SHOWN]!r}, {len(val)} long"
+
+
 def pytest_collection_finish() -> None:
     """Look for garbage less often: what the tests and their modules hold is none."""
     gc.collect()

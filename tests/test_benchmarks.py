@@ -82,3 +82,9 @@ def test_every_script_is_run_here() -> None:
     scripts = {path.stem for path in BENCHMARKS.glob("[!_]*.py")}
     # `tests/web/test_chromium.py` does what `web` measures; starting Chromium costs seconds.
     assert scripts - {"web"} == set(SMALLEST_RUNS)
+
+
+def test_what_textual_is_told_of_its_timers_is_still_so() -> None:
+    script = BENCHMARKS / "upstream" / "skipped_ticks.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert "20 ms of work: 201 ticks of 300" in done.stdout

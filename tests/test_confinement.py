@@ -93,7 +93,7 @@ from tokviz.session import read_text
 own, beyond, cases = json.loads(sys.argv[1])
 outside = beyond + '/outside.txt'
 def saved(path):
-    tokviz.load('gpt2').save(path, format='huggingface')
+    tokviz.train(['a b'], 258).tokenizer.save(path, format='huggingface')
     return path
 found = {}
 for name, case in cases.items():
@@ -106,8 +106,16 @@ print(json.dumps(found))
 """
 
 
-def done(folder: Path, cases: dict[str, str], **allowed) -> dict[str, str]:
-    own, beyond = folder / "own", folder
+@pytest.fixture
+def beyond(tmp_path) -> Path:
+    """A folder where nothing else writes; in `tmp_path` itself are settings and runs, if any."""
+    folder = tmp_path / "beyond"
+    folder.mkdir()
+    return folder
+
+
+def done(beyond: Path, cases: dict[str, str], **allowed) -> dict[str, str]:
+    own = beyond / "own"
     own.mkdir()
     (own / "text.txt").write_text("mine")
     (own / "link.txt").symlink_to(beyond / "outside.txt")
@@ -125,23 +133,23 @@ def done(folder: Path, cases: dict[str, str], **allowed) -> dict[str, str]:
     return found
 
 
-def test_a_confined_process_reaches_nothing_but_its_own(tmp_path):
-    found = done(tmp_path, REFUSED | ALLOWED)
+def test_a_confined_process_reaches_nothing_but_its_own(beyond):
+    found = done(beyond, REFUSED | ALLOWED)
     assert {name: found[name] for name in ALLOWED if found[name]} == {}
     assert {
         name: found[name] for name in REFUSED if "this session may not" not in found[name]
     } == {}
-    assert (tmp_path / "outside.txt").read_text() == "not mine"
-    assert {path.name for path in tmp_path.iterdir()} == {"own", "outside.txt"}
+    assert (beyond / "outside.txt").read_text() == "not mine"
+    assert {path.name for path in beyond.iterdir()} == {"own", "outside.txt"}
 
 
-def test_a_program_in_a_named_folder_cannot_be_changed(tmp_path):
+def test_a_program_in_a_named_folder_cannot_be_changed(beyond):
     cases = {"write": "open(tokviz.__file__, 'a')", "read": "open(tokviz.__file__)"}
-    found = done(tmp_path, cases, folders=(str(ROOT),))
+    found = done(beyond, cases, folders=(str(ROOT),))
     assert (found["read"], found["write"]) == ("", "this session may not write there")
 
 
-def test_what_the_user_allows_is_allowed_and_no_more(tmp_path):
+def test_what_the_user_allows_is_allowed_and_no_more(beyond):
     cases = {
         "train": "JobClient('train').call(lambda memory: [])",
         "look the Hub up": "socket.getaddrinfo('nothing.huggingface.co', 80)",
@@ -149,7 +157,7 @@ def test_what_the_user_allows_is_allowed_and_no_more(tmp_path):
         "connect to this machine": "socket.socket().connect(('127.0.0.1', 9))",
         "read a file": "open(outside)",
     }
-    found = done(tmp_path, cases, training=True, hub=True)
+    found = done(beyond, cases, training=True, hub=True)
     refused = {name for name in cases if "this session may not" in found[name]}
     assert refused == {"look another up", "connect to this machine", "read a file"}
 

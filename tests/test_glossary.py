@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from unicodedata import normalize
@@ -94,6 +95,7 @@ def test_every_number_of_an_example_is_what_the_code_says() -> None:
     assert "<|im_start|>" in TEMPLATES["chatml"].special_tokens
 
 
+@cache
 def shown_words() -> set[str]:
     """Give the words of the glossary in what the screens say, by the source."""
     house = Path(tokviz.__file__).parent
@@ -112,10 +114,7 @@ def shown_words() -> set[str]:
 
 @pytest.mark.parametrize("name", glossary())
 def test_a_word_of_the_glossary_is_used_on_a_screen(name: str) -> None:
-    assert name in SHOWN
-
-
-SHOWN = shown_words()
+    assert name in shown_words()
 
 
 def test_the_longest_word_at_a_place_is_found_in_any_case_and_form() -> None:

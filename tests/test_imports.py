@@ -17,10 +17,15 @@ import tokviz.tui
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 SCREENS = {"cli", "tui", "web", "__main__"}
+PACKAGE = Path(tokviz.__file__).parent
+MODULES = (
+    ".".join(("tokviz", *path.relative_to(PACKAGE).with_suffix("").parts))
+    for path in PACKAGE.rglob("*.py")
+)
 CORE = sorted(
-    module.name
-    for module in pkgutil.walk_packages(tokviz.__path__, "tokviz.")
-    if module.name.split(".")[1] not in SCREENS and not module.name.endswith(".__main__")
+    name.removesuffix(".__init__")
+    for name in MODULES
+    if name.split(".")[1] not in {*SCREENS, "__init__"} and not name.endswith(".__main__")
 )
 
 

@@ -117,6 +117,8 @@ def test_a_profile_goes_before_and_keeps_what_is_changed_of_it(tmp_path: Path) -
     assert load_settings(path, "work") == (now, None)
     with pytest.raises(TokvizError, match=r"no table \[profile.wrok\]: did you mean 'work'"):
         load_settings(path, "wrok")
+    with pytest.raises(TokvizError, match=r"no table \[profile.work\]$"):
+        load_settings(tmp_path / "none.toml", "work")
 
 
 def test_comments_and_order_survive_what_the_app_writes(tmp_path: Path) -> None:

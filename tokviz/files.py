@@ -53,6 +53,16 @@ def is_pipe(path: StrPath) -> bool:
         return False
 
 
+def refuse_pipe(path: StrPath) -> None:
+    """Make sure that a path is no pipe, before it is opened.
+
+    Raises:
+        InputFileError: If it is one.
+    """
+    if is_pipe(path):
+        raise InputFileError(path, "is a pipe, which may never end: write it to a file first")
+
+
 def read_file(path: StrPath, *, limit: int = MAX_FILE_BYTES) -> bytes:
     """Read a whole file.
 
@@ -68,8 +78,7 @@ def read_blocks(path: StrPath, *, limit: int, size: int) -> Iterator[bytes]:
     Raises:
         InputFileError: As `read_file` does, when it comes to it.
     """
-    if is_pipe(path):
-        raise InputFileError(path, "is a pipe, which may never end: write it to a file first")
+    refuse_pipe(path)
     with reading(path), open(path, "rb") as file:
         n_bytes = os.fstat(file.fileno()).st_size
         if n_bytes > limit:

@@ -12,6 +12,11 @@ from typing import IO
 _RETRY_SECONDS = 0.01
 
 
+def at_once(path: str, flags: int) -> int:
+    """Open a file, for `open(..., opener=at_once)`: a pipe that somebody put there opens too."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def hold(file: IO[bytes], patience: float = 0.0) -> bool:
     """Lock an open file until it is closed.
 
@@ -65,7 +70,7 @@ class FileLock:
             OSError: If the file cannot be made.
         """
         while self._file is None:
-            file = open(self._path, "ab")  # noqa: SIM115 (open as long as it is held)
+            file = open(self._path, "ab", opener=at_once)  # noqa: SIM115 (open as long as it is held)
             if not hold(file, patience):
                 file.close()
                 return False

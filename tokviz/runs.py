@@ -20,7 +20,7 @@ from tokviz.errors import OutputFileError, TokvizError, UnknownTokenizerError
 from tokviz.files import writing
 from tokviz.folders import state_folder
 from tokviz.formats.registry import is_builtin
-from tokviz.formats.run import finish_swaps, is_run, read_about
+from tokviz.formats.run import counting_folder, finish_swaps, is_run, read_about
 from tokviz.listing import size_label, time_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 
@@ -146,11 +146,6 @@ def make_room(folder: Path) -> None:
     """
     with writing(folder.parent):
         folder.parent.mkdir(parents=True, exist_ok=True)
-
-
-def counting_folder(folder: Path) -> Path:
-    """Name the folder where workers keep what they have counted for a run."""
-    return folder.with_name(f"{folder.name}.counting")
 
 
 def remove_run(folder: Path, is_written: Callable[[], bool] = lambda: False) -> None:

@@ -18,9 +18,9 @@ from tokviz.assets import asset_path
 from tokviz.errors import TokvizError
 from tokviz.files import FileState, file_state, looks_binary, read_blocks
 from tokviz.formats.apart import load
-from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin
 from tokviz.live.document import LiveDocument
-from tokviz.settings import Settings, save_settings
+from tokviz.settings import MOST_RECENT, Settings, save_settings
 from tokviz.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -213,6 +213,7 @@ class Session:
         parse_specials: bool = True,
         remember: bool = True,
         first: Request | None = None,
+        source: str = "",
     ) -> None:
         """Begin with a text.
 
@@ -223,6 +224,8 @@ class Session:
             parse_specials: Whether special-token text is read as special tokens.
             remember: Whether anything is written to the user's folders.
             first: What is to be shown first, by default the text.
+            source: What loads the tokenizer if it is not that of the settings. It is listed from
+                now on among those that were used.
         """
         self.live = LiveDocument(opened.text, tokenizer, parse_specials=parse_specials)
         self.path = opened.path
@@ -231,6 +234,10 @@ class Session:
         self.notes = (*opened.notes, *notes_about(opened.is_binary, self.live.n_raw_bytes))
         self.edits = self.saved_edits = 0
         self.settings = self._written = settings or Settings()
+        self._source = source or self.settings.tokenizer
+        if source and not is_builtin(source):
+            known = tuple(dict.fromkeys((source, *self.settings.recent_tokenizers)))
+            self.settings = self.settings._replace(recent_tokenizers=known[:MOST_RECENT])
         self._writing = Lock()
         self.remember = remember
         self.others: list[Other] = []
@@ -271,7 +278,7 @@ class Session:
         """
         if tokenizer is self.live.tokenizer:
             return
-        self._tokenizer = tokenizer
+        self._tokenizer, self._source = tokenizer, source
         self.live.set_tokenizer(tokenizer)
         self.change_settings(tokenizer=source)
         self.tell(TokenizerChanged(tokenizer))
@@ -279,7 +286,7 @@ class Session:
     @property
     def tokenizer_source(self) -> str:
         """What the tokenizer at hand was loaded by, as far as that is known."""
-        return source_of(self.tokenizer, self.settings.tokenizer)
+        return source_of(self.tokenizer, self._source)
 
     def follow_run(self, old: str, new: str) -> None:
         """Know a training by its new folder from now on; the user has renamed it."""
@@ -287,6 +294,7 @@ class Session:
         self._moved.pop(new, None)
         if self.tokenizer_source == old:
             self.tokenizer.name = Path(new).name
+            self._source = new
             self.change_settings(tokenizer=new)
 
     def where(self, source: str) -> str:

@@ -29,6 +29,8 @@ _LOCK_SECONDS = 3.0
 
 _HEADER = "# Settings of tokviz: `tokviz config` lists all of them with what they mean.\n\n"
 
+MOST_RECENT = 12
+"""How many places of tokenizers are remembered."""
 REMEMBERED = ("folder", "recent_tokenizers", "split_regexes", "tour")
 """The fields that stand in `state.toml`."""
 
@@ -137,7 +139,7 @@ def did_you_mean(word: str, names: Collection[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(word, names, n=1)
-    few = f": there are {', '.join(names)}" if len(names) <= 12 else ""
+    few = f": there are {', '.join(names)}" if 0 < len(names) <= 12 else ""
     return f": did you mean {near[0]!r}?" if near else few
 
 

@@ -26,7 +26,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _SECONDS_BETWEEN_LOOKS = 0.02
-_SECONDS_TO_CONNECT = 120
+_SECONDS_TO_CONNECT = 30
+_SECONDS_TO_START = 120
 _DEATHS_OF_A_TASK = 10
 """How many workers may die with a task before it is given up."""
 _CHILDREN = {
@@ -41,8 +42,12 @@ _CHILDREN = {
 
 
 @contextmanager
-def local_cluster(n_workers: int) -> Iterator[Client]:
+def local_cluster(
+    n_workers: int, should_stop: Callable[[], bool] = lambda: False
+) -> Iterator[Client]:
     """Start workers on this machine, which end with the block or with this process.
+
+    Nobody waits for them to begin any longer once `should_stop` says yes.
 
     Raises:
         TokvizError: If Dask is not installed.
@@ -72,7 +77,7 @@ def local_cluster(n_workers: int) -> Iterator[Client]:
         ):
             try:
                 with _scheduler(file) as client:
-                    _wait_for(client, n_workers, log)
+                    _wait_for(client, n_workers, log, should_stop)
                     Thread(target=_give_up, args=(workers, client), daemon=True).start()
                     yield client
             finally:
@@ -116,12 +121,13 @@ def _scheduler(file: str) -> Iterator[Client]:
         yield client
 
 
-def _wait_for(client: Client, n_workers: int, log: Path) -> None:
-    try:
-        client.wait_for_workers(n_workers, _SECONDS_TO_CONNECT)
-    except TimeoutError:
-        said = log.read_text(errors="replace").strip().splitlines()
-        raise JobError(": ".join(["the workers do not start", *said[-1:]])) from None
+def _wait_for(client: Client, n_workers: int, log: Path, should_stop: Callable[[], bool]) -> None:
+    until = time.monotonic() + _SECONDS_TO_START
+    while len(client.nthreads()) < n_workers and not should_stop():  # type: ignore[no-untyped-call]
+        if time.monotonic() > until:
+            said = log.read_text(errors="replace").strip().splitlines()
+            raise JobError(": ".join(["the workers do not start", *said[-1:]]))
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
 @contextmanager
@@ -171,12 +177,14 @@ class ClusterState(NamedTuple):
         n_tasks: The tasks that they work on or are to do next.
         memory_bytes: The physical memory that they have together.
         dashboard: The address of a page that shows more; empty if there is none.
+        bytes_per_second: How fast they read together; 0 while that is not known.
     """
 
     n_workers: int
     n_tasks: int
     memory_bytes: int
     dashboard: str
+    bytes_per_second: float = 0.0
 
 
 def state_of(client: Client) -> ClusterState:
@@ -195,7 +203,11 @@ def state_of(client: Client) -> ClusterState:
 
 
 @contextmanager
-def at_cluster(workers: int | None, client: Client | str | None) -> Iterator[Client]:
+def at_cluster(
+    workers: int | None,
+    client: Client | str | None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Client]:
     """Reach the cluster that a caller named: so many workers, an address, or a client.
 
     Raises:
@@ -206,7 +218,7 @@ def at_cluster(workers: int | None, client: Client | str | None) -> Iterator[Cli
     if workers is not None:
         if workers < 1:
             raise TokvizError(f"{workers} workers cannot count anything: give at least 1")
-        with local_cluster(workers) as made:
+        with local_cluster(workers, should_stop) as made:
             yield made
     elif isinstance(client, str):
         with connected(client) as reached:

@@ -332,6 +332,13 @@ def test_a_cluster_that_is_not_there_is_an_error() -> None:
         tokviz.train(["text"], 300, client="nowhere://")
 
 
+def test_nobody_waits_for_workers_to_begin_once_it_is_enough(corpus: Path) -> None:
+    before = psutil.Process().children()
+    run = tokviz.train(corpus, 300, workers=1, should_stop=lambda: True)
+    assert run.stopped_early == "stopped while reading, at 256 of 300 tokens"
+    assert psutil.Process().children() == before
+
+
 def test_nobody_waits_for_workers_that_will_not_come_back(corpus: Path) -> None:
     before = psutil.Process().children()
 

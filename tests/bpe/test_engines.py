@@ -74,10 +74,10 @@ def test_arrays_that_are_always_full_change_nothing(rule, monkeypatch):
         occurrences=state.occurrences[: state.numbers[merge_state.N_OCCURRENCES] + n_more],
         **{
             name: getattr(state, name)[: n * (state.numbers[merge_state.N_PAIRS] + n_more)]
-            for name, n in compiled_trainer._BY_PAIR.items()
+            for name, n in compiled_trainer.BY_PAIR.items()
         },
     )
-    compiled_trainer._note_capacities(trainer._state)
+    compiled_trainer.note_capacities(trainer._state)
     compactions: list[int] = []
 
     def compact(state, rule):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import tokviz
 from tokviz.cli.main import main
 from tokviz.tui.run import _session
 
@@ -96,6 +97,17 @@ def test_what_the_first_frame_waits_for_is_said_on_a_terminal_and_taken_back(mon
         monkeypatch.setattr("sys.stderr", stderr)
         _session(None, b"text", "gpt2", True, None, "", "")
         assert stderr.getvalue() == said
+
+
+def test_a_tokenizer_of_the_command_line_is_the_one_at_hand_and_remembered(tmp_path, monkeypatch):
+    own = tokviz.Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+    monkeypatch.setattr("tokviz.tui.run.load", lambda name: own)
+    monkeypatch.chdir(tmp_path)
+    session = _session(None, b"text", "./own.json", True, None, "", "")
+    path = str(tmp_path / "own.json")
+    assert session.tokenizer_source == path
+    assert session.settings.recent_tokenizers == (path,)
+    assert session.settings.tokenizer == "cl100k_base", "the next start begins as before"
 
 
 def test_the_app_starts_where_standard_error_is_closed(monkeypatch):

@@ -106,6 +106,8 @@ def test_rules_can_be_ignored(tokviz, file):
     drawn = tokviz("chat", file(BAD), "--lint", "--html")
     assert (drawn.code, drawn.text) == (1, "")
     assert "leave the other form and -o out" in drawn.err
+    both = tokviz("chat", file(GOOD, GOOD), "--html")
+    assert both.code == 1 and "--html shows one thing: say which row by --row" in both.err
     wrong = tokviz("chat", file(BAD), "--lint", "--ignore", "nothing")
     assert wrong.code == 1
     assert "no rule is called 'nothing'" in wrong.err
@@ -177,7 +179,7 @@ def test_the_help_lists_every_shape_template_and_rule(tokviz):
     words = tokviz("chat", "--help").text
     assert all(f"{shape.looks}  " in words for shape in SHAPES.values())
     assert f"templates: {', '.join(TEMPLATES)} " in words
-    rules = re.search(r"rules: ([a-z,\s-]+)", words)
+    rules = re.search(r"rules: ([a-z0-9,\s-]+)", words)
     assert rules is not None
     assert re.split(r",\s+", rules[1].strip()) == list(RULES)
     assert max(map(len, words.splitlines())) <= 100

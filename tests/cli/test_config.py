@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -31,6 +32,14 @@ def test_every_setting_is_shown_with_value_place_and_meaning(
     path = config_path()
     assert f'From {path}, line 2; the default is "tokviz-dark".' in out
     assert told(capsys, "path") == (0, f"{path}\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no such pipes")
+def test_settings_that_are_a_pipe_are_not_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+    config_path().parent.mkdir(parents=True)
+    os.mkfifo(config_path())
+    code, _, err = told(capsys, "set", "theme", "contrast-dark")
+    assert code == 1 and "is a pipe" in err
 
 
 def test_a_wrong_value_is_refused_and_nothing_is_written(

@@ -44,7 +44,7 @@ def test_the_nth_line_belongs_to_the_nth_file_even_if_one_is_missing(tokviz, tmp
     assert result.code == 1
 
 
-@pytest.mark.parametrize("command", ["encode", "count"])
+@pytest.mark.parametrize("command", ["encode", "show"])
 def test_a_guessed_split_pattern_is_said(tokviz, tmp_path, command):
     path = tmp_path / "some.tiktoken"
     path.write_bytes(b"".join(b"%s %d\n" % (b64encode(bytes([i])), i) for i in range(256)))
@@ -132,7 +132,7 @@ def test_an_unknown_tokenizer_is_a_usage_error_that_offers_names(tokviz):
     assert "gpt-4" in result.err
 
 
-@pytest.mark.parametrize("command", ["encode", "count"])
+@pytest.mark.parametrize("command", ["encode", "show"])
 @pytest.mark.parametrize("text", ["hello world", "What is this? A.", "hello"])
 def test_a_text_where_a_file_is_expected_is_told_where_it_goes(tokviz, command, text):
     result = tokviz(command, text)

@@ -34,6 +34,9 @@ def test_the_name_of_the_file_says_the_form(tokviz, tmp_path):
     for name, begins in {"a.svg": b"<svg", "b.md": b"**", "c.PNG": b"\x89PNG", "d": b"0 "}.items():
         shown = tokviz("show", "-o", tmp_path / name, "--text", "hello")
         assert (shown.code, (tmp_path / name).read_bytes()[: len(begins)]) == (0, begins)
+    refused = tokviz("show", "-o", tmp_path / "e.pdf", "--text", "hello")
+    assert "no form ends in .pdf: there are .html, .svg, .png, .md, .txt, .ansi" in refused.err
+    assert (refused.code, (tmp_path / "e.pdf").exists()) == (1, False)
 
 
 def test_no_json_is_left_out_for_a_file(tokviz, tmp_path):

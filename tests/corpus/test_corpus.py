@@ -83,7 +83,9 @@ def test_a_folder_gives_its_files_by_name_but_no_hidden_ones(tmp_path: Path) -> 
     assert documents(tmp_path) == [b"a", b"b/10", b"b/2"]
 
 
-def test_a_folder_gives_no_programs_and_pictures(tmp_path: Path) -> None:
+def test_a_folder_gives_no_programs_pictures_and_pipes(tmp_path: Path) -> None:
+    if sys.platform != "win32":
+        os.mkfifo(tmp_path / "a.log")
     (tmp_path / "a.txt").write_text("words")
     (tmp_path / "a.pyc").write_bytes(b"\xa7\r\r\n\0\0\0\0")
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"packed"))

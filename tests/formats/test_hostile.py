@@ -26,7 +26,7 @@ class Evil:
 
 
 def hf(**parts):
-    content = json.loads(json.dumps(GOOD))
+    content = GOOD | {"model": GOOD["model"].copy()}
     for key, value in parts.items():
         (content if key in content else content["model"])[key] = value
     return json.dumps(content).encode()

@@ -256,6 +256,14 @@ def test_what_a_living_process_writes_is_left_alone(run, tmp_path, monkeypatch):
     assert [*tmp_path.iterdir()] == [folder]
 
 
+def test_a_pipe_in_the_place_of_a_mark_lets_nobody_wait(run, tmp_path):
+    for name in (".run.old.x", ".run.x"):
+        (tmp_path / name).mkdir()
+        os.mkfifo(tmp_path / name / run_folder.MARK)
+    run.save(tmp_path / "run")
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
 def test_no_file_is_a_pickle(run, tmp_path):
     run.save(tmp_path / "run")
     for name in ("history.npz", "pieces.npz"):
@@ -272,13 +280,15 @@ def test_a_pickle_is_not_read(run, tmp_path):
 
 
 @pytest.mark.parametrize("name", run_folder.RUN_FILES[:4])
-@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "noise"])
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "noise", "pipe"])
 def test_a_damaged_run_is_an_error_that_names_it(run, name, damage, tmp_path):
     run.save(tmp_path / "run")
     path = tmp_path / "run" / name
     data = path.read_bytes()
-    if damage == "missing":
+    if damage in ("missing", "pipe"):
         path.unlink()
+        if damage == "pipe":
+            os.mkfifo(path)
     else:
         path.write_bytes({"empty": b"", "cut": data[:200], "noise": b"\x80noise"}[damage])
     with pytest.raises(tokviz.InputFileError) as caught:

@@ -22,7 +22,7 @@ def test_nothing_is_known_without_a_tokenizer() -> None:
     assert live.tokens_in(4, 9) == [(4, 9, -1, -1, -1, 0)]
     assert (live.n_tokens, live.n_pending_chars, live.complete) == (0, 13, False)
     assert live.token_index_at(0) is None
-    assert live.encode_pending(1)
+    assert live.encode_pending(60)
     assert (live.n_bytes, live.n_lines, live.location(9)) == (13, 2, (1, 1))
 
 
@@ -155,7 +155,7 @@ def test_every_change_is_a_new_revision() -> None:
     assert seen == list(range(seen[0], seen[0] + 5))
     live.edit(1, 0, "")
     live.set_parse_specials(False)
-    live.encode_pending(1)
+    live.encode_pending(60)
     assert live.revision == seen[-1]
 
 

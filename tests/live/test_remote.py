@@ -33,7 +33,7 @@ class Remote(tokviz.Tokenizer):
 @pytest.fixture
 def document():
     document = LiveDocument("Hello wörld, how are you?", Remote())
-    assert document.encode_pending(5.0)
+    assert document.encode_pending(60)
     assert document.complete
     return document
 
@@ -64,7 +64,7 @@ def test_until_the_new_tokens_are_there_the_old_ones_lend_their_hues(document):
     document.edit(7, 0, "W")  # while the first edit is still pending
     assert looks(document)[-1][1:] == (before[-1][1] + 1, before[-1][2])
     assert document.tokens_in(3, 9)[0].start == 3
-    assert document.encode_pending(5.0)
+    assert document.encode_pending(60)
     assert document.complete
     assert document.ids().tolist() == WORDS.encode("Hello WWörld, how are you?")
     assert looks(document)[-1][1:] == (before[-1][1] + 1, before[-1][2])
@@ -73,12 +73,12 @@ def test_until_the_new_tokens_are_there_the_old_ones_lend_their_hues(document):
 def test_what_cannot_be_encoded_stays_unknown_and_says_why(document):
     document.edit(0, 0, "boom ")
     assert not document.settled
-    assert document.encode_pending(5.0)
+    assert document.encode_pending(60)
     assert document.settled and not document.complete
     assert str(document.failure) == "the child died"
     with pytest.raises(JobError):
         document.ids()
     document.edit(0, 5, "")
     assert document.failure is None
-    assert document.encode_pending(5.0)
+    assert document.encode_pending(60)
     assert document.complete

@@ -39,6 +39,7 @@ if __name__ == "__main__":
 
 from tests.robustness.monkey import apart  # noqa: E402
 from tests.robustness.payloads import PAYLOADS, leaks  # noqa: E402
+from tests.robustness.warm import import_everything, warm_children  # noqa: E402
 
 DEADLINE_SECONDS = 120.0
 EVERYTHING = len(PAYLOADS)
@@ -412,9 +413,10 @@ class Tour:
                     (None, None),
                 )
                 if found is not None:
+                    before = app.focused
                     app.call_later(app.run_action, found.call, node)
                     await self._settle(app, pilot)
-                    if len(app.screen_stack) > 1 or app.focused is not None:
+                    if app.focused is not before and app.focused is not None:
                         await self._answer(app, pilot)
 
     async def _answer(self, app: Any, pilot: Any) -> None:
@@ -426,9 +428,10 @@ class Tour:
                 app.post_message(events.Key("ctrl+u", None))
             app.post_message(events.Paste(text))
             await self._settle(app, pilot)
-            if len(app.screen_stack) > 1:
-                app.post_message(events.Key("enter", "\r"))
-                await self._settle(app, pilot)
+            if len(app.screen_stack) < 2:
+                break
+            app.post_message(events.Key("enter", "\r"))
+            await self._settle(app, pilot)
 
     async def _rest(self, app: Any, pilot: Any) -> None:
         for _ in range(9):
@@ -445,7 +448,7 @@ class Tour:
         from textual.worker import WorkerCancelled, WorkerFailed
 
         for _ in range(2):
-            await pilot.pause()
+            await pilot.pause(0)
             if len(app.workers):
                 with contextlib.suppress(WorkerCancelled, WorkerFailed, TimeoutError):
                     await asyncio.wait_for(app.workers.wait_for_complete(), WAIT_SECONDS)
@@ -483,12 +486,14 @@ def try_app(
 def try_payload(number: int, chance: random.Random, share: float) -> tuple[int, list[Found]]:
     """Try a payload everywhere, or in a random share of the places: how often, what is wrong."""
     chosen = lambda _: chance.random() < share  # noqa: E731
+    on_one = one_screen_each(chance)
+    in_app = lambda where: chosen(where) and (number == EVERYTHING or where in on_one)  # noqa: E731
     n_done, wrong = 0, list[Found]()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         payload = "".join(PAYLOADS) if number == EVERYTHING else PAYLOADS[number]
         kit = Kit(Path(folder), payload)
         keep_run(kit)
-        for results in (try_command_line(number, kit, chosen), try_app(number, kit, chosen)):
+        for results in (try_command_line(number, kit, chosen), try_app(number, kit, in_app)):
             for found in results:
                 n_done += 1
                 if found is not None:
@@ -496,6 +501,16 @@ def try_payload(number: int, chance: random.Random, share: float) -> tuple[int, 
                     print(f"FOUND  payload {number} {payload[:40]!a}, {found.place}")
                     print(f"    {found.what}", flush=True)
     return n_done, wrong
+
+
+def one_screen_each(chance: random.Random) -> set[str]:
+    """Choose, for every action, one of the screens that have it."""
+    from tokviz.tui.app import actions_on
+    from tokviz.tui.screens.registry import SCREENS
+
+    places = [(action.id, kind.id) for kind in SCREENS for action in actions_on(kind.id)]
+    chance.shuffle(places)
+    return {f"{screen} {action}" for action, screen in dict(places).items()}
 
 
 def keep_run(kit: Kit) -> None:
@@ -523,9 +538,10 @@ def main(arguments: list[str] | None = None) -> int:
     chance.shuffle(order)
     if asked.payload is None:
         order.insert(0, EVERYTHING)
+    import_everything()
     n_done, tried, wrong = 0, 0, list[Found]()
     for number in order:
-        with apart():
+        with warm_children(), apart():
             done, found = try_payload(number, chance, asked.share)
         n_done, tried, wrong = n_done + done, tried + 1, wrong + found
         print(f"{tried} payloads, {n_done:,} outputs, {len(wrong)} wrong", flush=True)

@@ -76,8 +76,7 @@ def leaks(output: str, payload: str, size: tuple[int, int] = (1000, 300)) -> lis
     bad = [output.find(payload)] if is_told and payload in output else []
     rest = _OWN.sub(_take_out(size), output)  # type: ignore[call-overload]
     found = [output[max(0, at - 40) : at + 60] for at in bad]
-    for at, char in enumerate(rest):
-        if is_forbidden(char):
-            found.append(rest[max(0, at - 40) : at + 60])
-            break
+    if forbidden := list(filter(is_forbidden, set(rest))):
+        at = min(map(rest.index, forbidden))
+        found.append(rest[max(0, at - 40) : at + 60])
     return found

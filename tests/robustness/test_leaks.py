@@ -13,6 +13,7 @@ from tests.robustness import leaks
 from tests.robustness.monkey import apart
 from tests.robustness.payloads import PAYLOADS
 from tests.robustness.payloads import leaks as leaks_in
+from tests.robustness.warm import warm_children
 from tokviz.cli import output
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.screens.tokens import screen as tokens_screen
@@ -42,6 +43,14 @@ def test_nothing_reaches_the_terminal_from_the_command_line(kit: leaks.Kit) -> N
     results = list(leaks.try_command_line(0, kit, lambda _: chance.random() < 0.04))
     assert len(results) > 3
     assert [found for found in results if found] == []
+
+
+def test_a_job_in_a_fork_says_what_one_in_a_process_of_its_own_does(kit: leaks.Kit) -> None:
+    way = leaks.Way("replay", ["replay", kit.run, "--print", "--diff", kit.broken[0]])
+    cold = leaks.run_command(way)
+    with warm_children():
+        assert leaks.run_command(way) == cold
+    assert "is not JSON" in cold[1]
 
 
 def test_nothing_reaches_the_terminal_from_the_app(kit: leaks.Kit) -> None:

@@ -17,6 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tests.tui.known_styles import PARSE_RULES, KnownStyles
+from tests.tui.waiting import WAIT
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui import clipboard
 from tokviz.tui.clipboard import CopyResult
@@ -40,6 +41,12 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(clipboard, "copy", copy)
     return texts
+
+
+@pytest.fixture(autouse=True)
+def every_key_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no key overtake what the one before does, however busy the machine is."""
+    monkeypatch.setattr("tokviz.tui.app.ANSWER_SECONDS", WAIT)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -365,6 +365,12 @@ async def test_a_resize_wraps_anew():
         await until(pilot, lambda: editor.wrapped_document.height > before)
         await pilot.press("ctrl+end", "x")
         assert editor.text == "word " * 40 + "x"
+        rows = editor.size.height
+        await pilot.resize_terminal(20, 5)
+        await until(pilot, lambda: editor.size.height < rows)
+        await pilot.pause()
+        cursor = editor.wrapped_document.location_to_offset(editor.cursor_location)
+        assert 0 <= cursor.y - editor.scroll_offset.y < editor.size.height, "it stays in view"
 
 
 # -- only what changed is drawn

@@ -85,8 +85,8 @@ async def settle(pilot: Pilot[None]) -> None:
 class Stage:
     """The app on one screen, and everything that an action may change."""
 
-    def __init__(self, pilot: Pilot[None], folder: Path, copied: list[str]) -> None:
-        self.pilot, self.folder, self.copied = pilot, folder, copied
+    def __init__(self, pilot: Pilot[None], folder: Path, run: str, copied: list[str]) -> None:
+        self.pilot, self.folder, self.run, self.copied = pilot, folder, run, copied
         self.app: Any = pilot.app
         self.screen: Any = pilot.app.screen
         self.ends: list[str] = []
@@ -341,7 +341,7 @@ async def page_gone_to(stage: Stage) -> None:
 async def prepare_compare(stage: Stage) -> None:
     others = stage.screen.state.others
     while len(others) < 2:
-        stage.screen.lanes.add(Other("cl100k_base" if others else "o200k_base"))
+        stage.screen.lanes.add(Other(stage.run if others else "gpt2"))
         await settle(stage.pilot)
     stage.screen.disagreements.forget()
     stage.screen.disagreements.count()
@@ -510,7 +510,9 @@ async def try_ways(stage: Stage, ways: list[Way]) -> tuple[list[Way], list[Way]]
 
 def make_app(screen_id: str, run: str) -> TokvizApp:
     first: Request = ReplayRequest(run) if screen_id == "replay" else ShowScreen(screen_id)
-    tokenizer = small_tokenizer() if screen_id == "vocabulary" else tokviz.load("gpt2")
+    # All of a vocabulary is looked at there, again and again.
+    is_small = screen_id in ("vocabulary", "compare")
+    tokenizer = small_tokenizer() if is_small else tokviz.load("gpt2")
     return TokvizApp(Session(Opened(TEXT), tokenizer, remember=False, first=first))
 
 
@@ -522,7 +524,7 @@ async def test_every_way_of_every_action_does_something(
     deaf, silent, without = list[str](), list[str](), list[str]()
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        stage = Stage(pilot, tmp_path, copied)
+        stage = Stage(pilot, tmp_path, run, copied)
         for _, alike in groupby(ways_of(screen_id), lambda way: (way.action, need_of(way))):
             ways = list(alike)
             await make_ready(stage, ways[0])

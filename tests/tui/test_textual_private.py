@@ -96,6 +96,7 @@ textual.widgets._text_area:TextArea._on_key
 textual.widgets._text_area:TextArea._on_mouse_down
 textual.widgets._text_area:TextArea._on_mouse_move
 textual.widgets._text_area:TextArea._on_paste
+textual.widgets._text_area:TextArea._on_resize
 textual.widgets._text_area:TextArea._recompute_cursor_offset
 textual.widgets._text_area:TextArea._redo_batch
 textual.widgets._text_area:TextArea._refresh_size

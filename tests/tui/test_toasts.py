@@ -63,6 +63,12 @@ async def test_a_new_toast_does_not_cover_the_cursor() -> None:
         await until(pilot, lambda: is_drawn(app))
         row = app.screen.focused.cursor_screen_offset.y  # type: ignore[union-attr]
         assert row not in covered(app)
+        below = app.screen
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: app.screen is not below and is_drawn(app))
+        assert not any(toast.region for toast in below.query(Toast)), "it would stand twice"
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is below and is_drawn(app))
 
 
 @pytest.mark.parametrize("row", [4, 19])

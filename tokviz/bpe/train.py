@@ -146,7 +146,10 @@ def train(
     from tokviz.bpe.cluster.client import ClusterCount, ClusterShards, shared_folder
     from tokviz.workers import at_cluster, state_of
 
-    with at_cluster(workers, client) as cluster, shared_folder(work_folder) as folder:
+    with (
+        at_cluster(workers, client, training.should_stop) as cluster,
+        shared_folder(work_folder) as folder,
+    ):
         training.count = ClusterCount(cluster, folder, skip_unreadable)
         training.shards, training.is_sharded = ClusterShards(cluster, folder), sharded
         training.look = partial(state_of, cluster)
@@ -188,6 +191,7 @@ class _Training:
     """One training under way.
 
     Attributes:
+        should_stop: Asked often.
         count: Counts the pieces of the corpus, as `count_pieces` does.
         least_count: Pieces that occur less often are left out.
         shards: Workers that can merge; None for none.
@@ -212,7 +216,7 @@ class _Training:
         self._corpus = corpus
         self._settings = settings
         self._on_progress = on_progress
-        self._should_stop = should_stop or (lambda: False)
+        self.should_stop = should_stop or (lambda: False)
         self._clock = Clock()
         self._pace = 1.0
         self._n_cells = 0
@@ -223,13 +227,14 @@ class _Training:
         self._now = TrainProgress("reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, 0)
 
     def run(self) -> TrainingRun:
+        self._began = self._clock.seconds()  # workers are there now
         self._report(0.0)
         pieces = self.count(
             self._corpus,
             self._settings.split_pattern,
             self._settings.special_tokens,
             on_progress=self._report_reading,
-            should_stop=self._should_stop,
+            should_stop=self.should_stop,
         )
         if pieces.complete and not len(pieces):
             raise CorpusError("the corpus holds no text, so there is nothing to learn from")
@@ -277,7 +282,7 @@ class _Training:
         """Merge until all is done; True if somebody wished to stop before."""
         done = self._settings.n_merges == 0
         while not done:
-            if self._should_stop():
+            if self.should_stop():
                 return True
             done = engine.advance(SECONDS_BETWEEN_REPORTS)
             self._take_merges(engine)
@@ -362,4 +367,8 @@ class _Training:
         if self.look is not None and self._clock.seconds() - self._looked >= _SECONDS_BETWEEN_LOOKS:
             self._looked = self._clock.seconds()
             with suppress(Exception):  # a scheduler that has gone is found out by the work
-                self._now = self._now._replace(cluster=self.look())
+                cluster = self.look()
+                if self._now.phase == "reading":
+                    pace = self._now.n_bytes / (self._clock.seconds() - self._began)
+                    cluster = cluster._replace(bytes_per_second=pace)
+                self._now = self._now._replace(cluster=cluster)

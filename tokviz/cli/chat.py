@@ -117,7 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
     form = options.asked_form(arguments)
     if form and arguments.lint:
         raise TokvizError("--lint prints what it finds: leave the other form and -o out")
-    figures = FigureOutput(form, arguments.output) if form else None
+    by_row = "say which row by --row"
+    figures = FigureOutput(form, arguments.output, by_row) if form else None
     tokenizer = options.load_tokenizer(arguments)
     look = _Look(arguments, tokenizer, load_template(arguments.template), figures)
     arguments.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")

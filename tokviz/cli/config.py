@@ -23,7 +23,7 @@ from tokviz.bytetext import has_raw_bytes
 from tokviz.cli.output import report
 from tokviz.errors import TokvizError
 from tokviz.external_editor import edit
-from tokviz.files import write_file
+from tokviz.files import read_file, write_file
 from tokviz.glyphs import safe
 from tokviz.settings import (
     REMEMBERED,
@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     what, given = arguments.what, arguments.given
     most = {"check": 1, "set": 2}.get(what, 0)
     if len(given) > most or (what == "set" and not given):
-        report(f"`tokviz config {what}` cannot be done with these words (see tokviz config --help)")
+        takes = ("nothing more", "at most FILE", "KEY and VALUE, or KEY alone")[most]
+        report(f"`tokviz config {what}` takes {takes} (see tokviz config --help)")
         return 2
     path = config_path()
     settings, complaint = load_settings(path)  # which takes over those of older versions
@@ -155,7 +156,7 @@ def _set(path: Path, key: str, value: str | None = None) -> None:
     else:
         raise TokvizError(f"there is no setting {key!r}{did_you_mean(name, meanings())}")
     file = path.with_name("state.toml") if name in REMEMBERED and not tables else path
-    before = file.read_bytes() if file.exists() else None
+    before = read_file(file) if file.exists() else None
     edit_file(file, {key: None if value is None else _parsed(value, default)})
     wrong = next((error for error in check_settings(file) if error.key == key), None)
     if wrong is not None:

@@ -18,7 +18,7 @@ from tokviz.files import MAX_FILE_BYTES, input_error, is_pipe
 
 BLOCK_BYTES = 1 << 20
 STDIN = "-"
-TEXT_COMMANDS = ("encode", "count", "compare")
+TEXT_COMMANDS = ("encode", "count", "compare", "show")
 """The commands that take `--text`."""
 WAITED_SECONDS = 1.0
 """After so long without a byte from a pipe, somebody may wonder."""

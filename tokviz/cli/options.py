@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokviz.cli.inputs import STDIN, Given, Source
@@ -133,7 +134,9 @@ def add_specials(
 
 def add_most(parser: argparse.ArgumentParser, what: str) -> None:
     """Add `--most`; `what` says what is listed."""
-    parser.add_argument("--most", type=int, default=10, metavar="N", help=f"{what} (default 10)")
+    parser.add_argument(
+        "--most", type=positive, default=10, metavar="N", help=f"{what} (default 10)"
+    )
 
 
 def more_listed(n_more: int) -> str:
@@ -157,13 +160,18 @@ def asked_form(arguments: argparse.Namespace) -> str | None:
     """The form that was asked for, by its option or by the end of the file's name.
 
     Raises:
-        TokvizError: If JSON is to be written to that file.
+        TokvizError: If JSON is to be written to that file, or its name ends in another form.
     """
     output: str | None = arguments.output
     if output and getattr(arguments, "json", False):
         raise TokvizError("--json writes to standard output: leave out -o")
-    named = ENDINGS.get(output.lower().rpartition(".")[2], "table") if output else None
-    return arguments.form or named
+    if arguments.form or not output:
+        return arguments.form or None
+    ending = Path(output).suffix.lower()
+    if ending and ending[1:] not in ENDINGS:
+        known = ", ".join(f".{name}" for name in ENDINGS)
+        raise TokvizError(f"{output}: no form ends in {ending}: there are {known}, and options")
+    return ENDINGS.get(ending[1:], "table")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -31,15 +31,15 @@ def report_note(note: str) -> None:
 class FigureOutput:
     """Writes what is shown in one of the forms, to a file or to standard output."""
 
-    def __init__(self, form: str, output: str | None) -> None:
-        """Take the form, and the name of the file.
+    def __init__(self, form: str, output: str | None, choose: str = "run it once for each") -> None:
+        """Take the form, the name of the file, and how to choose one thing of several.
 
         Raises:
             TokvizError: If a terminal would get a PNG.
         """
         if form == "png" and output is None and sys.stdout.isatty():
             raise TokvizError("a terminal shows no PNG: name a file by -o")
-        self._form, self._output = form, output
+        self._form, self._output, self._choose = form, output, choose
         self._written: list[bytes] = []
         self._n = 0
 
@@ -50,7 +50,7 @@ class FigureOutput:
             TokvizError: If it has no place in this form, or is one too many.
         """
         if self._n and self._form in WHOLE:
-            raise TokvizError(f"--{self._form} shows one thing: run it once for each")
+            raise TokvizError(f"--{self._form} shows one thing: {self._choose}")
         self._n += 1
         parts = written(figure, self._form)
         if self._output is not None:

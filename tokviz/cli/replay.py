@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     numbers = _numbers(replay, arguments.at, arguments.steps, arguments.json)
     if form:
-        figures = FigureOutput(form, arguments.output)
+        figures = FigureOutput(form, arguments.output, "say which merge by --at")
         for k in numbers:
             figures.write(replay_figure(replay, k, prepared))
         figures.end()

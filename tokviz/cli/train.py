@@ -17,7 +17,8 @@ goes on from there.
    "n_merges_wanted", "tokens_now", "newest", "memory_bytes", "peak_memory_bytes",
    "cluster"}
   "newest" holds the last merges: [bytes of the left token, bytes of the right one, count];
-  "cluster" is null or [workers, tasks, bytes of their memory, address of the dashboard].
+  "cluster" is null or [workers, tasks, bytes of their memory, address of the dashboard, bytes
+  read a second].
 and at the end, with "phase": "done":
   {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
    "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",

@@ -15,7 +15,7 @@ from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read
 from tokviz.corpus.storage import Stored, is_url, look_up, urls_of
 from tokviz.corpus.text_blocks import REST, Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
-from tokviz.files import input_error, looks_binary
+from tokviz.files import input_error, is_pipe, looks_binary
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -253,7 +253,7 @@ def files_of_text(folder: str, left_out: Callable[[str], object]) -> Iterator[st
 
     Args:
         folder: The folder.
-        left_out: Told of every file that looks binary.
+        left_out: Told of every file that looks binary or is a pipe.
 
     Raises:
         OSError: If a folder cannot be listed.
@@ -273,7 +273,9 @@ def files_of_text(folder: str, left_out: Callable[[str], object]) -> Iterator[st
 
 
 def _is_text(file: str) -> bool:
-    """Tell whether a file found in a folder is meant to be read: programs and pictures are not."""
+    """Tell whether a file found in a folder is meant to be read; programs and pipes are not."""
+    if is_pipe(file):
+        return False
     if not os.path.isfile(file) or file.lower().endswith((*READERS, *OPENERS)):
         return True
     try:

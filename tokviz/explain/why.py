@@ -504,7 +504,8 @@ def _ending(piece: _Piece, cut: Cut, place: Place) -> Iterator[Sentence]:
             "the last character is given back.",
         )  # fmt: skip
     else:
-        yield ("It ends because ", shown, f", {what}, comes next, with which it does not go on.")
+        yield ("It ends because ", shown,
+               f", {what}, comes next, which this alternative does not take.")  # fmt: skip
     if cut.longer and cut.limit != "look":
         longer = bytetext.to_bytes(piece.text[piece.first : cut.longer_end])
         yield (f"Alternative {cut.longer} would take ", longer,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from tokviz.errors import InputFileError, OutputFileError
 from tokviz.files import StrPath, writing
 from tokviz.json_file import read_json
-from tokviz.locks import hold
+from tokviz.locks import at_once, hold
 from tokviz.pretokenize.patterns import get_split_pattern
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def is_run(folder: StrPath) -> bool:
 def finish_swaps(parent: Path) -> None:
     """Finish what was interrupted where a run took another one's place; it is one of the two."""
     for mark in parent.glob(f".*.{SWAPPED}.*/{MARK}"):
-        with suppress(OSError), open(mark, "rb") as file:
+        with suppress(OSError), open(mark, "rb", opener=at_once) as file:
             if hold(file):
                 finish_swap(mark.parent)
 
@@ -77,6 +77,11 @@ def finish_swap(aside: Path) -> None:
         # Before the mark goes, by which the rest would be found.
         shutil.rmtree(run, ignore_errors=True)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def counting_folder(folder: Path) -> Path:
+    """Name the folder where workers keep what they have counted for a run."""
+    return folder.with_name(f"{folder.name}.counting")
 
 
 def check_target(folder: StrPath) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.errors import InputFileError
-from tokviz.files import StrPath, input_error
+from tokviz.files import StrPath, input_error, refuse_pipe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,9 +32,10 @@ def read_arrays(
         keys: The names of the arrays; None for all.
 
     Raises:
-        InputFileError: If the file is missing or damaged, or lacks an array.
+        InputFileError: If the file is missing, a pipe or damaged, or lacks an array.
     """
     path = Path(folder) / name
+    refuse_pipe(path)
     try:
         with zipfile.ZipFile(path) as file:
             members = file.namelist() if keys is None else [f"{key}.npy" for key in keys]

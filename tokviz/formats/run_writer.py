@@ -32,7 +32,7 @@ from tokviz.formats.run import (
     finish_swap,
     finish_swaps,
 )
-from tokviz.locks import hold
+from tokviz.locks import at_once, hold
 
 if TYPE_CHECKING:
     from tokviz.formats.npy import Items
@@ -123,7 +123,7 @@ def _remove_abandoned(target: Path) -> None:
     """Remove what processes have left that were killed while they saved a run."""
     finish_swaps(target.parent)
     for mark in target.parent.glob(f"{glob.escape(_hidden(target))}*/{MARK}"):
-        with contextlib.suppress(OSError), open(mark, "rb") as file:
+        with contextlib.suppress(OSError), open(mark, "rb", opener=at_once) as file:
             if hold(file):
                 shutil.rmtree(mark.parent, ignore_errors=True)
 

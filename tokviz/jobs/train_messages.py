@@ -12,7 +12,6 @@ from tokviz.bpe.blame import FileShare
 from tokviz.bpe.progress import NewMerge, TrainProgress
 from tokviz.glyphs import safe
 from tokviz.replay.advice import Advice
-from tokviz.workers import ClusterState
 
 Record = dict[str, Any]
 
@@ -99,6 +98,8 @@ class TrainReport(TrainProgress):
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TrainReport:
         """Read what `to_json` wrote."""
+        from tokviz.workers import ClusterState
+
         newest = (
             NewMerge(bytes(left), bytes(right), count) for left, right, count in record["newest"]
         )

@@ -18,10 +18,9 @@ from tokviz.child.memory import memory_bytes, peak_memory_bytes
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.held_out import HeldOutCorpus
 from tokviz.corpus.storage import is_url
-from tokviz.formats.run import check_target
+from tokviz.formats.run import check_target, counting_folder
 from tokviz.jobs.train_messages import HeldOut, TrainReport, TrainRequest, TrainSummary
 from tokviz.replay.advice import advise
-from tokviz.runs import counting_folder
 
 if TYPE_CHECKING:
     from tokviz.bpe.progress import Phase, TrainProgress

@@ -26,6 +26,7 @@ from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widgets._toast import ToastRack
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from tokviz.child.memory import give_back
@@ -533,6 +534,10 @@ class TokvizApp(App[None]):
     def _refresh_notifications(self) -> None:
         self._place_toasts()
         super()._refresh_notifications()
+        # A screen shows through the dialog above it, where its sentences would stand once more.
+        for screen in self.screen_stack[:-1]:
+            for rack in screen.query_children(ToastRack):
+                rack.display = False
 
     # -- what can be done everywhere
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from threading import Thread
 from typing import NoReturn
 
+from tokviz.files import absolute
 from tokviz.formats.apart import load
+from tokviz.formats.registry import is_path_of_file
 from tokviz.glyphs import safe
 from tokviz.session import (
     SESSION_ENDING,
@@ -53,7 +55,6 @@ def run(
         TokvizError: If the file cannot be read, the tokenizer is unknown or there is no terminal;
             before the app starts.
     """
-    _import_asyncio()
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 
@@ -76,18 +77,6 @@ def run(
     outlive_errors()
     app = TokvizApp(session, driver_class=driver_class(), errors=ErrorLog())
     exit_process(run_app(app))
-
-
-def _import_asyncio() -> None:
-    """Import it as where Python has no TLS, which takes as long to import as a frame to draw.
-
-    The loop of the app connects to nobody. Who does, such as the Hub's library, imports it later.
-    """
-    if "ssl" not in sys.modules:
-        sys.modules["ssl"] = None  # type: ignore[assignment]  # as `import` documents it
-        import asyncio  # noqa: F401
-
-        del sys.modules["ssl"]
 
 
 def _session(
@@ -125,7 +114,15 @@ def _session(
             notes += [note] if note else []
     opened = _opened(path, piped)
     opened = opened._replace(notes=(*notes, *opened.notes))
-    return Session(opened, chosen, settings, parse_specials=parse_specials, first=first)
+    source = tokenizer or ""
+    return Session(
+        opened,
+        chosen,
+        settings,
+        parse_specials=parse_specials,
+        first=first,
+        source=absolute(source) if is_path_of_file(source) else source,
+    )
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from tokviz.tui.dialogs.action_palette import (
     search,
 )
 from tokviz.tui.dialogs.file_dialog import FileDialog
-from tokviz.tui.dialogs.list_dialog import About
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.widgets.lists import RowList
 
 
 @pytest.fixture(autouse=True)
@@ -167,9 +167,8 @@ async def test_letters_without_end_keep_nobody_waiting() -> None:
             pilot.app.post_message(events.Key(letter, letter))
         field = pilot.app.screen.query_one(Input)
         await until(pilot, lambda: field.value == "help" * 20)
-        await until(
-            pilot, lambda: "Nothing fits." in str(pilot.app.screen.query_one(About).content)
-        )
+        rows = pilot.app.screen.query_one(RowList)
+        await until(pilot, lambda: "Nothing fits." in rows.render_line(0).text)
 
 
 async def test_what_is_pasted_into_the_palette_is_a_clean_line() -> None:

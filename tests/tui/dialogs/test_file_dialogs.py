@@ -16,6 +16,7 @@ from tests.tui.mouse import click
 from tokviz.formats.save import FORMATS
 from tokviz.listing import FolderEntry
 from tokviz.tui.dialogs import file_dialog
+from tokviz.tui.dialogs.base import Dialog
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
@@ -137,6 +138,8 @@ async def test_a_double_click_on_a_folder_that_is_slow_to_read_opens_no_file_in_
     async with open_dialog(OpenFileDialog(folder / "sub")) as pilot:
         for _ in range(2):
             await pilot.pilot.click("RowList", offset=(3, 1))
+        await pilot.pilot.press("f2")
+        assert pilot.shows("reading…")  # not that there is nothing in it
         go_on.set()
         await pilot.settle()
         assert pilot.is_open and pilot.shows("deeper.txt")
@@ -193,6 +196,14 @@ async def test_backspace_in_the_empty_field_goes_up_to_where_we_came_from(
         assert pilot.shows("apple.txt")
         await pilot.press("enter")
         assert pilot.shows("cherry.txt")
+
+
+async def test_a_dialog_has_its_height_before_a_resize_is_heard(
+    open_dialog: OpenDialog, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Dialog, "on_resize", lambda self, event: None)
+    async with open_dialog(OpenFileDialog(folder), size=(80, 40)) as pilot:
+        assert pilot.pilot.app.screen.query_one("#dialog").region.height == 22
 
 
 async def test_hidden_files_are_shown_on_demand(open_dialog: OpenDialog, folder: Path) -> None:

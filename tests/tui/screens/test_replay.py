@@ -145,7 +145,9 @@ async def test_specials_are_read_as_on_the_tokens_screen() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await until(pilot, lambda: "2 tokens · specials: on" in shown(app))
-        await pilot.press(LEADER, "1", "f6", LEADER, "5")
+        await pilot.press(LEADER, "1", "f6")
+        await until(pilot, lambda: not app.session.live.parse_specials)
+        await pilot.press(LEADER, "5")
         # At the start every byte is one.
         await until(pilot, lambda: "14 tokens · specials: as text" in shown(app))
 

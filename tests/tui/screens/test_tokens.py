@@ -737,10 +737,13 @@ async def test_find_replaces_one_match_or_all_to_be_undone_and_the_wheel_scrolls
     async with app.run_test(size=(80, 24)) as pilot:
         screen = screen_of(app)
         await settle(pilot)
-        await pilot.press("ctrl+f", *"(t)wo", "f2", "tab", *r"\1-", "enter")
-        await settle(pilot)
+        await pilot.press("ctrl+f", *"(t)wo", "f2", "tab", *r"\1-")
+        # A regex is tried by a child, which starts in its own time.
+        await until(pilot, lambda: "1 of 99" in screen_text(app))
+        await pilot.press("enter")
         assert screen.live.text == "one t-\n" + "one two\n" * 98
-        assert "1 of 98" in screen_text(app) and "Enter replace" in screen_text(app)
+        await until(pilot, lambda: "1 of 98" in screen_text(app))
+        assert "Enter replace" in screen_text(app)
         before = screen.editor.scroll_offset.y
         await pilot._post_mouse_events([MouseScrollDown], None, (9, 4))
         await settle(pilot)

@@ -314,7 +314,7 @@ def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
 
 
 def test_the_workers_of_a_cluster_and_their_page_are_shown() -> None:
-    cluster = ClusterState(2, 5, 300_000_000, "http://127.0.0.1:8787/status")
+    cluster = ClusterState(2, 5, 300_000_000, "http://127.0.0.1:8787/status", 2e7)
     learning = Learning()
     reading = REPORT._replace(phase="reading", n_bytes=60_000_000, cluster=cluster)
     learning.take(TrainReport.from_json(json.loads(json.dumps(reading.to_json()))))

@@ -172,18 +172,20 @@ def gathered(numbers: list[int], folder: str) -> tuple[Pieces, list[FileCounts]]
     """Read all buckets, in the order of the first occurrences; and what files have of them."""
     paths = [bucket_file(folder, number) for number in numbers]
     buckets = [read_bucket(path) for path in paths]
+    sizes = [len(bucket.lengths) for bucket in buckets]
     pieces = joined(buckets)
+    buckets.clear()  # where there are very many, memory for all of them once more is too much
     order = np.argsort(pieces.places, kind="stable")
     ranks = np.empty(len(order), np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
     by_file = []
     first = 0
-    for path, bucket in zip(paths, buckets, strict=True):
+    for path, size in zip(paths, sizes, strict=True):
         rows = np.load(f"{path}{_FILES}")
         for file in np.unique(rows[:, 0]).tolist():
             which, times = rows[rows[:, 0] == file, 1:].T.copy()
             by_file.append(FileCounts(file, memoryview(ranks[first + which]), memoryview(times)))
-        first += len(bucket.lengths)
+        first += size
     return pieces.taken(order), by_file
 
 

@@ -80,9 +80,12 @@ def offers_elsewhere(app: Any) -> Iterator[Offer]:
     for built_in in BUILTIN_TOKENIZERS:
         title, names = f"Tokenizer: {built_in.name} ({built_in.title})", " ".join(built_in.aliases)
         yield offer(title, see, names, UseTokenizer(built_in.name))
+    runs = list_runs()
+    listed = {run.folder for run in runs}
     for source in app.session.settings.recent_tokenizers:
-        yield offer(f"Tokenizer: {short_name(source)}", see, source, UseTokenizer(source))
-    for run in list_runs():
+        if source not in listed:
+            yield offer(f"Tokenizer: {short_name(source)}", see, source, UseTokenizer(source))
+    for run in runs:
         about, path = run.words, run.folder
         yield offer(f"Tokenizer: {run.name}", f"{about}. {see}", "run", UseTokenizer(path))
         yield offer(f"Replay: {run.name}", about, "run training", ReplayRequest(path))
@@ -125,6 +128,7 @@ class ActionPalette(ListDialog[Offer, Offer]):
     """
 
     dialog_title = "All actions"
+    nothing = "Nothing fits."
 
     def __init__(self, here: Sequence[Offer], elsewhere: Callable[[], Sequence[Offer]]) -> None:
         """Take what can be done here, and what lists, in a thread, what can be done elsewhere."""
@@ -160,13 +164,10 @@ class ActionPalette(ListDialog[Offer, Offer]):
     def _search(self) -> None:
         found = search(self._query, self._here, self._elsewhere)
         self.rows.show(found, 0 if found else None)
-        if not found:
-            self.query_one(About).tell("Nothing fits.")
 
     @on(RowList.Highlighted)
     def _tell(self) -> None:
-        if self.rows.row is not None:
-            self.query_one(About).tell(self.rows.row.help)
+        self.query_one(About).tell(self.rows.row.help if self.rows.row else "")
 
     def _paint(self, offer: Offer, width: int) -> list[Cell]:
         """Draw an offer: its title with the letters that were typed, and its key."""

@@ -219,6 +219,10 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
         """Say how many rows are wanted between the frame's borders, None for as many as needed."""
         return None
 
+    def on_mount(self) -> None:
+        """Have the right height in the first frame too: a resize is heard behind it."""
+        self.fit_height(self.app.size)
+
     def on_resize(self, event: events.Resize) -> None:
         """Keep the frame inside the screen. Its lists then share what is left."""
         self.fit_height(event.size)

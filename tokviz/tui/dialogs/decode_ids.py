@@ -87,6 +87,7 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
 
     dialog_title = "Decode token ids"
     verb = "put into the text"
+    nothing = "Type or paste ids: their tokens are listed here."
 
     def __init__(self, tokenizer: Tokenizer, ids: str = "") -> None:
         """Begin with some ids.

@@ -191,6 +191,8 @@ class FileDialog(ListDialog[Path, FolderEntry]):
             self.action_choose()
 
     def _show_entries(self) -> None:
+        if self._reading:
+            return
         name = split_typed(self.field.value, self.folder)[1] if self.seeks else ""
         shown = filter_entries(self._entries, name, hidden=self._hidden)
         n_shown = len(shown)

@@ -50,6 +50,9 @@ class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
 
+    nothing = ""
+    """What stands in the place of the rows where nothing is found."""
+
     def __init__(
         self,
         paint: Callable[[RowT, int], Sequence[Cell]],
@@ -60,6 +63,7 @@ class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
         """Take the function that draws a row, and the id of the list."""
         super().__init__(classes=classes)
         self.rows: RowList[RowT] = RowList(paint, id=id)
+        self.rows.nothing = self.nothing
 
     def compose_search(self, field: Field) -> ComposeResult:
         """Yield the list between two rules, below a field that searches it and what is wrong."""

@@ -42,6 +42,7 @@ class PickDialog(ListDialog[str, Option]):
         &.-plain #about, &.-plain #below { display: none; }
     }
     """
+    nothing = "Nothing fits."
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ from tokviz.formats.run import is_run
 from tokviz.glyphs import safe
 from tokviz.places import HUB, place_words
 from tokviz.runs import Run, delete_run, list_runs, rename_run, restore_run
+from tokviz.settings import MOST_RECENT
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.base import Hint, field_row, rule
@@ -406,6 +407,3 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
 
 _ONLY_TRAINED = "Only tokenizers that you trained can be {}."
-
-MOST_RECENT = 12
-"""How many places are remembered."""

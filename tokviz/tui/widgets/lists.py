@@ -113,6 +113,8 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         self._paint = paint
         self._clicked: RowT | None = None
         self.rows: Sequence[RowT] = ()
+        self.nothing = ""
+        """What stands in the place of the rows where there are none."""
 
     def show(self, rows: Sequence[RowT], highlighted: int | None) -> None:
         """Show other rows, highlight one, and bring it into view."""
@@ -212,7 +214,9 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         width = self.row_width
         index = y + self.top_row
         if index >= len(self.rows):
-            return Strip.blank(width, self.ground)
+            words = "" if self.rows or y else self.nothing
+            style = self.ground + self._part("muted")
+            return Strip([Segment(words, style)]).adjust_cell_length(width, self.ground)
         mark = self._mark_of(index)
         style = self.ground + self._part(mark)
         plain = mark == "highlighted" and self.app.no_color

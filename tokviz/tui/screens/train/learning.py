@@ -148,7 +148,9 @@ def numbers(report: TrainReport) -> list[str]:
     left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
     memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
     done = f"{size_label(report.n_bytes)} read · {report.n_pieces:,} distinct pieces"
-    if report.phase != "reading":
+    if report.phase == "starting":
+        done = "Starting…"
+    elif report.phase != "reading":
         done = (
             f"{report.n_merges:,} of {report.n_merges_wanted:,} merges · {report.n_pieces:,} pieces"
         )
@@ -157,8 +159,8 @@ def numbers(report: TrainReport) -> list[str]:
         cluster = report.cluster
         workers, tasks = counted(cluster.n_workers, "worker"), counted(cluster.n_tasks, "task")
         pace = ""
-        if report.phase == "reading" and report.seconds > 0:
-            pace = f" · {size_label(round(report.n_bytes / report.seconds))}/s"
+        if cluster.bytes_per_second:
+            pace = f" · {size_label(round(cluster.bytes_per_second))}/s"
         lines.append(f"{workers} · {tasks} · {size_label(cluster.memory_bytes)}{pace}")
     return lines
 

@@ -44,7 +44,7 @@ class TokenActions(Controller):
 
     @action("Back to the token before", "backspace", section="Tokens", bound=False)
     def token_before(self) -> None:
-        """After you went from one token's page to another: show the first one again."""
+        """After going from one token's page to another: show the one that you came from."""
         self._pages.go_back()
 
     @action("Go to the token in the text", "f3", section="Tokens", footer="in text")

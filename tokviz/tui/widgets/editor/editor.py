@@ -117,6 +117,7 @@ class TokenEditor(DrawnRows):
         self.on_moved: Callable[[], None] = lambda: None
         """Called when the cursor or the selection has moved otherwise, before that frame too."""
         self._is_changing = False
+        self._seen_rows = 0
         self.make_room: Callable[[], bool] = lambda: False
         """Called before something is typed or pasted where nothing is selected; True if that takes
         the place of the whole text, a sample that nobody touched."""
@@ -349,6 +350,16 @@ class TokenEditor(DrawnRows):
             self.scroll_to(x=max(0, x - self.size.width // 2), animate=False, force=True)
 
     # -- sizes
+
+    def _on_resize(self) -> None:
+        """Wrap for the new size; a cursor that was in view stays in view."""
+        place = self.wrapped_document.location_to_offset
+        was_seen = 0 <= place(self.cursor_location).y - self.scroll_offset.y < self._seen_rows
+        self._seen_rows = self.size.height
+        self._rewrap_and_refresh_virtual_size()
+        lowest = place(self.cursor_location).y - self._seen_rows + 1
+        if was_seen and self.scroll_offset.y < lowest:
+            self._scroll_at_once(lowest)
 
     def _rewrap_and_refresh_virtual_size(self) -> None:
         """Wrap anew if the width changed; what stands in the first row of the view stays there."""

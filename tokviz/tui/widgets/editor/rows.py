@@ -124,6 +124,15 @@ class RowIndex(BlockList[Line]):
         slot = bisect_right(tops, row - above[number]) - 1
         return self._block_sums(ITEMS)[number] + slot, row - above[number] - tops[slot]
 
+    def prepare(self, first: int, last: int) -> None:
+        """Lay out all that `replace` needs to have been seen, while there are still these lines."""
+        self.line(first)
+        self.line(last)
+        # It may be joined with the next block.
+        following = self.nth(last).block + 1
+        if following < len(self._blocks):
+            self.look_at(following)
+
     def replace(
         self,
         first: int,
@@ -132,7 +141,7 @@ class RowIndex(BlockList[Line]):
         blocks: Sequence[Block[Line]] = (),
         behind: Sequence[Line] = (),
     ) -> None:
-        """Replace the lines from `first` up to and with `last`, both seen, by at least one.
+        """Replace the lines from `first` up to and with `last`, prepared before, by at least one.
 
         Args:
             first: The first line that goes.
@@ -150,8 +159,4 @@ class RowIndex(BlockList[Line]):
                 block.forget(ROWS)
                 self._sums[ROWS] = None
         else:
-            end = self.nth(last)
-            # It may be joined with the next block.
-            if end.block + 1 < len(self._blocks):
-                self.look_at(end.block + 1)
-            self.splice(place, end, lines, blocks, behind)
+            self.splice(place, self.nth(last), lines, blocks, behind)

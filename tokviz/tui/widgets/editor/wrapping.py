@@ -106,7 +106,7 @@ class ExactWrappedDocument(WrappedDocument):
         self.glyphs = glyphs
         self._on_laid_out = on_laid_out
         self._prepared: _Prepared | None = None
-        document.before_change = self._look_at
+        document.before_change = lambda first, last: self._rows.prepare(first, last)
         document.on_change = self._follow
         document.on_load = lambda: self.wrap(self._width)
         super().__init__(document, width, TAB_WIDTH)
@@ -155,11 +155,6 @@ class ExactWrappedDocument(WrappedDocument):
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Do nothing: the change was followed when the document told of it."""
-
-    def _look_at(self, first: int, last: int) -> None:
-        """Lay out what is about to change, while the document still holds it."""
-        self._rows.line(first)
-        self._rows.line(last)
 
     def _follow(self, change: LineChange) -> None:
         """Wrap the changed lines anew; of a long line only the changed parts."""
