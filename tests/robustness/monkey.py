@@ -281,7 +281,7 @@ class Monkey:
     async def home(self) -> None:
         """Come to the state in which memory is compared; see the top."""
         from tokviz.replay.request import ReplayRequest
-        from tokviz.session import OthersChanged, UseTokenizer
+        from tokviz.session import UseTokenizer
         from tokviz.tui.screens.registry import SCREENS
 
         app, session = self.app, self.app.session
@@ -290,8 +290,6 @@ class Monkey:
         train = app._made.get("train")
         if train is not None and train.has_begun and train.training._client is not None:
             train.training._give_up(train.training._client)
-        session.others.clear()
-        session.tell(OthersChanged())
         for request in (UseTokenizer("gpt2"), ReplayRequest("gpt2")):
             await self.leave_dialogs()
             session.ask(request)
