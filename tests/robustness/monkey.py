@@ -306,7 +306,9 @@ class Monkey:
         late = time.monotonic() + REST_SECONDS
         while (waiting := self.app._waiting) and not self.app._exit:
             if time.monotonic() > late:
-                raise TimeoutError(f"deaf: {len(waiting)} keys and clicks wait for ever")
+                screen, answering = self.app.screen, self.app._answering
+                about = f"{screen!r}, begun {screen.has_begun}, answering {answering}"
+                raise TimeoutError(f"deaf: {len(waiting)} keys and clicks wait for ever: {about}")
             await asyncio.sleep(0.05)
 
     async def rest(self) -> None:

@@ -8,8 +8,6 @@ import sys
 _CODE = """
 import sys
 import tokviz
-from tokviz.tui.run import _import_asyncio
-_import_asyncio()
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 

@@ -406,6 +406,7 @@ BEFORE: dict[str, dict[str, Before]] = {
         "clear_corpus": corpus,
         "start_training": corpus,
         "stop_training": running,
+        "open_dashboard": running,
         "new_training": result,
         "use_result": result,
         "chat_with_result": result,

@@ -194,8 +194,10 @@ class TokvizApp(App[None]):
         if self._waiting and self._answering is None and self._is_ready() and not self._exit:
             event = self._waiting.popleft()
             event.__dict__["aimed_at"] = self.screen
-            await self._take(event)
-            self.post_message(message)
+            try:
+                await self._take(event)
+            finally:
+                self.post_message(message)
 
     def on_question(self, message: Question) -> None:
         """Ask what work has to know before it goes on."""

@@ -238,8 +238,9 @@ class FindDialog(Dialog[FindResult]):
     async def on_event(self, event: events.Event) -> None:
         """Let the wheel scroll the text above."""
         if isinstance(event, events.MouseScrollUp | events.MouseScrollDown):
-            above = self.app.screen_stack[-2]
-            above._forward_event(event._apply_offset(0, 0))
+            if self.is_current:
+                above = self.app.screen_stack[-2]
+                above._forward_event(event._apply_offset(0, 0))
         else:
             await super().on_event(event)
 
