@@ -98,7 +98,7 @@ class Finding(Controller):
         if places:
             self._text.go_to(next((place for place in places if place > start), places[0]))
         else:
-            self.say("No piece takes the split pattern too long.")
+            self.say("The split pattern is quick on every piece.")
 
     def _at_cursor(self) -> int | None:
         index = self._text.editor.token_at_cursor()
