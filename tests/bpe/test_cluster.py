@@ -14,6 +14,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import psutil
 import pyarrow as pa
@@ -170,6 +171,15 @@ def test_a_worker_that_is_killed_while_it_merges_is_replaced(
     together = tokviz.train(corpus, 400, client=cluster, sharded=True, on_progress=kill)
     assert len(pids) == 1
     is_same(together, tokviz.train(corpus, 400))
+
+
+def test_pieces_for_which_there_is_no_memory_here_stay_with_the_workers(
+    cluster: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = ["low low lower", "newest newest", "widest"] * 3
+    for free, engine in ((1 << 40, "python"), (1_000, "sharded")):
+        monkeypatch.setattr("psutil.virtual_memory", lambda free=free: Mock(available=free))
+        assert tokviz.train(documents, 262, client=cluster).engine == engine
 
 
 def test_texts_from_python_are_counted_too(cluster: Client) -> None:
