@@ -73,11 +73,12 @@ ALLOWED = {
     "read the lessons": "tokviz.lessons.lessons()",
     "tokenize": "tokviz.load('gpt2').encode('hello ' * 10_000)",
     "ask a child": "JobClient('split').call(lambda memory: [])",
+    "import where names have changed": "importlib.invalidate_caches() or __import__('colorsys')",
     "keep its journal": "Autosave(Path(own)).leftovers()",
 }
 
 SCRIPT = """
-import json, os, socket, subprocess, sys
+import importlib, json, os, socket, subprocess, sys
 from pathlib import Path
 import numpy as np
 import tokviz, tokviz.lessons

@@ -118,7 +118,7 @@ class _Checks(NamedTuple):
         return {
             "open": self.open,
             "os.scandir": self.list,
-            "os.listdir": self.read,
+            "os.listdir": self.names,
             **{f"os.{name}": self.write for name in one},
             **{f"os.{name}": self.move for name in two},
             "sqlite3.connect": self.write,
@@ -149,6 +149,11 @@ class _Checks(NamedTuple):
         real = _real(path)
         if real is not None and real not in _SYSTEM_FILES and not _is_below(real, self.program):
             self.list(path)
+
+    def names(self, path: Any) -> None:
+        # Where Python looks for modules it lists the names again when one has come or gone.
+        if _real(path) not in map(os.path.realpath, filter(None, sys.path)):
+            self.read(path)
 
     def list(self, path: Any) -> None:
         real = _real(path)
