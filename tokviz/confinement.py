@@ -152,7 +152,7 @@ class _Checks(NamedTuple):
 
     def names(self, path: Any) -> None:
         # Where Python looks for modules it lists the names again when one has come or gone.
-        if _real(path) not in map(os.path.realpath, filter(None, sys.path)):
+        if _real(path) not in [os.path.realpath(folder) for folder in sys.path if folder]:
             self.read(path)
 
     def list(self, path: Any) -> None:

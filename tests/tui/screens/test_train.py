@@ -890,10 +890,14 @@ async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(tmp_path
         screen.query_one("#vocab_size", Input).value = "263"
         await settle(pilot)
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: isinstance(app.screen, ReplayScreen) and app.screen.has_begun)
-        assert isinstance(app.screen, ReplayScreen)
-        replay = app.screen
-        await until(pilot, lambda: replay.state.opened)
+        await until(
+            pilot,
+            lambda: (
+                isinstance(app.screen, ReplayScreen)
+                and app.screen.has_begun
+                and app.screen.state.opened
+            ),
+        )
         replay = app.screen
         assert replay.state.player.playing and replay.state.position.number <= 1
         seen = set()
