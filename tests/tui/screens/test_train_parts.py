@@ -79,7 +79,9 @@ def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
 def test_workers_are_a_number_or_an_address() -> None:
     def asked(workers: str) -> tuple[int | None, str | None, bool]:
         values = replace(VALUES, workers=workers)
-        request = make_request(values, make_plan(values, Path("/runs/x")))
+        plan = make_plan(values, Path("/runs/x"))
+        assert "nothing is kept out" in plan.notes[0], "what there is not, before it begins"
+        request = make_request(values, plan)
         return request.workers, request.scheduler, request.compare
 
     assert asked(" 4 ") == (4, None, False)

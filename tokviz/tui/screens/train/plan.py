@@ -33,6 +33,7 @@ from tokviz.workers import why_no_workers
 
 LARGEST_VOCABULARY = 1_000_000
 MOST_WORKERS = 256
+_WITH_WORKERS = "Workers read all of it: nothing is kept out to compare tokenizers on."
 CUSTOM = "custom"
 """Stands for a split pattern that the user types."""
 EMBEDDING_WIDTH = 768
@@ -188,7 +189,8 @@ def make_plan(
         n_merges = min(wanted, max(0, text_bytes_at_most - 1))
     problems = tuple(filter(None, [*_problems(values, verdict), problem]))
     text_bytes = n_bytes * (_COMPRESSED_RATIO if is_compressed else 1.0)
-    notes = verdict.note, *remarks(values.corpus, _column(values))
+    told = _WITH_WORKERS if values.workers.strip() else ""
+    notes = verdict.note, told, *remarks(values.corpus, _column(values))
     return Plan(
         n_files=sum(entry.n_files or 0 for entry in fine),
         n_bytes=n_bytes,
