@@ -1015,12 +1015,13 @@ async def test_the_cursor_explains_the_token_at_it() -> None:
 
 async def test_parts_can_be_joined_for_a_template_that_knows_none() -> None:
     app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(84, 40)) as pilot:
         screen = await chat(pilot)
         screen.chat.load(sample_conversation("python_code"), Origin())
         screen.chat.change(template="chatml")
         await settle(pilot)
         assert "Join the parts" in screen_text(app)
+        assert "one text." in screen_text(app)
         screen.messages.go_to(PartPlace(2), (0, 0))
         await screen.run_action("join_parts")
         assert screen.rendered.rendering is not None
