@@ -158,7 +158,7 @@ def test_dialogs_begin_where_the_last_file_was(tmp_path: Path) -> None:
 def test_a_text_is_modified_until_it_is_noted_as_saved() -> None:
     session = make_session()
     assert not session.modified
-    session.edits += 1
+    session.version = object()
     assert session.modified
     session.note_text(Path("a"), is_sample=False)
     assert not session.modified and session.path == Path("a")

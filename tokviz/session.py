@@ -196,7 +196,8 @@ class Session:
         state_read: How the file was that the session began with.
         is_sample: Whether the text is the sample, untouched.
         edits: How often the text has been changed since it was opened.
-        saved_edits: What `edits` was when the text was saved last.
+        version: What undo would take back; nothing but the same text has the same again.
+        saved_version: What `version` was when the text was saved last.
         settings: The remembered choices; `change_settings` changes them.
         remember: Whether settings and unsaved text are written to the user's folders.
         notes: Sentences for the user about what was opened, to be shown once.
@@ -232,7 +233,9 @@ class Session:
         self.state_read = opened.state
         self.is_sample = opened.is_sample
         self.notes = (*opened.notes, *notes_about(opened.is_binary, self.live.n_raw_bytes))
-        self.edits = self.saved_edits = 0
+        self.edits = 0
+        self.version: object = None
+        self.saved_version: object = None
         self.settings = self._written = settings or Settings()
         self._source = source or self.settings.tokenizer
         if source and not is_builtin(source):
@@ -254,13 +257,13 @@ class Session:
 
     @property
     def modified(self) -> bool:
-        """Whether the text has changed since it was opened or saved."""
-        return self.edits != self.saved_edits
+        """Whether the text is another one than was opened or saved."""
+        return self.version is not self.saved_version
 
     def note_text(self, path: Path | None, *, is_sample: bool = False) -> None:
         """Note that the text has been replaced by one that is nowhere unsaved."""
         self.path, self.is_sample = path, is_sample
-        self.saved_edits = self.edits
+        self.saved_version = self.version
 
     # -- the tokenizer
 

@@ -258,7 +258,7 @@ async def test_nothing_is_kept_any_more_once_it_is_saved() -> None:
         screen.files.safe.keep()
         await settle(pilot)
         assert journals()
-        screen.session.saved_edits = screen.session.edits
+        screen.session.saved_version = screen.session.version
         screen.files.safe.keep()
         await settle(pilot)
         assert not journals()

@@ -233,7 +233,16 @@ async def test_quitting_asks_nothing_where_nothing_would_be_lost(tmp_path: Path)
     async with app.run_test() as pilot:
         screen_of(app).files._save(tmp_path / "a.txt")
         await settle(pilot)
-        await pilot.press("x", "ctrl+s", "ctrl+q")
+        await pilot.press("x", "ctrl+s")
+        await settle(pilot)
+        assert not app.session.modified
+        await pilot.press("y", "z")
+        assert app.session.modified
+        await pilot.press("ctrl+z")
+        assert not app.session.modified, "it is what was saved"
+        await pilot.press("ctrl+z")
+        assert app.session.modified
+        await pilot.press("ctrl+y", "ctrl+q")
     assert app.return_code == 0
     assert (tmp_path / "a.txt").read_text() == "xmy words"
 

@@ -118,11 +118,12 @@ class Files(Controller):
     # -- saving
 
     def _save(self, path: Path, *, replaces: bool = True) -> None:
-        texts, edits = self._text.live.chunk_texts(), self.session.edits
+        self._text.editor.history.checkpoint()  # undo comes back to what is saved
+        texts, version = self._text.live.chunk_texts(), self.session.version
 
         def saved(n_bytes: int) -> None:
             self.session.path = path
-            self.session.saved_edits = edits
+            self.session.saved_version = version
             self.session.remember_folder(path)
             self.say(f"Saved {counted(n_bytes, 'byte')} to {home_label(path)}.")
             self._text.refresh()

@@ -205,6 +205,7 @@ class TokensScreen(TokvizScreen):
         """Show an edit everywhere, in the same frame as the editor does."""
         started = time.perf_counter()
         self.session.edits += 1
+        self.session.version = self.editor.history.version
         self.session.is_sample = False
         self.unstable.note()
         self.side.pin_cursor_token()

@@ -23,12 +23,26 @@ class BoundedHistory(EditHistory):
         """Take the number of characters, inserted and removed, that may be remembered."""
         super().__init__(_MAX_BATCHES, _SECONDS_PER_BATCH, _CHARS_PER_BATCH)
         self._max_chars = max_chars
+        self._forgotten: object = None
+
+    @property
+    def version(self) -> object:
+        """What undo would take back; nothing but the same text has the same again."""
+        return self._undo_stack[-1][-1] if self._undo_stack else self._forgotten
+
+    def clear(self) -> None:
+        """Forget all edits: another text begins."""
+        super().clear()
+        self._forgotten = None
 
     def record(self, edit: Edit) -> None:
         """Remember an edit, and forget old ones if it must be."""
+        oldest = self._undo_stack[0] if self._undo_stack else None
         super().record(edit)
         if _n_chars([edit]) > _CHARS_PER_BATCH:
             self._forget_oldest()
+        if oldest and self._undo_stack[0] is not oldest:
+            self._forgotten = object()
 
     def _forget_oldest(self) -> None:
         n_chars = sum(map(_n_chars, self._undo_stack))
