@@ -1,4 +1,4 @@
-"""Runs the command as its users do: as a process, in a pipe or on a terminal."""
+"""Runs the command as its users do: in pipes or on a terminal."""
 
 from __future__ import annotations
 

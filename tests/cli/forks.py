@@ -89,15 +89,15 @@ def _become(
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.stdin, sys.stdout = _stream(sys.stdin, 0, "rb"), _stream(sys.stdout, 1, "wb")
-    sys.stderr = _stream(sys.stderr, 2, "wb")
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = _stream(getattr(sys, name), number)
+        vars(sys).update({name: stream, f"__{name}__": stream})
     return arguments
 
 
-def _stream(old: Any, number: int, mode: str) -> io.TextIOWrapper:
+def _stream(old: Any, number: int) -> io.TextIOWrapper:
     """Open a standard stream as Python does when it begins."""
-    file: IO[bytes] = open(number, mode, closefd=False)  # noqa: SIM115
+    file: IO[bytes] = open(number, "wb" if number else "rb", closefd=False)  # noqa: SIM115
     is_eager = number == 2 or os.isatty(number)
     return io.TextIOWrapper(file, old.encoding, old.errors, line_buffering=is_eager)
 
