@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, SupportsIndex, overload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,10 +53,10 @@ class ByteRows(Sequence[bytes]):
         return len(self.lengths)
 
     @overload
-    def __getitem__(self, row: int) -> bytes: ...
+    def __getitem__(self, row: SupportsIndex) -> bytes: ...
     @overload
     def __getitem__(self, row: slice) -> list[bytes]: ...
-    def __getitem__(self, row: int | slice) -> bytes | list[bytes]:
+    def __getitem__(self, row: SupportsIndex | slice) -> bytes | list[bytes]:
         """Give a string, or some."""
         if isinstance(row, slice):
             return [self[number] for number in range(*row.indices(len(self)))]
