@@ -277,6 +277,7 @@ def _tokens_of(tok: Tokenizer) -> ByteRows:
     """List the ordinary tokens, sorted."""
     with _lock:
         if tok not in _sorted:
+            _sorted.clear()  # the text is read by one tokenizer at a time
             rows = ByteRows.of(tok.tables)
             _sorted[tok] = rows.take(rows.order())
         return _sorted[tok]
