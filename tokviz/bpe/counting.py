@@ -388,7 +388,7 @@ class PlainCounter:
         self._head, self._rest = [], Counter()
         for matches, pieces, reached in self._batches(text, seen, first):
             found = (end for start, end in map(_SPAN, matches) if start < end and end in ends)
-            end = next(found, None) if reached >= last else None
+            end: int | None = next(found, None) if reached >= last else None
             edges = accumulate(map(len, pieces), initial=position)
             placed = zip(pieces, islice(edges, 1, None), strict=True)
             if position < first + _JOIN_CHARS or end is not None:

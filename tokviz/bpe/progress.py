@@ -114,7 +114,8 @@ def cells_at_end(n_bytes: float, seen: Sequence[tuple[int, int]]) -> float:
     growth = _GROWTH_OF_PIECES
     if n_before and n_half < n_read:
         growth = math.log(n_pieces / n_before) / math.log(n_read / n_half)
-    return min(n_bytes, _BYTES_OF_A_PIECE * n_pieces * (n_bytes / n_read) ** min(growth, 1.0))
+    n_cells: float = _BYTES_OF_A_PIECE * n_pieces * (n_bytes / n_read) ** min(growth, 1.0)
+    return min(n_bytes, n_cells)
 
 
 def merging_seconds(n_cells: float, n_merges: float) -> float:

@@ -130,9 +130,9 @@ class RegexCounter:
         n = len(self._processes) if is_long else 1
         borders: list[Future[int | None]] = [Future() for _ in range(n + 1)]
         borders[0].set_result(0)
-        for place, (begin, end) in enumerate(pairwise(borders)):
+        for place, part in enumerate(pairwise(borders)):
             if n > 1:
-                self._parts[self._n_batches] = _Part(place, n, begin, end)
+                self._parts[self._n_batches] = _Part(place, n, *part)
             self._threads.put(self._n_batches, batch, lambda: self._should_stop(tick))
             self._n_batches += 1
 
