@@ -98,13 +98,14 @@ def _never_whole(
     tok, left = index.tokenizer, []
     every = [bytetext.from_bytes(text) for texts in texts_of.values() for text in texts]
     with split_ahead(tok.split_pattern, every):
-        with suppress(TokvizError):  # one by one then
-            found = tok.encode_byte_texts(every, "none")
-            return [
-                row
-                for row, texts in texts_of.items()
-                if not any([int(index.ids[row]) in ids for ids in islice(found, len(texts))])
-            ]
+        if not tok.split_pattern.guarded:
+            with suppress(TokvizError):  # one by one then
+                found = tok.encode_byte_texts(every, "none")
+                return [
+                    row
+                    for row, texts in texts_of.items()
+                    if not any([int(index.ids[row]) in ids for ids in islice(found, len(texts))])
+                ]
         for row, texts in texts_of.items():
             token_id = int(index.ids[row])
             try:
