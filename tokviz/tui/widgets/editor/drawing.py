@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Iterable
 
-from textual.geometry import Region
+from textual.geometry import Offset, Region
 from textual.strip import Strip
 from textual.widgets import TextArea
 
@@ -24,7 +24,7 @@ class DrawnRows(TextArea):
     def __init__(self, *, soft_wrap: bool, id: str | None) -> None:
         """Create the text area, empty and without what would cost time at every key."""
         self._frame: dict[int, Strip] = {}
-        self._frame_marks: Marks | None = None
+        self._view: tuple[Marks, Offset, int] | None = None
         self._sent_rows = ChangedRows()
         self._styled_rows = ChangedRows()
         super().__init__(soft_wrap=soft_wrap, id=id, highlight_cursor_line=False)
@@ -43,15 +43,12 @@ class DrawnRows(TextArea):
         return strip
 
     def _draw(self, y: int) -> Strip:
-        width = self.size.width
-        if self._frame_marks is None:
-            self._frame_marks = self._marks()
+        if self._view is None:
+            self._view = self._marks(), self.scroll_offset, self.size.width
+        marks, (x, top), width = self._view
         if y == 0 and self.placeholder and not self._painter.n_chars:
-            return self._painter.hint(str(self.placeholder), width, self._frame_marks)
-        scroll = self.scroll_offset
-        return self._painter.strip(
-            self.wrapped_document, y + scroll.y, scroll.x, width, self._frame_marks
-        )
+            return self._painter.hint(str(self.placeholder), width, marks)
+        return self._painter.strip(self.wrapped_document, top + y, x, width, marks)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw a part of the widget, without the text area's theme, from what did not change."""
@@ -67,7 +64,7 @@ class DrawnRows(TextArea):
     def _set_dirty(self, *regions: Region) -> None:
         """Plan a repaint. Which rows it concerns is found out when they are drawn."""
         self._frame.clear()
-        self._frame_marks = None
+        self._view = None
         if regions:
             super()._set_dirty(*regions)
         else:
