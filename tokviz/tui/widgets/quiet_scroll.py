@@ -150,7 +150,7 @@ class QuietScroll(ScrollView, can_focus=True):
         """Draw one row again, if it is in view."""
         y = -1 if row is None else row - self.top_row
         if 0 <= y < self.size.height:
-            self.refresh(Region(0, y, self.size.width, 1))
+            self.refresh(Region(0, y, self.row_width, 1))
 
     def show_row(self, row: int) -> None:
         """Scroll as little as possible to a row nearby, and to the middle of the view otherwise."""
@@ -189,6 +189,7 @@ class DiffedScroll(QuietScroll):
 
     def refresh_changed(self) -> None:
         """Draw the rows again that would look different."""
+        width = self.row_width
         for y in range(self.size.height):
             if self._shown.get(y) != self.line(y):
-                self.refresh(Region(0, y, self.size.width, 1))
+                self.refresh(Region(0, y, width, 1))

@@ -82,9 +82,10 @@ class DrawnRows(TextArea):
         return regions if is_new else self._row_regions(changed)
 
     def _row_regions(self, rows: Iterable[int]) -> list[Region]:
-        """Return where rows of the view are in the widget."""
+        """Return where rows of the view are in the widget, without the scroll bar beside them."""
         x, y = self.content_offset
-        return [Region(x, y + row, self.size.width, 1) for row in rows]
+        width = self.scrollable_content_region.width
+        return [Region(x, y + row, width, 1) for row in rows]
 
     def _surroundings(self) -> object:
         """Return a value that changes with everything that is drawn around the rows."""
