@@ -239,7 +239,12 @@ def test_rows_that_were_kept_look_as_if_drawn_anew(wrap_width, monkeypatch):
     wrapped = ExactWrappedDocument(document, wrap_width, SHOWN)
     painter = RowPainter(live, PALETTES["dark"], SHOWN)
     draw, drawn, n_rows = painter._draw, [], 0
-    monkeypatch.setattr(painter, "_draw", lambda *place: drawn.append(place) or draw(*place))
+
+    def noted(*place):
+        drawn.append(place)
+        return draw(*place)
+
+    monkeypatch.setattr(painter, "_draw", noted)
     for step in range(80):
         places = sorted(rng.choices(range(live.n_chars + 1), k=10))
         if rng.random() < 0.8:
@@ -252,7 +257,9 @@ def test_rows_that_were_kept_look_as_if_drawn_anew(wrap_width, monkeypatch):
         if step % 40 == 30:
             live.set_tokenizer(rng.choice([None, tokenizer]))
         marks = Marks(
-            *((places[n], rng.choice([places[n], places[n + 1]])) for n in (0, 3, 6)),
+            selection=(places[0], places[rng.randrange(2)]),
+            hover=(places[3], places[3 + rng.randrange(2)]),
+            pin=(places[6], places[6 + rng.randrange(2)]),
             cursor=rng.choice([places[9], live.n_chars]),
             focused=rng.random() < 0.9,
             unstable=(places[8], places[9]),
