@@ -45,7 +45,7 @@ class _Drawn(NamedTuple):
 
     def meets(self, stretches: list[tuple[int, int]]) -> bool:
         """Tell whether any of some stretches has a character of the row."""
-        for lo, hi in stretches:
+        for lo, hi in stretches:  # noqa: SIM110  # asked of every row at every key
             if lo < self.end and hi > self.start:
                 return True
         return False
