@@ -105,8 +105,8 @@ def checksum(tokenizer: Tokenizer) -> str:
     found = hashlib.sha256(tokenizer.split_pattern.regex.encode("utf-8", "surrogatepass"))
     for text, token_id in sorted(tokenizer.special_tokens.items()):
         found.update(f"\n{token_id} {text!r}".encode())
-    for token_id, token in sorted(tokenizer.vocab.items()):
-        found.update(b"\n%d %s" % (token_id, token.hex().encode()))
+    for token_id in sorted([*tokenizer.tables.ids(), *tokenizer.special_tokens.values()]):
+        found.update(b"\n%d %s" % (token_id, tokenizer.token_bytes(token_id).hex().encode()))
     return found.hexdigest()
 
 

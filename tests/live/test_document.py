@@ -312,3 +312,12 @@ def test_the_tokens_of_a_long_text_are_counted_as_those_of_a_short_one() -> None
     while not document.encode_pending(1.0):
         pass
     assert document.token_counts() == Counter(document.ids())
+
+
+def test_a_pasted_text_is_laid_out_in_blocks_before_anything_of_it_is_encoded() -> None:
+    """Ten million empty lines in one block took five seconds, though forty are in view."""
+    live = LiveDocument("top", tokenizer("gpt2"))
+    live.edit(3, 0, "\n" * 100_000)
+    blocks = list(live.line_blocks(1, 100_001, 1000))
+    assert sum(n_lines for n_lines, _ in blocks) == 100_000
+    assert max(n_lines for n_lines, _ in blocks) <= 2000

@@ -10,10 +10,10 @@ the app and its screen have dealt with what came).
 
 A day is one app for all actions, which nothing but a crash ends. Whenever as many as a run has are
 done, the monkey comes home: dialogs are closed, trainings given up, the text is empty, and every
-screen shows gpt2 in 80x24 cells. There garbage is looked for, as in a pause, and the memory of the
-process is noted. How much it grew from the second quarter of the day to the last is the drift: by
-then every screen has been shown, every tokenizer read, and most caches, all of which have a bound,
-are full.
+screen shows gpt2, and nothing beside it, in 80x24 cells. There garbage is looked for, as in a
+pause, and the memory of the process is noted. How much it grew from the second quarter of the day
+to the last is the drift: by then every screen has been shown, every tokenizer read, and most
+caches, all of which have a bound, are full.
 """
 
 from __future__ import annotations
@@ -298,6 +298,9 @@ class Monkey:
             await self.leave_dialogs()
             app.action_show_screen(kind.id)
             await self.rest()
+            while kind.id == "compare" and session.others:
+                await app.screen.run_action("remove_tokenizer(1)")
+                await self.rest()
         app._made["tokens"].text.load("", None)
         await self.rest()
 

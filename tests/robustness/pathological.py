@@ -92,6 +92,7 @@ def n_tokens_in(answer: str) -> int:
 def paste(kind: str, size: str, folder: Path) -> tuple[float, float]:
     """Paste a text into an empty document: seconds until shown, longest gap of frames in ms."""
     text = mixed_text(parse_size(size)) if kind == "mixed" else run_of(kind, parse_size(size))
+    text += "\n" + LAST_WORD  # in a row of its own: a word that is wrapped would never be shown
     path = folder / "empty.txt"
     path.write_text("", encoding="utf-8")
     with on_terminal(tokviz_command(str(path)), folder) as terminal:
@@ -99,7 +100,7 @@ def paste(kind: str, size: str, folder: Path) -> tuple[float, float]:
         terminal.wait_quiet(0.5)
         before = len(terminal.output)
         start = time.perf_counter()
-        terminal.type(PASTE_START + (text + LAST_WORD).replace("\n", "\r").encode() + PASTE_END)
+        terminal.type(PASTE_START + text.replace("\n", "\r").encode() + PASTE_END)
         shown = terminal.wait_until(lambda: terminal.shows(LAST_WORD), PATIENCE) - start
         gaps = [later - earlier for earlier, later in pairwise(frames(terminal, before, 3.0))]
     return shown, max(gaps, default=0.0) * 1000

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Int64s = npt.NDArray[np.int64]
 
-_SLICE = 4096
-
 
 class Group(NamedTuple):
     """Tokens of a script, or of some lengths: how many there are only in A, in both, only in B."""
@@ -112,24 +110,33 @@ def diff_vocabularies(
     """
     import numpy as np
 
-    rows_of_a, rows_of_b = _rows_by_token(a, cancelled), _rows_by_token(b, cancelled)
-    shared = [(row, rows_of_b[token]) for token, row in rows_of_a.items() if token in rows_of_b]
-    in_a, in_b = np.array(shared, np.int64).reshape(-1, 2).T
-    only = [
-        np.array([row for token, row in own.items() if token not in others], np.int64)
-        for own, others in ((rows_of_a, rows_of_b), (rows_of_b, rows_of_a))
-    ]
-    return VocabularyDifference(a, b, in_a, in_b, *only)
-
-
-def _rows_by_token(
-    index: VocabularyIndex, cancelled: Callable[[], bool]
-) -> dict[tuple[bytes, bool], int]:
-    """Give the first row of every token, in the order of their ids."""
-    rows: dict[tuple[bytes, bool], int] = {}
-    special = index.special.tolist()
-    for row, token in enumerate(index.tokens):
-        if row % _SLICE == 0 and cancelled():
+    pairs, none = [np.zeros((2, 0), np.int64)], np.zeros(0, np.int64)
+    firsts: list[list[Int64s]] = [[none], [none]]
+    for length in np.union1d(a.lengths, b.lengths).tolist():
+        if cancelled():
             raise Cancelled
-        rows.setdefault((token, special[row]), row)
-    return rows
+        tokens_a, tokens_b = (_of_length(index, length) for index in (a, b))
+        for found, (_, rows) in zip(firsts, (tokens_a, tokens_b), strict=True):
+            found.append(rows)
+        _, in_a, in_b = np.intersect1d(
+            tokens_a[0], tokens_b[0], assume_unique=True, return_indices=True
+        )
+        pairs.append(np.array([tokens_a[1][in_a], tokens_b[1][in_b]]))
+    in_a, in_b = np.concatenate(pairs, axis=1)
+    in_order = np.argsort(in_a)
+    only = [
+        np.setdiff1d(np.concatenate(rows), shared)
+        for rows, shared in zip(firsts, (in_a, in_b), strict=True)
+    ]
+    return VocabularyDifference(a, b, in_a[in_order], in_b[in_order], *only)
+
+
+def _of_length(index: VocabularyIndex, length: int) -> tuple[npt.NDArray[np.void], Int64s]:
+    """Give the tokens of a length, with a byte whether they are special, and their first rows."""
+    import numpy as np
+
+    rows = np.flatnonzero(index.lengths == length)
+    data = index.tokens.blob[index.tokens.starts[rows][:, None] + np.arange(length)]
+    keys = np.column_stack([data, index.special[rows].astype(np.uint8)])
+    tokens, firsts = np.unique(keys.view(f"V{length + 1}").ravel(), return_index=True)
+    return tokens, rows[firsts]

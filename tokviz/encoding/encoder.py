@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHORT_TEXT = 4096
 """Characters up to which a text is not worth loading compiled code or building tables."""
 
-_CACHED_PIECES = 65_536
+_CACHED_PIECES = 8192
 _LONGEST_CACHED_PIECE = 64
 
 

@@ -65,7 +65,7 @@ class PackedRanks:
         head = len(MAGIC) + 4
         n = int.from_bytes(data[len(MAGIC) : head], "little")
         self.data, self.sparse_ids = data, ids
-        self._merge_of: dict[int, Merge | None] = {}
+        self.merge_of = lru_cache(_CACHED_MERGES)(self._merge_of)
         self._merges: list[Merge] | None = None
         self._ids: Sequence[int] = range(n) if ids is None else ids
         n_buckets = n_buckets_for(n)
@@ -145,7 +145,7 @@ class PackedRanks:
         """Give the rank of the concatenation, None if it is no token."""
         return self.id_of(left + right)
 
-    def merge_of(self, token_id: int) -> Merge | None:
+    def _merge_of(self, token_id: int) -> Merge | None:
         """Recover the merge that makes a token: its bytes, merged by lower ranks only.
 
         Source: `recover_merges` in karpathy/minbpe `gpt4.py`.
@@ -153,10 +153,7 @@ class PackedRanks:
         Returns:
             The two tokens; None for a single byte and for a token that no merge reaches.
         """
-        if token_id not in self._merge_of:
-            token = self.token(token_id) or b""
-            self._merge_of[token_id] = _last_merge(token, token_id, self.pair_rank)
-        return self._merge_of[token_id]
+        return _last_merge(self.token(token_id) or b"", token_id, self.pair_rank)
 
     def merges(self) -> list[Merge]:
         """Recover all merges, lowest rank first. Takes seconds for a large vocabulary, once."""
@@ -314,7 +311,7 @@ class PackedMerges:
 
 
 NO_MERGE = 0xFFFF_FFFF
-_CACHED_PAIRS = 1 << 16
+_CACHED_PAIRS, _CACHED_MERGES = 1 << 14, 1 << 12
 _LARGEST_ID = 0xFFFF_FFFF
 
 

@@ -43,7 +43,7 @@ def children_of(
     token, tok = index.tokens[row], index.tokenizer
     if index.special[row] or not token:
         return Children((), True)
-    near = index.rows.starting_with(token) | index.rows.ending_with(token)
+    near = index.tokens.starting_with(token) | index.tokens.ending_with(token)
     candidates = np.flatnonzero(near & ~index.special & (index.lengths > len(token)))
     deadline = time.monotonic() + _MOST_SECONDS
     found: list[int] = []

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from tokviz import bytetext
+from tokviz.encoding.byte_rows import ByteRows
 from tokviz.explain.trace import encode_trace
 from tokviz.pretokenize.guard import split_ahead
 from tokviz.sentences import Sentence
@@ -206,7 +206,7 @@ def _going_on(tok: Tokenizer, suffix: bytes, *, raw: bool) -> Iterator[str]:
         suffix: The bytes.
         raw: Whether bytes that are no character may come next.
     """
-    listed = _tokens_from(tok, suffix[0])
+    listed = _tokens_of(tok)
     at = bisect_left(listed, suffix)
     while at < len(listed) and listed[at].startswith(suffix):
         lead = _first_character(listed[at][len(suffix) :])
@@ -245,7 +245,7 @@ def _unreachable(
     tok: Tokenizer, tail: str, kept: list[int], data: bytes, parse_specials: bool
 ) -> tuple[int, tuple[Continuation, ...]]:
     """Count the longer tokens that begin with some bytes, and give the first that cannot come."""
-    listed = _tokens_from(tok, data[0])
+    listed = _tokens_of(tok)
     first = bisect_left(listed, data)
     last = bisect_left(listed, data + b"\xff" * 64, first)
     longer = sorted(
@@ -269,21 +269,18 @@ def _is_word(token: bytes) -> bool:
     return len(word) > 1 and word.isalpha()
 
 
-_by_first_byte: WeakKeyDictionary[Tokenizer, dict[int, list[bytes]]] = WeakKeyDictionary()
+_sorted: WeakKeyDictionary[Tokenizer, ByteRows] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def _tokens_from(tok: Tokenizer, first: int) -> list[bytes]:
-    """List the ordinary tokens that begin with a byte, sorted."""
+def _tokens_of(tok: Tokenizer) -> ByteRows:
+    """List the ordinary tokens, sorted."""
     with _lock:
-        groups = _by_first_byte.get(tok)
-        if groups is None:
-            groups = _by_first_byte[tok] = defaultdict(list)
-            for token in filter(None, tok.tables.tokens()):
-                groups[token[0]].append(token)
-            for listed in groups.values():  # one by one: keys wait while many are sorted
-                listed.sort()
-        return groups.get(first, [])
+        if tok not in _sorted:
+            _sorted.clear()  # the text is read by one tokenizer at a time
+            rows = ByteRows.of(tok.tables)
+            _sorted[tok] = rows.take(rows.order())
+        return _sorted[tok]
 
 
 def sentences_of(found: UnstableEnd) -> Iterator[Sentence]:

@@ -83,5 +83,4 @@ def why_no_ranks(tokenizer: Tokenizer) -> str | None:
 
 def ranks_of(tokenizer: Tokenizer) -> dict[bytes, int]:
     """Give the ordinary tokens and their ids, ascending."""
-    vocab = sorted(tokenizer.vocab.items())
-    return {token: token_id for token_id, token in vocab if not tokenizer.is_special(token_id)}
+    return dict(zip(tokenizer.tables.tokens(), tokenizer.tables.ids(), strict=True))

@@ -78,7 +78,7 @@ def _of_tokenizer(tokenizer: Tokenizer, report: Report, *, again: bool) -> Repor
 
 
 def _as_draft(tokenizer: Tokenizer) -> Draft:
-    tokens = [item for item in tokenizer.vocab.items() if not tokenizer.is_special(item[0])]
+    tokens = [*zip(tokenizer.tables.ids(), tokenizer.tables.tokens(), strict=True)]
     return Draft(
         "tokenizer",
         tokenizer.name,

@@ -288,10 +288,10 @@ class LiveDocument(ChunkedText):
             if at >= last:
                 break
             if n_cells >= size and at > first:
-                yield at - first, n_cells
+                yield from _divided(at - first, n_cells, size)
                 first, n_cells = at, 0
         if first < last:
-            yield last - first, n_cells
+            yield from _divided(last - first, n_cells, size)
 
     def location(self, offset: int) -> tuple[int, int]:
         """Give the row and column (in characters) of an offset."""
@@ -319,3 +319,10 @@ class LiveDocument(ChunkedText):
             elif self.failure is not None:
                 raise self.failure
         return ids
+
+
+def _divided(n_lines: int, n_cells: int, size: int) -> Iterator[tuple[int, int]]:
+    """Divide lines into blocks of a size: what is pasted is one chunk until it is encoded."""
+    n_blocks = max(1, min(n_lines, n_cells // size))
+    for block in range(n_blocks):
+        yield n_lines * (block + 1) // n_blocks - n_lines * block // n_blocks, n_cells // n_blocks

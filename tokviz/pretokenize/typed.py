@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from tokviz.child.process import JobTimeoutError
-from tokviz.child.protocol import Body, Message, pack_numbers, unpack_numbers
+from tokviz.child.protocol import Body, Message, pack, unpack_numbers
 from tokviz.child.runner import JobDroppedError, RunHandlers
 from tokviz.errors import PatternError, TokvizError
 from tokviz.pretokenize.guard import client_for, text_requests
@@ -72,22 +71,31 @@ def find(
 
 def rows(
     regex_text: str,
-    texts: Sequence[str],
+    text: str,
+    ends: bytes,
     flags: int,
     *,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[int]:
-    """Give the numbers of the texts in which a regex matches somewhere; see `find`."""
+    """Give the numbers of the texts in which a regex matches somewhere; see `find`.
+
+    Args:
+        regex_text: The regex.
+        text: The texts, one behind another.
+        ends: Where each ends, in characters; 32 bits each.
+        flags: Flags of the `regex` package.
+        stop: Asked now and then; True ends the search.
+    """
     body = {
         "do": "rows",
         "regex": regex_text,
         "flags": flags,
         "seconds": SECONDS,
         "most_seconds": _ALL_ROWS_SECONDS,
-        "ends": pack_numbers(array("I", accumulate(map(len, texts)))),
+        "ends": pack(ends),
     }
     try:
-        answers = _ask("rows", "".join(texts), body, stop)
+        answers = _ask("rows", text, body, stop)
     except JobTimeoutError:
         raise PatternError(regex_text, "takes too long; try a simpler one") from None
     return [row for answer in answers for row in unpack_numbers(answer["rows"])]

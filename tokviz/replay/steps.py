@@ -5,12 +5,14 @@ Merges are numbered from 1; "after k merges" means that the merges 1 … k were 
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.history import NO_TOKEN
 from tokviz.bpe.ties import TokenPair
+from tokviz.encoding.byte_rows import ByteRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,9 +175,12 @@ class RankedSteps:
     def __init__(self, tokenizer: Tokenizer) -> None:
         """Take a tokenizer whose tokens' ids are their ranks."""
         self._tokenizer = tokenizer
-        tables = tokenizer.tables
-        merged = {i: t for i, t in zip(tables.ids(), tables.tokens(), strict=True) if len(t) > 1}
-        self._ranks, self.tokens = list(merged), list(merged.values())
+        import numpy as np
+
+        tokens = ByteRows.of(tokenizer.tables)
+        merged = np.flatnonzero(tokens.lengths > 1)
+        self.tokens: Sequence[bytes] = tokens.take(merged)
+        self._ranks = array("I", np.array(tokenizer.tables.ids(), np.uint32)[merged].tobytes())
         self.n_merges = len(self.tokens)
 
     def merge(self, k: int) -> Merge | None:

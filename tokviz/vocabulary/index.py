@@ -5,12 +5,12 @@ Tokens are numbered by *row*: their place when sorted by id, so that gaps betwee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
+from tokviz.encoding.byte_rows import ByteRows
 from tokviz.encoding.packed import NO_MERGE
 from tokviz.errors import TokvizError
 from tokviz.vocabulary.scripts import BYTES, COMMON, MIXED, scripts_of
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 # Stands for no byte, so that byte text never holds it.
-_BETWEEN_TOKENS = "\ud800"
-_SLICE = 4096
-_SORTED_BYTES = 32
+_BETWEEN_TOKENS = 0xD800
 
 
 class Cancelled(TokvizError):
@@ -34,81 +32,6 @@ class Cancelled(TokvizError):
 def never() -> bool:
     """Be wanted to the end."""
     return False
-
-
-class ByteRows:
-    """Byte strings, one behind another.
-
-    Attributes:
-        blob: All their bytes, uint8.
-        starts: Where each begins, int64, shape (n,).
-        lengths: Their lengths, int64, shape (n,).
-    """
-
-    def __init__(self, rows: Sequence[bytes]) -> None:
-        """Join the strings."""
-        import numpy as np
-
-        self.blob = np.frombuffer(b"".join(rows), np.uint8)
-        edges = np.fromiter(accumulate(map(len, rows), initial=0), np.int64, len(rows) + 1)
-        self.starts = edges[:-1]
-        self.lengths = np.diff(edges)
-
-    @cached_property
-    def _n_of_byte(self) -> npt.NDArray[np.int64]:
-        import numpy as np
-
-        return np.bincount(self.blob, minlength=256)
-
-    def containing(self, needle: bytes) -> npt.NDArray[np.bool_]:
-        """Tell which strings contain some bytes; shape (n,).
-
-        The rarest byte of the needle gives the places to look at.
-        """
-        import numpy as np
-
-        found = np.zeros(len(self.starts), bool)
-        if not needle:
-            return ~found
-        rarest = min(range(len(needle)), key=lambda place: self._n_of_byte[needle[place]])
-        places = np.flatnonzero(self.blob == needle[rarest]) - rarest
-        places = places[(places >= 0) & (places + len(needle) <= len(self.blob))]
-        for offset, byte in enumerate(needle):
-            if offset != rarest:
-                places = places[self.blob[places + offset] == byte]
-        rows = np.searchsorted(self.starts, places, side="right") - 1
-        whole = places + len(needle) <= self.starts[rows] + self.lengths[rows]
-        found[rows[whole]] = True
-        return found
-
-    def starting_with(self, needle: bytes) -> npt.NDArray[np.bool_]:
-        """Tell which strings begin with some bytes; shape (n,)."""
-        return self._matching_at(self.starts, needle)
-
-    def ending_with(self, needle: bytes) -> npt.NDArray[np.bool_]:
-        """Tell which strings end with some bytes; shape (n,)."""
-        return self._matching_at(self.starts + self.lengths - len(needle), needle)
-
-    def _matching_at(self, places: npt.NDArray[np.int64], needle: bytes) -> npt.NDArray[np.bool_]:
-        import numpy as np
-
-        found = np.zeros(len(self.starts), bool)
-        rows = np.flatnonzero(self.lengths >= len(needle))
-        for offset, byte in enumerate(needle):
-            rows = rows[self.blob[places[rows] + offset] == byte]
-        found[rows] = True
-        return found
-
-    def order(self) -> npt.NDArray[np.int64]:
-        """Sort the strings by their first bytes; equal ones stay in order. Shape (n,)."""
-        import numpy as np
-
-        offsets = np.arange(_SORTED_BYTES)
-        heads = np.zeros((len(self.starts), _SORTED_BYTES), np.uint8)
-        inside = offsets < self.lengths[:, None]
-        heads[inside] = self.blob[(self.starts[:, None] + offsets)[inside]]
-        keys = heads.view(">u8").astype(np.uint64)
-        return np.lexsort((self.lengths, *reversed(keys.T)))
 
 
 class VocabularyIndex:
@@ -142,42 +65,41 @@ class VocabularyIndex:
         """
         import numpy as np
 
-        self.tokenizer = tokenizer
-        vocab = tokenizer.vocab
-        self.ids = np.array(sorted(vocab), np.int64)
-        ids = self.ids.tolist()
-        n = len(ids)
-        self.tokens = [vocab[token_id] for token_id in ids]
-        texts: list[str] = []
-        folded: list[bytes] = []
-        for start in range(0, n, _SLICE):
-            if cancelled():
-                raise Cancelled
-            for row in range(start, min(start + _SLICE, n)):
-                token = self.tokens[row]
-                text = bytetext.from_bytes(token)
-                texts.append(text)
-                folded.append(token.lower() if token.isascii() else fold(text))
-        tables = tokenizer.tables
+        self.tokenizer, tables = tokenizer, tokenizer.tables
+        specials = tokenizer.special_tokens
+        special_ids = np.fromiter(specials.values(), np.int64, len(specials))
+        ids = np.concatenate([np.array(tables.ids(), np.int64), special_ids])
+        order = np.argsort(ids)
+        self.ids = ids[order]
+        self.tokens = ByteRows.of(tables, map(str.encode, specials)).take(order)
+        self.lengths = self.tokens.lengths
+        self.special = order >= len(ids) - len(specials)
         ranks = np.array(tables.first_ranks(), np.int64)
-        self.ranks = np.full(n, -1)
-        self.ranks[np.searchsorted(self.ids, tables.ids())] = np.where(ranks == NO_MERGE, -1, ranks)
-        self.rows = ByteRows(self.tokens)
-        self.folded_rows = ByteRows(folded)
-        self.lengths = self.rows.lengths
-        specials = np.fromiter(tokenizer.special_tokens.values(), np.int64)
-        self.special = np.isin(self.ids, specials)
+        self.ranks = np.full(len(ids), -1)
+        self.ranks[~self.special] = np.where(ranks == NO_MERGE, -1, ranks)
         self.unreachable: npt.NDArray[np.bool_] | None = None
         if cancelled():
             raise Cancelled
-        self._read_characters(texts)
+        codes, ends = self._characters()
+        self.folded = _rows_of(_codes_of(_text_of(codes).casefold()))
+        self._read_characters(codes, ends)
 
-    def _read_characters(self, texts: list[str]) -> None:
+    def _characters(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """Give the characters of all tokens, and where the mark behind each token is."""
         import numpy as np
 
-        joined = _BETWEEN_TOKENS.join([*texts, ""])
-        codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), "<u4")
-        ends = np.flatnonzero(codes == ord(_BETWEEN_TOKENS))
+        # A line end is part of no other character, whatever bytes stand beside it.
+        ends = np.cumsum(self.lengths)
+        data = np.insert(self.tokens.blob, ends, ord("\n")).tobytes()
+        codes = _codes_of(bytetext.from_bytes(data)).copy()
+        places = np.cumsum(bytetext.utf8_sizes(codes), dtype=np.int64) - 1
+        marks = np.searchsorted(places, ends + np.arange(len(ends)))
+        codes[marks] = _BETWEEN_TOKENS
+        return codes, marks
+
+    def _read_characters(self, codes: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64]) -> None:
+        import numpy as np
+
         starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
         self.n_chars = ends - starts
         if not len(ends):
@@ -204,25 +126,39 @@ class VocabularyIndex:
         row = int(np.searchsorted(self.ids, token_id))
         return row if row < len(self.ids) and self.ids[row] == token_id else None
 
-    @cached_property
-    def texts(self) -> list[str]:
-        """The tokens as byte text."""
-        return [bytetext.from_bytes(token) for token in self.tokens]
+    def text(self) -> str:
+        """Give the byte text of all tokens, one behind another; see `n_chars`."""
+        codes, _ = self._characters()
+        return _text_of(codes[codes != _BETWEEN_TOKENS])
 
     @cached_property
     def text_order(self) -> npt.NDArray[np.int64]:
         """The place of every row when sorted by text, case and leading spaces aside."""
         import numpy as np
 
-        bare = ByteRows([text.lstrip(b" ") for text in self._folded_tokens()])
         places = np.empty(len(self), np.int64)
-        places[bare.order()] = np.arange(len(self))
+        places[self.folded.without_leading(b" ").order()] = np.arange(len(self))
         return places
 
-    def _folded_tokens(self) -> list[bytes]:
-        blob = self.folded_rows.blob.tobytes()
-        starts = self.folded_rows.starts.tolist()
-        return [blob[a:b] for a, b in pairwise([*starts, len(blob)])]
+
+def _rows_of(codes: npt.NDArray[np.uint32]) -> ByteRows:
+    """Put the bytes of tokens into rows, of characters with a mark behind each token."""
+    import numpy as np
+
+    is_mark = codes == _BETWEEN_TOKENS
+    sizes = np.where(is_mark, 0, bytetext.utf8_sizes(codes))
+    lengths = np.diff(np.cumsum(sizes, dtype=np.int64)[is_mark], prepend=0)
+    return ByteRows(bytetext.to_bytes(_text_of(codes[~is_mark])), lengths)
+
+
+def _codes_of(text: str) -> npt.NDArray[np.uint32]:
+    import numpy as np
+
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+
+
+def _text_of(codes: npt.NDArray[np.uint32]) -> str:
+    return str(codes.tobytes(), "utf-32-le", "surrogatepass")
 
 
 def fold(text: str) -> bytes:

@@ -181,7 +181,7 @@ class Searcher:
                 return np.zeros(len(index), bool) if known is None else known
 
     def _text_mask(self, term: TextTerm) -> npt.NDArray[np.bool_]:
-        rows = self.index.folded_rows if term.folded else self.index.rows
+        rows = self.index.folded if term.folded else self.index.tokens
         if not (term.at_start or term.at_end):
             return rows.containing(term.data)
         mask = rows.starting_with(term.data) if term.at_start else rows.ending_with(term.data)
@@ -259,7 +259,8 @@ def regex_mask(
     found = np.zeros(len(index), bool)
     flags = int(regex.IGNORECASE) if term.ignore_case else 0
     try:
-        found[rows(term.pattern, index.texts, flags, stop=cancelled)] = True
+        ends = np.cumsum(index.n_chars).astype(np.uint32).tobytes()
+        found[rows(term.pattern, index.text(), ends, flags, stop=cancelled)] = True
     except PatternError as error:
         raise RegexError(f"The regex /{term.pattern}/ does not work: {error.trouble}.") from None
     except JobDroppedError:

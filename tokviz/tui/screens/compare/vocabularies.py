@@ -71,6 +71,7 @@ class Vocabularies(Controller):
         if shown_for == self._shown_for:
             return
         self._shown_for, self.difference = shown_for, None
+        self._indexes = {one: own for one, own in self._indexes.items() if one in tokenizers}
         if not others or one is None or other is None:
             sentence = "Loading…" if others else _ALONE
             self._rows.show(lambda width: flow(words_of(sentence, "dim"), width), from_top=True)
@@ -107,8 +108,6 @@ class Vocabularies(Controller):
         index = self._indexes.get(tokenizer)
         if index is None:
             index = VocabularyIndex(tokenizer, cancelled=lambda: task.cancelled)
-            compared = self._state.tokenizers
-            self._indexes = {one: own for one, own in self._indexes.items() if one in compared}
             self._indexes[tokenizer] = index
         return index
 
