@@ -53,7 +53,7 @@ def main() -> None:
             for label, pattern in {"gpt4": "gpt4", "custom": CUSTOM}.items():
                 for vocab in options.vocabs.split(","):
                     train = ("train", str(path), "-o", str(folder / "run"), "--pattern", pattern)
-                    command = tokviz_command(*train, "--vocab-size", vocab, "--json")
+                    command = tokviz_command(*train, "--vocab-size", vocab, "--force", "--json")
                     costs = min(play(command, folder) for _ in range(options.runs))
                     rows.append([name, label, vocab, costs[0], 100 * costs[1], costs[2]])
                     what = f"{name}, {label}, {vocab} tokens"
