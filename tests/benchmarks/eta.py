@@ -51,8 +51,10 @@ def main() -> None:
         for name, path in texts.items():
             for label, pattern in {"gpt4": "gpt4", "custom": CUSTOM}.items():
                 for vocab in ("1000", "32000"):
-                    train = ("train", str(path), "-o", str(folder / "run"), "--pattern", pattern)
-                    command = tokviz_command(*train, "--vocab-size", vocab, "--json")
+                    run = ("-o", str(folder / "run"), "--force", "--pattern", pattern)
+                    command = tokviz_command(
+                        "train", str(path), *run, "--vocab-size", vocab, "--json"
+                    )
                     costs = min(play(command, folder) for _ in range(options.runs))
                     rows.append([name, label, vocab, costs[0], 100 * costs[1], costs[2]])
                     what = f"{name}, {label}, {vocab} tokens"
