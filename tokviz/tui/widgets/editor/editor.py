@@ -132,7 +132,7 @@ class TokenEditor(DrawnRows):
         self._picked: tuple[int, Selection, int] | None = None
         self._reported_hover: int | None = None
         super().__init__(soft_wrap=soft_wrap, id=id)
-        self.history = BoundedHistory()
+        self.history: BoundedHistory = BoundedHistory()
 
     # -- text
 
