@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import profiles as profiles  # loads the profile of Hypothesis
+from tokviz.pretokenize import guard
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 """The folder of caches is shared: it holds nothing but machine code."""
@@ -49,6 +51,14 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
     for name in ("DISPLAY", "TOKVIZ_TOKENIZER", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def brief_steps() -> Iterator[None]:
+    """Give up a regex that explodes after less processor time, all of which it would take."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guard, "STEP_SECONDS", guard.STEP_SECONDS / 4)
+        yield
 
 
 LONG = ("test_every_action.py", "test_benchmarks.py", "test_compiled.py", "/tui/screens/")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
 
 BENCHMARKS = Path(__file__).parent / "benchmarks"
@@ -26,6 +29,7 @@ SMALLEST_RUNS = {
         *("--size", "30K", "--merges", "60", "--steps", "3", "--runs", "1"),
         *("--vocabularies", "gpt2", "--seconds", "0.5"),
     ],
+    "eta": ["--size", "30K", "--runs", "1"],
     "chat": ["--size", "50K", "--runs", "1"],
     "vocabulary": ["--tokenizer", "gpt2", "--runs", "1"],
     "load": ["--runs", "1", "--vocabulary", "gpt2"],
@@ -41,11 +45,17 @@ SMALLEST_RUNS = {
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[dict[str, subprocess.Popen[str]]]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subprocess.Popen[str]]]:
     """All scripts, started at once: they mostly wait."""
+    # What is measured may find the machine code of this machine's cache.
+    cache = tmp_path_factory.mktemp("cache")
+    if (known := platformdirs.user_cache_path("tokviz")).exists():
+        shutil.copytree(known, cache / "tokviz")
+    environment = {**os.environ, "TOKVIZ_BENCHMARK_CACHE": str(cache)}
     processes = {
         name: subprocess.Popen(
             [sys.executable, str(BENCHMARKS / f"{name}.py"), "--json", *options],
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -61,7 +61,7 @@ def test_no_module_of_the_core_imports_a_screen_library():
         "import tokviz",
         "import tokviz; tokviz.load('gpt-4').encode('hello world')",
         "import tokviz; tokviz.load('gpt-4').encode('hello world ' * 10_000)",
-        "import tokviz.live",
+        "import tokviz.live.document",
         "import tokviz.child.runner",
         "import tokviz.tui.run",
         "import tokviz.glyphs",

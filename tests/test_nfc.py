@@ -15,7 +15,7 @@ from tests.oracles.nasty import byte_texts
 from tokviz import bytetext
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
-from tokviz.live import LiveDocument
+from tokviz.live.document import LiveDocument
 from tokviz.replay.replay import Replay
 
 QWEN = tokviz.load("qwen2")

@@ -484,21 +484,26 @@ class Tokenizer:
             self.split_pattern, segments(), len(text), with_ends=True
         )  # fmt: skip
         ids = np.frombuffer(encoded.ids, np.uint32)
-        token_ends = np.frombuffer(encoded.token_ends, np.int64)
-        piece_ends = np.frombuffer(encoded.piece_ends, np.int64)
+        token_borders = np.frombuffer(encoded.token_borders, np.int64)
+        piece_borders = np.frombuffer(encoded.piece_borders, np.int64)
         flags = np.zeros(len(ids), dtype=bool)
         special_ids = [self.special_tokens[segment] for segment, _, special in noted if special]
         if special_ids:
             ends = np.cumsum([bytetext.n_bytes(composed) for _, composed, _ in noted])
             ends = ends[[special for _, _, special in noted]]
-            places, piece_places = (np.searchsorted(e, ends) for e in (token_ends, piece_ends))
-            ids, flags = np.insert(ids, places, special_ids), np.insert(flags, places, True)
-            token_ends = np.insert(token_ends, places, ends)
-            piece_ends = np.insert(piece_ends, piece_places, ends)
+            places, piece_places = (
+                np.searchsorted(borders, ends) for borders in (token_borders, piece_borders)
+            )
+            ids, flags = (
+                np.insert(of, places - 1, new) for of, new in ((ids, special_ids), (flags, True))
+            )
+            token_borders = np.insert(token_borders, places, ends)
+            piece_borders = np.insert(piece_borders, piece_places, ends)
         if self.changes(text):
             places = _origins(noted)
-            token_ends, piece_ends = places[token_ends], np.unique(places[piece_ends])
-        spans, pieces = _spans_between(token_ends), _spans_between(piece_ends)
+            token_borders = places[token_borders]
+            piece_borders = np.unique(places[piece_borders])
+        spans, pieces = _spans_between(token_borders), _spans_between(piece_borders)
         return Tokenization(ids.tolist(), spans, pieces, flags, n_replaced)
 
     def _pieces(self, text: str) -> list[int]:
@@ -601,16 +606,14 @@ def spans_of(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
     """Give start and end of every thing, side by side, by their lengths; shape (n, 2)."""
     import numpy as np
 
-    return _spans_between(np.cumsum(lengths, dtype=np.int64))
+    return _spans_between(np.cumsum([0, *lengths], dtype=np.int64))
 
 
-def _spans_between(ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _spans_between(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Give start and end of things that lie one behind another; both are one memory."""
     import numpy as np
 
-    edges = np.zeros(len(ends) + 1, np.int64)
-    edges[1:] = ends
-    spans: npt.NDArray[np.int64] = np.ndarray((len(ends), 2), np.int64, edges, 0, (8, 8))
+    spans: npt.NDArray[np.int64] = np.ndarray((len(borders) - 1, 2), np.int64, borders, 0, (8, 8))
     spans.flags.writeable = False
     return spans
 

@@ -6,6 +6,7 @@ As a program: `_corpus.py PATH BYTES`.
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import sys
 import sysconfig
@@ -46,7 +47,7 @@ def real_texts() -> Iterator[bytes]:
     phrases = itertools.cycle(PHRASES)
     n_lines = 0
     for path in _files():
-        text = path.read_bytes().decode(errors="ignore").replace("\0", "")
+        text = Path(path).read_bytes().decode(errors="ignore").replace("\0", "")
         if "<|" in text:
             continue
         n_lines += text.count("\n")
@@ -56,19 +57,20 @@ def real_texts() -> Iterator[bytes]:
         yield text.encode()
 
 
-def _files() -> list[Path]:
+def _files() -> list[str]:
     names = ("stdlib", "purelib", "platlib")
-    folders = sorted({Path(sysconfig.get_path(name)).resolve() for name in names})
-    files = sorted(
-        {
-            path
-            for folder in folders
-            for path in folder.rglob("*")
-            if path.suffix in SUFFIXES and path.is_file() and path.stat().st_size < _LARGEST_FILE
-        }
-    )
-    random.Random(1).shuffle(files)
-    return files
+    paths = {
+        os.path.join(folder, name)
+        for top in {os.path.realpath(sysconfig.get_path(name)) for name in names}
+        for folder, _, files in os.walk(top)
+        for name in files
+        if os.path.splitext(name)[1] in SUFFIXES
+    }
+    small = [path for path in paths if os.stat(path).st_size < _LARGEST_FILE]
+    # As paths are sorted, and without making them: there are tens of thousands.
+    small.sort(key=lambda path: path.split(os.sep))
+    random.Random(1).shuffle(small)
+    return small
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,8 @@ from tests.terminal import Terminal  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 SIZE = (120, 40)
+CACHE = "TOKVIZ_BENCHMARK_CACHE"
+"""The variable that names a folder of caches to begin with; a new machine has none."""
 TOKEN_COLOURS: frozenset[Background] = frozenset(
     {
         (0x1F, 0x3A, 0x5F),
@@ -84,6 +87,8 @@ def temporary_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(
         prefix="tokviz-benchmark-", ignore_cleanup_errors=True
     ) as name:
+        if CACHE in os.environ:
+            shutil.copytree(os.environ[CACHE], f"{name}/cache")
         yield Path(name)
 
 

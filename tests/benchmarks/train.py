@@ -95,7 +95,7 @@ def tokviz_train(task: Task, output: Path, ties: str) -> list[str]:
     """Return the command that trains with tokviz."""
     return tokviz_command(
         *("train", str(task.corpus), "-o", str(output), "--vocab-size", str(task.vocab_size)),
-        *("--pattern", task.pattern, "--ties", ties),
+        *("--pattern", task.pattern, "--ties", ties, "--force"),
     )
 
 

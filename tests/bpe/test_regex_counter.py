@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.oracles.nasty import FRAGMENTS
 from tests.oracles.pieces import counted
@@ -66,9 +68,12 @@ def result_of(counter: RegexCounter | PlainCounter, blocks: list[TextBlock]) -> 
     return counter.result(7, True)
 
 
-@pytest.mark.parametrize("n_processes", [1, 3])
-@pytest.mark.parametrize("block_bytes", [60, 1_000])
-def test_processes_give_what_one_gives(n_processes: int, block_bytes: int) -> None:
+@pytest.mark.parametrize(("n_processes", "block_bytes", "long_text"),
+                         [(1, 60, 1 << 22), (3, 1_000, 1 << 22), (3, 1_000, 40)])  # fmt: skip
+def test_processes_give_what_one_gives(
+    n_processes: int, block_bytes: int, long_text: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regex_counter, "_LONG_TEXT", long_text)
     pattern = get_split_pattern(REGEX)
     texts = documents(n_processes)
     plain = result_of(PlainCounter(pattern), blocks_of(texts, block_bytes))
@@ -95,7 +100,40 @@ def test_a_large_corpus_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert used
 
 
-def test_one_text_takes_one_process_and_is_never_cut() -> None:
+REGEXES = [
+    REGEX, r"(?<=a)b|.", r"^a|b|c", r"(?m)^a|b+", r"\bab?|.", r"\Ga|b", r"a*|b", r"(?<!a+)b|a|c",
+    r"(?:a|b)*?c|$|.", r"(?s)a.*c|.", "[ab]+", r"a(?=.*c)|bb|.", "(a)(b)?|c", r"\s+(?!\S)|\s+",
+]  # fmt: skip
+
+
+@given(
+    st.sampled_from(REGEXES), st.text("abc \n\u0558", max_size=40), st.integers(1, 4),
+    st.integers(0, 5), st.integers(1, 7), st.booleans(),
+)  # fmt: skip
+def test_parts_of_a_text_give_what_the_whole_gives(
+    regex: str, text: str, n: int, join_chars: int, n_matches: int, of_tiktoken: bool
+) -> None:
+    pattern = SplitPattern("mine", regex, "here", unicode_of_tiktoken=of_tiktoken)
+    data = text.encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_JOIN_CHARS", join_chars)
+        patch.setattr(counting, "_MATCHES_AT_ONCE", n_matches)
+        parts, begin = PlainCounter(pattern), 0
+        for place in range(n):
+            *_, last = answer_part(parts, data, place, n)
+            parts.keep(begin, text_blocks.REST)
+            begin = None if None in (begin, last["end"]) else max(begin, last["end"])
+    whole = result_of(PlainCounter(pattern), [TextBlock(data, [0], [len(data)], [True])])
+    assert list(parts.result(0, True).pieces()) == list(whole.pieces())
+
+
+def answer_part(counter: PlainCounter, data: bytes, place: int, n: int) -> list[Any]:
+    state = {"counter": counter, "data": [data]}
+    lengths = pack_numbers(array("q", [len(data)]))
+    return [*answer({"do": "count", "lengths": lengths, "file": -1, "part": [place, n]}, state)]
+
+
+def test_a_text_that_is_not_long_takes_one_process() -> None:
     pattern = get_split_pattern(r"(?s)a.*z|.")
     counter = RegexCounter(pattern, 2)
     result = result_of(counter, blocks_of(["a" + "b" * 5_000 + "z"], 300))

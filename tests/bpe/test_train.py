@@ -10,7 +10,7 @@ import pytest
 import tokviz
 from tokviz.bpe import compiled_trainer, counting
 from tokviz.bpe import train as train_module
-from tokviz.bpe.progress import Clock, TrainProgress, merging_seconds, reading_seconds
+from tokviz.bpe.progress import Clock, TrainProgress, cells_at_end, merging_seconds, reading_seconds
 from tokviz.corpus import text_blocks
 
 WORDS = "low low low low low lower lower widest widest widest" + " newest" * 6
@@ -203,6 +203,14 @@ def test_the_time_left_is_that_of_the_whole_job_on_a_machine_of_any_speed(
         left = whole - one.seconds
         assert one.eta_seconds == pytest.approx(left, rel=0.3, abs=0.1 * whole), one
     assert late[-1].eta_seconds == 0
+
+
+def test_the_pieces_to_come_are_as_rare_as_they_were_of_late():
+    n = 1_000_000
+    assert cells_at_end(n, [(n // 10, 500)]) == pytest.approx(8 * 500 * 10**0.68)
+    assert cells_at_end(n, [(n // 20, 500), (n // 10, 500)]) == 8 * 500
+    assert cells_at_end(n, [(n // 20, 500), (n // 10, 1_000)]) == pytest.approx(8 * 10_000)
+    assert cells_at_end(n, [(n // 20, 500), (n // 10, 50_000)]) == n
 
 
 # -- bad input

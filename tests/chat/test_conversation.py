@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 
+import tokviz
 from tests.chat.conversations import nanochat_conversations
-from tokviz.chat.conversation import Conversation, ConversationError, Part
+from tokviz.chat.conversation import Conversation, ConversationError, Message, Part
+from tokviz.chat.render import render
 
 OPENAI = {
     "messages": [
@@ -49,6 +52,9 @@ SHAPES = [
     {"messages": [{"role": "assistant", "content": None, "function_call": {"name": "f"}}]},
     {"messages": [{"role": "user", "content": [{"type": "input_text", "text": "a", "k": 1}]}]},
     {"messages": []},
+    {"instruction": "Add", "input": "1 2", "output": "3", "system": "S", "id": 7},
+    {"instruction": "Hi", "input": "", "output": "Hello"},
+    {"prompt": "Hi", "completion": " there"},
 ]
 
 
@@ -76,6 +82,29 @@ def test_a_system_text_beside_the_messages_is_a_message():
     conversation = Conversation.from_json(value)
     assert [message.text for message in conversation.messages] == ["S", "Hi"]
     assert conversation.to_json()["conversations"][0] == {"from": "system", "value": "S"}
+
+
+def test_of_an_instruction_and_its_input_only_the_output_is_learned():
+    row = {"instruction": "Add", "input": "1 2", "output": "three", "history": [["a", "b"]]}
+    conversation = Conversation.from_json(row)
+    assert [message.text for message in conversation.messages] == ["Add\n\n1 2", "three"]
+    for value in (row, {"prompt": "Add", "completion": "three"}):
+        rendering = render(tokviz.load("gpt2"), Conversation.from_json(value), "chatml")
+        learned = zip(rendering.ids, rendering.mask, strict=True)
+        assert rendering.tokenizer.decode([i for i, mask in learned if mask][:1]) == "three"
+        assert rendering.n_learned == 2  # with the end of the turn
+    assert [aside.key for aside in conversation.asides()] == ["history"]
+
+
+def test_what_an_instruction_with_an_output_cannot_hold_is_written_as_messages():
+    conversation = Conversation.from_json({"instruction": "Add", "input": "1", "output": "2"})
+    asked, answered = conversation.messages
+    shorter = replace(conversation, messages=(Message("user", "Hi"), answered))
+    assert shorter.to_json() == {"instruction": "Hi", "input": "", "output": "2"}
+    longer = replace(conversation, messages=(asked, answered, asked))
+    assert [*longer.to_json()] == ["messages"]
+    assert Conversation.from_json(longer.to_json()).messages == longer.messages
+    assert replace(conversation, messages=()).to_json() == {"messages": []}
 
 
 def test_tool_calls_are_parts_that_can_be_edited():
@@ -114,6 +143,7 @@ def test_a_tool_call_that_is_being_typed_is_not_lost():
         ([{"role": "user", "content": [{"type": "text"}]}], "part 1, key 'text': is missing"),
         ([{"role": "assistant", "tool_calls": [{}]}], "every call needs a 'function'"),
         ([{"role": "assistant", "tool_calls": "x"}], "key 'tool_calls': must be a list"),
+        ({"prompt": [], "completion": "a"}, "key 'prompt': must be a text, not a list"),
     ],
 )
 def test_what_is_no_conversation_is_named(value, said):

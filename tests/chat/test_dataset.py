@@ -178,10 +178,14 @@ def test_parquet_rows_are_read_from_any_group(tmp_path):
     assert dataset.place(6) == "row 7"
 
 
-def test_parquet_may_hold_sharegpt_or_json_text(tmp_path):
+def test_parquet_may_hold_sharegpt_alpaca_or_json_text(tmp_path):
     sharegpt = [[{"from": "human", "value": "Hi"}]]
     write_parquet(tmp_path / "a.parquet", {"conversations": sharegpt, "system": ["S"]})
     assert [m.text for m in Dataset.open(tmp_path / "a.parquet").row(0).messages] == ["S", "Hi"]
+    alpaca = {"instruction": ["Add", "Hi"], "input": ["1", None], "output": ["2", "Ho"]}
+    write_parquet(tmp_path / "c.parquet", alpaca)
+    dataset = Dataset.open(tmp_path / "c.parquet")
+    assert [dataset.row(i).messages[0].text for i in (0, 1)] == ["Add\n\n1", "Hi"]
     write_parquet(tmp_path / "b.parquet", {"messages": [json.dumps(turns("Hi")), "{"]})
     dataset = Dataset.open(tmp_path / "b.parquet")
     assert dataset.row(0).messages[0].text == "Hi"

@@ -68,6 +68,11 @@ def test_special_token_text_in_content_names_its_token():
     assert found.code == "special-in-content"
     assert (found.message_index, found.token_index) == (0, 4)
     assert found.message.endswith("(from token #4)")
+    (found,) = findings(turns("a <|endoftext|>", "Hello"), "chatml")
+    assert "'<|endoftext|>', a special" in found.message
+    text = "a <|im_end|> <|endoftext|> <|im_end|>"
+    (found,) = findings(turns(text, "Hello"), "chatml")
+    assert "'<|im_end|>', '<|endoftext|>', texts of special tokens; here they" in found.message
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ def conversations() -> Iterator[tuple[str, Any]]:
             text = json.dumps({**call, "name": WORD}) if kind == "tool_call" else WORD
             message = {"role": role, "content": [{"type": kind, "text": text}]}
             yield f"{role}, {kind}", [*before, message, *after]
+        unfinished = {"role": role, "content": [{"type": "tool_call", "text": f"{{{WORD}"}]}
+        yield f"{role}, unfinished call", [*before, unfinished, *after]
         yield role, [*before, {"role": role, "content": WORD}, *after]
         for key in MESSAGE_ASIDES:
             for value in (WORD, [{"text": WORD}]):

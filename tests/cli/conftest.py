@@ -1,4 +1,4 @@
-"""Runs the command as its users do: as a process, in a pipe or on a terminal."""
+"""Runs the command as its users do: in pipes or on a terminal."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
+from tests.cli.forks import Forks
 
 COMMAND = [sys.executable, "-m", "tokviz"]
 
@@ -28,40 +32,68 @@ class Result:
         return self.out.decode()
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Where commands are forks of one process."""
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
+BEGUN = dict(os.environ)
+
+
+def is_as_begun() -> bool:
+    """Tell whether what Python itself reads of the environment is as when this process began."""
+    changed = dict(os.environ.items() ^ BEGUN.items())
+    return not any(name.startswith(("PYTHON", "LC_", "LANG", "TZ")) for name in changed)
+
+
 @pytest.fixture
-def tokviz() -> Callable[..., Result]:
+def tokviz(forks: Forks) -> Callable[..., Result]:
     """`tokviz(*arguments, stdin=b"")` runs the command in pipes."""
 
     def run(*arguments: object, stdin: bytes = b"", **options: Any) -> Result:
-        done = subprocess.run(
-            [*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, **options
-        )
+        words = [*map(str, arguments)]
+        if not options and is_as_begun():
+            (stdin_end, feed), (out, stdout_end), (err, stderr_end) = (os.pipe() for _ in range(3))
+            with ThreadPoolExecutor(3) as threads:
+                threads.submit(_write, feed, stdin)
+                said = [threads.submit(_read_all, stream) for stream in (out, err)]
+                code = forks.run(words, stdin_end, stdout_end, stderr_end)
+            return Result(code, said[0].result(), said[1].result().decode())
+        done = subprocess.run([*COMMAND, *words], input=stdin, capture_output=True, **options)
         return Result(done.returncode, done.stdout, done.stderr.decode())
 
     return run
 
 
 @pytest.fixture
-def tokviz_on_terminal() -> Callable[..., bytes]:
+def tokviz_on_terminal(forks: Forks) -> Callable[..., bytes]:
     """Like `tokviz`, with its output on a terminal: gives what the terminal receives."""
 
     def run(*arguments: object, stdin: bytes = b"") -> bytes:
-        parent, child = pty.openpty()
-        process = subprocess.Popen(
-            [*COMMAND, *map(str, arguments)], stdin=subprocess.PIPE, stdout=child, stderr=child
-        )
-        os.close(child)
-        assert process.stdin is not None
-        with process.stdin as pipe:
-            pipe.write(stdin)
-        received = bytearray()
-        while block := _read(parent):
-            received += block
-        os.close(parent)
-        process.wait()
-        return bytes(received)
+        parent, terminal = pty.openpty()
+        stdin_end, feed = os.pipe()
+        with ThreadPoolExecutor(2) as threads:
+            threads.submit(forks.run, [*map(str, arguments)], stdin_end, terminal, terminal)
+            threads.submit(_write, feed, stdin)
+            return _read_all(parent)
 
     return run
+
+
+def _write(pipe: int, data: bytes) -> None:
+    with suppress(BrokenPipeError), open(pipe, "wb") as file:
+        file.write(data)
+
+
+def _read_all(stream: int) -> bytes:
+    received = bytearray()
+    while block := _read(stream):
+        received += block
+    os.close(stream)
+    return bytes(received)
 
 
 def _read(terminal: int) -> bytes:

@@ -57,10 +57,10 @@ def test_a_guessed_split_pattern_is_said(tokviz, tmp_path, command):
 
 
 def test_hugging_faces_own_way_with_specials_is_there_by_name(tokviz, tmp_path):
-    gpt2 = core.load("gpt2")
-    gpt2.save(tmp_path / "tokenizer.json")
+    trained = core.train(["hi there"], 260, special_tokens=["<|endoftext|>"]).tokenizer
+    trained.save(tmp_path / "tokenizer.json")
     content = json.loads((tmp_path / "tokenizer.json").read_text())
-    think = {"id": 50257, "content": "<think>", "special": False}
+    think = {"id": trained.n_vocab, "content": "<think>", "special": False}
     content["added_tokens"].append(content["added_tokens"][0] | think)
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
     text = "<think>hi<|endoftext|>"
@@ -73,9 +73,10 @@ def test_hugging_faces_own_way_with_specials_is_there_by_name(tokviz, tmp_path):
         assert found["byte_spans"][-1][1] == len(text)
         return found["ids"]
 
-    assert ids("parsed") == [50257, *gpt2.encode("hi<|endoftext|>")]
-    assert ids("text") == gpt2.encode(text, "none")
-    assert ids("huggingface") == [50257, *gpt2.encode("hi<|endoftext|>", "none")]
+    rest = "hi<|endoftext|>"
+    assert ids("parsed") == [trained.n_vocab, *trained.encode(rest)]
+    assert ids("text") == trained.encode(text, "none")
+    assert ids("huggingface") == [trained.n_vocab, *trained.encode(rest, "none")]
 
 
 def test_special_tokens_are_parsed_or_text(tokviz):

@@ -95,6 +95,7 @@ def test_text_comes_from_a_file_or_a_pipe(tokviz, tmp_path):
     assert "‹ff›" in named.text
     missing = tokviz("replay", "gpt2", "--print", "--text", "@/no/file")
     assert (missing.code, missing.err) == (1, "tokviz: /no/file: there is no such file\n")
+    assert "; without @ it is the text itself" in tokviz("replay", "gpt2", "--text", "@none").err
 
 
 def test_no_escape_gets_out_in_a_pipe_and_colour_lights_up_on_a_terminal(

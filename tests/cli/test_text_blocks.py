@@ -111,6 +111,7 @@ def test_the_next_item_is_made_while_one_is_worked_on_and_no_more() -> None:
     assert (next(results), made) == (0, [0, 1])
     assert list(results) == [10, 20, 30, 40]
     assert list(one_ahead(work, [])) == []
+    assert list(one_ahead(work, range(5), 3)) == [0, 10, 20, 30, 40]
 
 
 def test_what_goes_wrong_in_the_thread_or_here_is_raised() -> None:

@@ -130,15 +130,18 @@ def test_ctrl_c_before_the_first_merge_saves_nothing(tmp_path):
     assert not run.exists()
 
 
-def test_a_run_is_replaced_but_never_another_folder(tokviz, corpus, tmp_path):
+def test_a_run_is_replaced_only_by_force_and_another_folder_never(tokviz, corpus, tmp_path):
     run = tmp_path / "run"
     assert tokviz("train", corpus, "-o", run, "--vocab-size", 260).code == 0
-    assert tokviz("train", corpus, "-o", run, "--vocab-size", 262).code == 0
+    again = tokviz("train", corpus, "-o", run, "--vocab-size", 262)
+    assert (again.code, package.load(run).n_vocab) == (1, 260)
+    assert again.err.endswith("choose another folder, or add --force to replace it\n")
+    assert tokviz("train", corpus, "-o", run, "--vocab-size", 262, "--force").code == 0
     assert package.load(run).n_vocab == 262
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
-    result = tokviz("train", corpus, "-o", mine, "--vocab-size", 260)
+    result = tokviz("train", corpus, "-o", mine, "--vocab-size", 260, "--force")
     assert result.code == 1
     assert f"{mine}: is a folder with other content" in result.err
     assert [path.name for path in mine.iterdir()] == ["thesis.txt"]

@@ -87,7 +87,7 @@ def test_a_long_piece_takes_no_more_room_than_a_short_one(monkeypatch: pytest.Mo
     made = encoder(tokviz.load("cl100k_base").tables, whole=True)
     found = made.encode(SPLIT_PATTERNS["gpt4"], [("\n" * 300_001, False)], with_ends=True)
     assert max(rooms) == bulk._IDS_AT_ONCE
-    assert found.token_ends[-1] == found.piece_ends[0] == 300_001
+    assert found.token_borders[-1] == found.piece_borders[1] == 300_001
 
 
 def test_a_million_equal_letters_are_tiktokens() -> None:
@@ -189,7 +189,7 @@ def test_ends_and_counts_are_those_of_the_plain_way(name: str, parts) -> None:
         assert found == expected
         without = of_name("gpt2", small).encode(pattern, parts)
         assert without == Encoded(found.ids, found.after, *without[2:])
-        assert len(without.token_ends) == len(without.piece_ends) == 0
+        assert len(without.token_borders) == len(without.piece_borders) == 1
 
 
 @pytest.mark.parametrize("n_threads", [2, 3])

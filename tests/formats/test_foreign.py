@@ -20,7 +20,7 @@ from tokviz import bytetext
 from tokviz.formats.budget import Budget
 from tokviz.formats.foreign import ForeignTokenizer
 from tokviz.formats.library import LibraryTokenizer
-from tokviz.live import LiveDocument
+from tokviz.live.document import LiveDocument
 
 hf = pytest.importorskip("tokenizers")
 pre, models, trainers = hf.pre_tokenizers, hf.models, hf.trainers

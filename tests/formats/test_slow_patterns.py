@@ -9,7 +9,7 @@ from tokviz.chat.mask_text import mask_text
 from tokviz.errors import PatternError, TokvizError
 from tokviz.formats.hf_pattern import means_the_same
 from tokviz.formats.validate import validate
-from tokviz.live import LiveDocument
+from tokviz.live.document import LiveDocument
 from tokviz.pretokenize.split import split
 from tokviz.pretokenize.tolerance import tolerant
 from tokviz.replay.replay import Replay

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.oracles.edits import RUNS, tokenizer
-from tokviz.live import LiveDocument, occurrences
 from tokviz.live.cuts import CutRule
+from tokviz.live.document import LiveDocument, occurrences
 
 SPECIAL = "<|endoftext|>"
 LONG_WORD = "ab" * 20_000

@@ -17,7 +17,7 @@ from tests.oracles.edits import (
 )
 from tests.oracles.live import SlowDocument
 from tokviz import bytetext
-from tokviz.live import LiveDocument
+from tokviz.live.document import LiveDocument
 
 ROUNDS = 8
 EDITS = 12

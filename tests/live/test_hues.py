@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.oracles.edits import random_edit, random_text, tokenizer
 from tests.profiles import examples
-from tokviz.live import LiveDocument
 from tokviz.live.chunks import ChunkTokens, OldTokens, TokenLengths
+from tokviz.live.document import LiveDocument
 from tokviz.live.hues import N_HUES, NO_HUE, paint, recall
 from tokviz.live.spans import TokenSpan
 

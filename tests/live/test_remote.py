@@ -8,7 +8,7 @@ import pytest
 
 import tokviz
 from tokviz.errors import JobError
-from tokviz.live import LiveDocument
+from tokviz.live.document import LiveDocument
 
 WORDS = tokviz.load("gpt2")
 

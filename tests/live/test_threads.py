@@ -14,7 +14,7 @@ from threading import Event, Thread
 import pytest
 
 from tests.oracles.edits import random_edit, random_text, tokenizer
-from tokviz.live import LiveDocument
+from tokviz.live.document import LiveDocument
 
 
 @pytest.fixture

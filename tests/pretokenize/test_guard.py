@@ -129,6 +129,7 @@ def test_an_error_counts_only_where_it_is_not_tolerated():
 
 
 def test_what_hears_no_signal_is_killed(monkeypatch):
+    monkeypatch.setattr(guard, "STEP_SECONDS", 0.4)
     monkeypatch.setattr(guard, "PATIENCE_SECONDS", 0.3)
     guard.close()
     with pytest.raises(PatternError, match="takes too long to compile"):

@@ -219,7 +219,8 @@ def ways(kit: Kit) -> Iterator[Way]:
     for template in (*kit.templates, kit.broken[0], "chatml"):
         yield Way("chat --template", ["chat", kit.chat, "--mask", "--template", template])
         yield Way("chat --template --lint", ["chat", kit.chat, "--lint", "--template", template])
-    train = ["train", kit.odd, "-o", str(kit.folder / f"new{name}"), "--vocab-size", "260"]
+    run = str(kit.folder / f"new{name}")
+    train = ["train", kit.odd, "--force", "-o", run, "--vocab-size", "260"]
     yield Way("train", train)
     for option in ("--pattern", "--special", "--special-ids", "--ties", "--delimiter", "--field",
                    "--min-count", "--max-chars", "--vocab-size", "-o"):  # fmt: skip

@@ -28,8 +28,8 @@ from tests.oracles import edits  # noqa: E402
 from tests.oracles.live import SlowDocument  # noqa: E402
 from tokviz import bytetext  # noqa: E402
 from tokviz.errors import PatternError  # noqa: E402
-from tokviz.live import LiveDocument  # noqa: E402
 from tokviz.live.backlog import LARGE  # noqa: E402
+from tokviz.live.document import LiveDocument  # noqa: E402
 from tokviz.pretokenize.split import split  # noqa: E402
 from tokviz.tokenizer import Tokenizer  # noqa: E402
 

@@ -77,7 +77,7 @@ def main() -> int:
         for label, options in {"alone": (), "with workers": _WITH_WORKERS}.items():
             for corpus in (BUCKET, f"{BUCKET}/*.txt*"):
                 run = here / "stored"
-                done = tokviz(corpus, "-o", str(run), *options)
+                done = tokviz(corpus, "--force", "-o", str(run), *options)
                 same = not done.returncode and merges(run) == merges(here / "local")
                 check(f"{corpus} {label}: the same merges {done.stderr[-200:]}", same)
         etag = storage.info(f"{BUCKET}/0.txt")["ETag"].strip('"')

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from types import FunctionType
 from typing import Any
 
 import pytest
+from textual import _callback
 from textual._compositor import Compositor
 from textual._context import active_app, visible_screen_stack
 from textual._styles_cache import StylesCache
@@ -126,6 +129,23 @@ def unseen() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Compositor, "render_update", render_update)
         patch.setattr("textual.widget.StylesCache", UnseenLines)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def counted_by_code() -> Iterator[None]:
+    """Count a function's parameters by its code: Textual inspects every lambda that it calls."""
+    count = _callback._count_parameters
+
+    def count_parameters(func: Callable[..., object]) -> int:
+        if not isinstance(func, FunctionType) or "__wrapped__" in func.__dict__:
+            return count(func)
+        code = func.__code__
+        rest = bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+        return code.co_argcount + code.co_kwonlyargcount + rest
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_callback, "_count_parameters", count_parameters)
         yield
 
 

@@ -37,6 +37,9 @@ class Known(NamedTuple):
 FOUND: dict[Any, Known] = {}
 """What is known by the ids of the rules that may hold, and by what they could ask about a place."""
 
+BY_RULES: dict[tuple[int, ...], _ByRules] = {}
+"""What is known in every app that has the same rules."""
+
 
 class _Tried(NamedTuple):
     """The rules that may hold for a node by its type, name and classes, in their order."""
@@ -45,6 +48,35 @@ class _Tried(NamedTuple):
     ids: tuple[int, ...]
     classes: frozenset[str]
     """Those that they ask for, of the node or of one above it."""
+
+
+class _ByRules:
+    """What is known of the places where some rules hold."""
+
+    def __init__(self, rules: list[RuleSet]) -> None:
+        self.rules = rules
+        self.known: dict[int, Known] = {}
+        self.parts: dict[int, tuple[Known, ...]] = {}
+        self.by_names: dict[frozenset[str], _Tried] = {}
+        self._by_name: dict[str, list[int]] = {}
+        for number, rule in enumerate(rules):
+            for name in rule.selector_names:
+                self._by_name.setdefault(name, []).append(number)
+
+    def tried(self, names: frozenset[str]) -> _Tried:
+        """Find the rules that may hold for what has these names."""
+        if names not in self.by_names:
+            numbers = {number for name in names for number in self._by_name.get(name, ())}
+            rules = tuple(self.rules[number] for number in sorted(numbers))
+            classes = frozenset(
+                selector.name
+                for rule in rules
+                for selectors in rule.selector_set
+                for selector in selectors.selectors
+                if selector.type == SelectorType.CLASS
+            )
+            self.by_names[names] = _Tried(rules, tuple(map(id, rules)), classes)
+        return self.by_names[names]
 
 
 _NO_WIDGET: Final = DOMNode()
@@ -91,9 +123,10 @@ class KnownStyles(Stylesheet):
         self._forget()
 
     def _forget(self) -> None:
-        self._known: dict[int, Known] = {}
-        self._by_name: dict[str, list[int]] | None = None
-        self._by_names: dict[frozenset[str], _Tried] = {}
+        key = tuple(map(id, self._rules))
+        if key not in BY_RULES:
+            BY_RULES[key] = _ByRules(self._rules)
+        self._by_rules = BY_RULES[key]
         self._begin = object()
 
     def update_nodes(self, nodes: Iterable[DOMNode], animate: bool = False) -> None:
@@ -108,9 +141,9 @@ class KnownStyles(Stylesheet):
         """Give a node its styles."""
         assert self.rules is not None  # new ones are parsed now
         place = self._place(node)
-        known = self._known.get(place)
+        known = self._by_rules.known.get(place)
         if known is None:
-            tried = self._tried(frozenset(node._selector_names))
+            tried = self._by_rules.tried(frozenset(node._selector_names))
             key = tried.ids, self._path(node, tried.classes)
             known = FOUND.get(key)
             if known is None:
@@ -121,34 +154,16 @@ class KnownStyles(Stylesheet):
                     styles = next(iter(found.values()), None)
                     hover_and_focus = node._has_hover_style, node._has_focus_within
                     order = node._has_order_style, node._has_odd_or_even
-                    FOUND[key] = self._known[place] = Known(styles, *hover_and_focus, *order, tried)
+                    FOUND[key] = self._by_rules.known[place] = Known(
+                        styles, *hover_and_focus, *order, tried
+                    )
                 return
-            self._known[place] = known
+            self._by_rules.known[place] = known
         node._has_hover_style, node._has_focus_within = known.has_hover, known.has_focus
         node._has_order_style, node._has_odd_or_even = known.has_order, known.has_odd
         if known.styles is not None:
             self.replace_rules(node, known.styles, animate=animate)
         self._process_component_classes(node)
-
-    def _tried(self, names: frozenset[str]) -> _Tried:
-        if names in self._by_names:
-            return self._by_names[names]
-        if self._by_name is None:
-            self._by_name = {}
-            for number, rule in enumerate(self.rules):
-                for name in rule.selector_names:
-                    self._by_name.setdefault(name, []).append(number)
-        numbers = {number for name in names for number in self._by_name.get(name, ())}
-        rules = tuple(self.rules[number] for number in sorted(numbers))
-        classes = frozenset(
-            selector.name
-            for rule in rules
-            for selectors in rule.selector_set
-            for selector in selectors.selectors
-            if selector.type == SelectorType.CLASS
-        )
-        tried = self._by_names[names] = _Tried(rules, tuple(map(id, rules)), classes)
-        return tried
 
     def _path(self, node: Any, classes: frozenset[str]) -> tuple[Any, ...]:
         """Give what rules that ask for some classes can know of a node and those above it."""
@@ -158,17 +173,21 @@ class KnownStyles(Stylesheet):
             node = node._parent
         return tuple(path)
 
-    def _parts(self, node: DOMNode) -> tuple[int, ...] | None:
-        """Name the styles of a node's component classes, or nothing if one is not known."""
-        parts = list[int]()
-        for name in sorted(node._get_component_classes()):
-            tried = self._tried(frozenset({"*", f".{name}", *_NO_WIDGET._css_types}))
-            own = DOMNode, None, tried.classes & {name}, ()
-            known = FOUND.get((tried.ids, (*own, *self._path(node, tried.classes))))
-            if known is None:
-                return None
-            parts.append(id(known))
-        return tuple(parts)
+    def _parts(self, node: DOMNode) -> tuple[Known, ...] | None:
+        """Give the styles of a node's component classes, or nothing if one is not known."""
+        place = self._place(node)
+        parts = self._by_rules.parts.get(place)
+        if parts is None:
+            found = list[Known]()
+            for name in sorted(node._get_component_classes()):
+                tried = self._by_rules.tried(frozenset({"*", f".{name}", *_NO_WIDGET._css_types}))
+                own = DOMNode, None, tried.classes & {name}, ()
+                known = FOUND.get((tried.ids, (*own, *self._path(node, tried.classes))))
+                if known is None:
+                    return None
+                found.append(known)
+            parts = self._by_rules.parts[place] = tuple(found)
+        return parts
 
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
@@ -183,13 +202,29 @@ class KnownStyles(Stylesheet):
         styled = self._begin, self._place(node)
         if getattr(about, "_styled", None) == styled:
             return
-        if (parts := self._parts(node)) is None or getattr(about, "_parts", None) != parts:
+        if (parts := self._parts(node)) is None:
             self._is_sure = True
             super()._process_component_classes(node)
             if not self._is_sure:
                 return
-            about._parts = self._parts(node)
+            parts = self._parts(node)
+        elif getattr(about, "_parts", None) != tuple(map(id, parts)):
+            self._give_parts(node, parts)
+        about._parts = parts and tuple(map(id, parts))
         about._styled = styled
+
+    def _give_parts(self, node: Any, parts: tuple[Known, ...]) -> None:
+        """Give a node the styles of its component classes, as Textual does that finds them."""
+        before, after = node._component_styles.copy(), node._component_styles
+        after.clear()
+        for name, known in zip(sorted(node._get_component_classes()), parts, strict=True):
+            part = DOMNode(classes=name)
+            part._attach(node)
+            if known.styles is not None:
+                self.replace_rules(part, known.styles)
+            after[name] = part.styles
+        if before != after:
+            node.refresh()
 
     def _place(self, node: Any) -> int:
         """Number what the rules for a node depend on."""

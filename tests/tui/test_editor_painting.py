@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from rich.style import Style
 
 import tokviz
-from tests.oracles.nasty import byte_texts, texts
+from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tokviz.glyphs import HIDDEN, SHOWN, UNSAFE
 from tokviz.live.document import LiveDocument
 from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
@@ -227,6 +228,49 @@ def test_rows_that_look_the_same_are_the_same_strip():
     assert painter.strip(wrapped, 0, 0, 21, Marks(cursor=2)) is not first
     painter.set_palette(PALETTES["light"])
     assert painter.strip(wrapped, 0, 0, 21, Marks()) is not first
+
+
+@pytest.mark.parametrize("wrap_width", [0, 9, 40])
+def test_rows_that_were_kept_look_as_if_drawn_anew(wrap_width, monkeypatch):
+    rng, tokenizer = random.Random(1 + wrap_width), tokviz.load("gpt2")
+    fragments = [*FRAGMENTS, "\n", "\udcff"]
+    live = LiveDocument("".join(rng.choices(fragments, k=300)), tokenizer, chunk_target=24)
+    document = ExactDocument(live)
+    wrapped = ExactWrappedDocument(document, wrap_width, SHOWN)
+    painter = RowPainter(live, PALETTES["dark"], SHOWN)
+    draw, drawn, n_rows = painter._draw, [], 0
+
+    def noted(*place):
+        drawn.append(place)
+        return draw(*place)
+
+    monkeypatch.setattr(painter, "_draw", noted)
+    for step in range(80):
+        places = sorted(rng.choices(range(live.n_chars + 1), k=10))
+        if rng.random() < 0.8:
+            at = places[rng.randrange(9)]
+            end = at if rng.random() < 0.5 else rng.choice([at + 1, at + 30, places[9]])
+            end = min(end, live.n_chars)
+            text = "".join(rng.choices(fragments, k=rng.choice([0, 1, 1, 3, 40])))
+            document.replace_range(live.location(at), live.location(end), text)
+            places = [min(place, live.n_chars) for place in places]
+        if step % 40 == 30:
+            live.set_tokenizer(rng.choice([None, tokenizer]))
+        marks = Marks(
+            selection=(places[0], places[rng.randrange(2)]),
+            hover=(places[3], places[3 + rng.randrange(2)]),
+            pin=(places[6], places[6 + rng.randrange(2)]),
+            cursor=rng.choice([places[9], live.n_chars]),
+            focused=rng.random() < 0.9,
+            unstable=(places[8], places[9]),
+        )
+        anew = RowPainter(live, PALETTES["dark"], SHOWN)
+        rows = range(rng.randrange(3), wrapped.height, rng.choice([1, 1, 2]))
+        for row in rows:
+            kept = painter.strip(wrapped, row, 0, 50, marks)
+            assert list(kept) == list(anew.strip(wrapped, row, 0, 50, marks)), (step, row)
+        n_rows += len(rows)
+    assert len(drawn) < n_rows * 0.9
 
 
 def test_a_special_token_is_drawn_as_one_where_the_tokenizer_has_it():

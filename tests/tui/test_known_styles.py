@@ -71,7 +71,8 @@ async def test_classes_the_keyboard_and_the_theme_leave_the_styles_that_all_rule
 async def test_a_class_that_comes_back_finds_its_styles_and_few_rules_are_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(known_styles, "FOUND", {})
+    for known in ("FOUND", "BY_RULES"):
+        monkeypatch.setattr(known_styles, known, {})
     app = TokvizApp(Session(Opened("hello"), BYTES, remember=False))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -84,6 +85,7 @@ async def test_a_class_that_comes_back_finds_its_styles_and_few_rules_are_tried(
 
         app.stylesheet._check_rule = check_rule
         known_styles.FOUND.clear()
+        known_styles.BY_RULES.clear()
         app.stylesheet._forget()
         counts = []
         for _ in range(3):

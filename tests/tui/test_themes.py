@@ -5,6 +5,7 @@ from rich.color import ColorType
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.design import ColorSystem
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.renderables.background_screen import BackgroundScreen
 from textual.theme import Theme
@@ -124,3 +125,18 @@ async def test_a_theme_is_chosen_from_the_list_and_the_terminals_own_is_said_in_
         await pilot.press("f10")
         await settle(pilot)
         assert app.theme == "terminal-dark"
+
+
+def test_the_colours_of_one_theme_only_are_worked_out_at_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worked_out: list[ColorSystem] = []
+    generate = ColorSystem.generate
+
+    def noted(system: ColorSystem) -> dict[str, str]:
+        worked_out.append(system)
+        return generate(system)
+
+    monkeypatch.setattr(ColorSystem, "generate", noted)
+    TokvizApp(Session(Opened(""), tokviz.load("gpt2"), remember=False))
+    assert len(worked_out) == 1

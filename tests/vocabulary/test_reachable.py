@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from tokviz.child.runner import JobClient
+from tokviz.encoding.encoded import Encoded, Segments
+from tokviz.encoding.encoder import Encoder
 from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.tokenizer import Tokenizer
@@ -43,6 +45,20 @@ def test_a_guarded_pattern_finds_the_same_and_asks_seldom(monkeypatch: pytest.Mo
     assert here.any()
     calls = count_calls(monkeypatch)
     assert (unreachable_rows(index_of(guarded)) == here).all()
+    assert len(calls) <= 2
+
+
+def test_tokens_are_tried_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    encode = Encoder.encode
+
+    def counted(encoder: Encoder, pattern: SplitPattern, found: Segments, n_chars: int) -> Encoded:
+        calls.append(n_chars)
+        return encode(encoder, pattern, found, n_chars)
+
+    index = index_of(get_split_pattern(CUTS_BEFORE_SIGNS)._replace(guarded=False))
+    monkeypatch.setattr(Encoder, "encode", counted)
+    assert unreachable_rows(index).any()
     assert len(calls) <= 2
 
 

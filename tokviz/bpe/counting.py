@@ -10,9 +10,9 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from itertools import accumulate, chain, islice, pairwise
-from operator import methodcaller, mul, sub
+from contextlib import closing, contextmanager
+from itertools import accumulate, chain, islice, pairwise, takewhile
+from operator import itemgetter, methodcaller, mul, sub
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tokviz import bytetext
@@ -39,8 +39,9 @@ SMALL_FOR_PROCESSES = 1_000_000
 SECONDS_BETWEEN_REPORTS = 0.05
 
 _CHARS_AT_ONCE = 1 << 18
+_JOIN_CHARS = 1 << 16
 _MATCHES_AT_ONCE = 10_000
-_GROUP = methodcaller("group")
+_GROUP = itemgetter(0)
 _SPAN = methodcaller("span")
 
 T = TypeVar("T")
@@ -301,6 +302,8 @@ class PlainCounter:
         self._by_file: list[tuple[int, Counter[str]]] = []
         self._open_text: list[bytes] = []
         self._n_taken = self._n_counted = 0
+        self._head: list[tuple[str, int]] = []
+        self._rest: Counter[str] = Counter()
 
     @property
     def n_unique(self) -> int:
@@ -334,29 +337,84 @@ class PlainCounter:
         Raises:
             PatternError: If the regex fails on one.
         """
-        counts = self._counts if block.file == REST else Counter[str]()
         n_done = 0
-        try:
+        with self._counts_for(block.file) as counts:
             for text in block.whole_texts(self._open_text):
                 for share in self._count(bytetext.from_bytes(text), counts):
                     yield n_done + int(share * len(text))
                 n_done += len(text)
                 yield n_done
+
+    @contextmanager
+    def _counts_for(self, file: int) -> Iterator[Counter[str]]:
+        """Give the counts that those of some texts of a file are added to."""
+        counts = self._counts if file == REST else Counter[str]()
+        try:
+            yield counts
         except (MemoryError, RecursionError) as error:
             reason = "needs too much memory on this text"
             raise PatternError(self._pattern.regex, reason) from error
         finally:
-            if block.file != REST:
+            if file != REST:
                 self._counts.update(counts)
-                self._by_file.append((block.file, counts))
+                self._by_file.append((file, counts))
 
     def _count(self, text: str, counts: Counter[str]) -> Iterator[float]:
         """Count the pieces of a text, and say now and then how much of it is done, 0 to 1."""
         seen = as_tiktoken_sees(text) if self._pattern.unicode_of_tiktoken else text
         if len(text) <= _CHARS_AT_ONCE and seen == text and self._counted_at_once(text, counts):
             return
-        matches = self._compiled.finditer(seen)
-        position = 0
+        for _, pieces, reached in self._batches(text, seen, 0):
+            counts.update(filter(None, pieces))
+            yield reached / len(text)
+
+    def part_steps(self, text: str, place: int, n: int) -> Generator[float, None, int | None]:
+        """Count one of n parts of a text, and say after every step how much of the part is done.
+
+        What is matched next depends on nothing but where the last match has ended. So a part
+        begins anywhere, and ends where a match ends that is also one of those from the beginning of
+        the next part on. `keep` counts it, once it is known where the part before has ended.
+
+        Returns:
+            Where it ends; None if that is the end of the text.
+        """
+        seen = as_tiktoken_sees(text) if self._pattern.unicode_of_tiktoken else text
+        position, last = (len(text) * i // n for i in (place, place + 1))
+        first, ends = position, set[int]()
+        if last < len(text):
+            spans = map(_SPAN, self._compiled.finditer(seen, last))
+            near = takewhile(lambda span: span[1] <= last + _JOIN_CHARS, spans)
+            ends = {last, *(end for start, end in near if start < end)}
+        self._head, self._rest = [], Counter()
+        for matches, pieces, reached in self._batches(text, seen, first):
+            found = (end for start, end in map(_SPAN, matches) if start < end and end in ends)
+            end: int | None = next(found, None) if reached >= last else None
+            edges = accumulate(map(len, pieces), initial=position)
+            placed = zip(pieces, islice(edges, 1, None), strict=True)
+            if position < first + _JOIN_CHARS or end is not None:
+                some = [(piece, edge) for piece, edge in placed if end is None or edge <= end]
+                self._head += some if position < first + _JOIN_CHARS else ()
+                pieces = [] if position < first + _JOIN_CHARS else [piece for piece, _ in some]
+            self._rest.update(filter(None, pieces))
+            if end is not None:
+                return end
+            position = reached
+            yield min(1.0, (position - first) / max(last - first, 1))
+        return None
+
+    def keep(self, begin: int | None, file: int) -> None:
+        """Count what the last part has behind a place; nothing without one."""
+        with self._counts_for(file) as counts:
+            if begin is not None:
+                counts.update(piece for piece, end in self._head if piece and end > begin)
+                counts.update(self._rest)
+        self._head, self._rest = [], Counter()
+
+    def _batches(
+        self, text: str, seen: str, position: int
+    ) -> Iterator[tuple[list[Any], list[str], int]]:
+        """Give some matches at a time, the pieces up to the last one's end, and where that is."""
+        matches = self._compiled.finditer(seen, position)
         while some := list(islice(matches, _MATCHES_AT_ONCE)):
             pieces = list(map(_GROUP, some))
             reached = some[-1].end()
@@ -365,10 +423,9 @@ class PlainCounter:
                 edges = [position, *chain.from_iterable(spans)]
                 pieces = [text[start:end] for start, end in pairwise(edges)]
                 reached = edges[-1]  # an empty match ends no gap
-            counts.update(filter(None, pieces))
+            yield some, pieces, reached
             position = reached
-            yield position / len(text)
-        counts.update(filter(None, [text[position:]]))
+        yield [], [text[position:]], len(text)
 
     def _counted_at_once(self, text: str, counts: Counter[str]) -> bool:
         """Take the matches as they are where they are all pieces, at twice the speed."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -101,6 +102,22 @@ def expected_cells(n_bytes: float, *, is_split: bool) -> float:
     return min(n_bytes, 12 * n_bytes**_GROWTH_OF_PIECES) if is_split else n_bytes
 
 
+def cells_at_end(n_bytes: float, seen: Sequence[tuple[int, int]]) -> float:
+    """Guess the same while a corpus is read: what is new becomes rarer as it did of late.
+
+    Args:
+        n_bytes: The size of the corpus.
+        seen: Bytes and different pieces, as they were read; the last have some.
+    """
+    n_read, n_pieces = seen[-1]
+    n_half, n_before = seen[bisect_left(seen, (n_read // 2, 0))]
+    growth = _GROWTH_OF_PIECES
+    if n_before and n_half < n_read:
+        growth = math.log(n_pieces / n_before) / math.log(n_read / n_half)
+    n_cells: float = _BYTES_OF_A_PIECE * n_pieces * (n_bytes / n_read) ** min(growth, 1.0)
+    return min(n_bytes, n_cells)
+
+
 def merging_seconds(n_cells: float, n_merges: float) -> float:
     """Guess how long so many merges take, the first ones long and later ones ever less.
 
@@ -123,4 +140,5 @@ def saving_seconds(n_merges: float) -> float:
 _WEIGHT_OF_EXPECTATION = 0.1
 _SECONDS_PER_BYTE = 1e-8
 _REGEX_SECONDS_PER_BYTE = 1.5e-7
+_BYTES_OF_A_PIECE = 8
 _GROWTH_OF_PIECES = 0.68  # ten times the text has 4.8 times the bytes of different pieces

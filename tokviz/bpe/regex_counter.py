@@ -1,8 +1,9 @@
 """Counting pieces by a custom regex in several processes.
 
-Nothing is known of such a regex: what it matches may depend on any character of a text, so a text
-is never cut. Texts end at special tokens, delimiters and documents, and these are shared out. A
-process is started when there is something for it to do.
+Nothing is known of such a regex: what it matches may depend on any character of a text, so whoever
+counts has the whole text. Texts end at special tokens, delimiters and documents, and these are
+shared out; of a long one every process counts a part. A process is started when there is something
+for it to do.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from itertools import accumulate, pairwise
 from operator import sub
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokviz.bpe.counting import PieceCounts, Tick, counts_by_file
 from tokviz.bpe.threads import Threads
@@ -27,8 +29,19 @@ _LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=0)
 """A process that counts is part of this one, and may take what this one may."""
 
 _BYTES_AT_ONCE = 1 << 18
+_LONG_TEXT = 1 << 22  # bytes
+_SECONDS_OF_WAITING = 0.02
 _SECONDS_TO_STOP = 1.0
 """How long a process may go on with a text once somebody asks to stop; then its counts are lost."""
+
+
+class _Part(NamedTuple):
+    """A part of a text: which of how many, and the ends of the one before and of this."""
+
+    place: int
+    n: int
+    begin: Future[int | None]
+    end: Future[int | None]
 
 
 class RegexCounter:
@@ -36,7 +49,8 @@ class RegexCounter:
 
     def __init__(self, pattern: SplitPattern, n_processes: int) -> None:
         """Take the pattern that cuts texts into pieces, and how many processes are to count."""
-        self._processes = [_Process(pattern) for _ in range(n_processes)]
+        self._parts: dict[int, _Part] = {}
+        self._processes = [_Process(pattern, self._parts) for _ in range(n_processes)]
         self._threads = Threads(self._processes)
         self._n_batches = self._n_taken = 0
         self._texts: list[bytes] = []
@@ -63,10 +77,12 @@ class RegexCounter:
         self._file = block.file
         self._n_taken += block.n_bytes
         for text in block.whole_texts(self._open_text):
+            if self._texts and len(text) >= _LONG_TEXT:
+                self._hand_on(tick)
             self._texts.append(text)
             self._n_bytes += len(text)
-        if self._n_bytes >= _BYTES_AT_ONCE:
-            self._hand_on(tick)
+            if self._n_bytes >= _BYTES_AT_ONCE:
+                self._hand_on(tick)
 
     def finish(self, tick: Tick) -> None:
         """Wait until all is counted, or somebody asks to stop."""
@@ -101,14 +117,24 @@ class RegexCounter:
         )
 
     def _hand_on(self, tick: Tick) -> None:
-        """Give the texts that have come together to the next process that is free."""
+        """Give the texts that have come together to the next process that is free.
+
+        A long one is alone, and each process that is free takes a part.
+        """
         batch = TextBlock(b"".join(self._texts), file=self._file)
         for start, end in pairwise(accumulate(map(len, self._texts), initial=0)):
             batch.add(start, end, True)
         self._texts.clear()
         self._n_bytes = 0
-        self._threads.put(self._n_batches, batch, lambda: self._should_stop(tick))
-        self._n_batches += 1
+        is_long = len(batch.starts) == 1 and len(batch.data) >= _LONG_TEXT
+        n = len(self._processes) if is_long else 1
+        borders: list[Future[int | None]] = [Future() for _ in range(n + 1)]
+        borders[0].set_result(0)
+        for place, part in enumerate(pairwise(borders)):
+            if n > 1:
+                self._parts[self._n_batches] = _Part(place, n, *part)
+            self._threads.put(self._n_batches, batch, lambda: self._should_stop(tick))
+            self._n_batches += 1
 
     def _should_stop(self, tick: Tick) -> bool:
         if not tick(self.n_unique):
@@ -134,7 +160,8 @@ class _Process:
         n_invalid: The bytes among them that are not UTF-8.
     """
 
-    def __init__(self, pattern: SplitPattern) -> None:
+    def __init__(self, pattern: SplitPattern, parts: dict[int, _Part]) -> None:
+        self._parts = parts
         self.n_unique = self.n_counted = 0
         self.news: dict[int, tuple[int, int]] = {}
         self.pieces: list[tuple[bytes, int]] = []
@@ -150,6 +177,7 @@ class _Process:
             PatternError: If the regex fails on one of them.
             JobError: If the process ends before.
         """
+        part = self._parts.pop(number, None)
         if should_stop():
             return
         lengths = array("q", map(sub, block.ends, block.starts))
@@ -158,7 +186,8 @@ class _Process:
         requests: list[Body] = [
             {"do": "take", "data": pack(block.data[at : at + _BYTES_AT_ONCE])} for at in parts
         ]
-        requests.append({"do": "count", "lengths": pack_numbers(lengths), "file": block.file})
+        count = {"do": "count", "lengths": pack_numbers(lengths), "file": block.file}
+        requests.append(count if part is None else {**count, "part": part[:2]})
         first, before = self.n_unique, self.n_counted
 
         def hear(answer: Message) -> None:
@@ -166,8 +195,24 @@ class _Process:
             self.n_counted = before + answer["n_counted"]
 
         # A process that is killed has counted nothing.
-        if self._ask(*requests, hear=hear):
+        answers = self._ask(*requests, hear=hear)
+        if answers and part is not None:
+            answers = self._keep(part, answers[-1]["end"], block.file, should_stop)
+        if answers:
+            self.n_unique = answers[-1]["n_unique"]
             self.news[number] = first, self.n_unique
+
+    def _keep(
+        self, part: _Part, end: int | None, file: int, should_stop: Callable[[], bool]
+    ) -> list[Message]:
+        """Have a part counted from the end of the one before on; that may have been the last."""
+        begin = None
+        while not part.begin.done() and not should_stop():
+            wait([part.begin], _SECONDS_OF_WAITING)
+        if part.begin.done():
+            begin = part.begin.result()
+        part.end.set_result(None if begin is None or end is None else max(begin, end))
+        return self._ask({"do": "keep", "begin": begin, "file": file})
 
     def finish(self) -> None:
         """Take what has been counted."""

@@ -27,6 +27,7 @@ from tokviz.bpe.progress import (
     NewMerge,
     Phase,
     TrainProgress,
+    cells_at_end,
     expected_cells,
     merging_seconds,
     reading_seconds,
@@ -220,6 +221,7 @@ class _Training:
         self._clock = Clock()
         self._pace = 1.0
         self._n_cells = 0
+        self._seen: list[tuple[int, int]] = []
         self._seconds: dict[str, float] = {"reading": 0.0, "merging": 0.0}
         self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
         self._newest: list[NewMerge] = []
@@ -324,6 +326,8 @@ class _Training:
         )
         if not total:
             return self._report(0.0)
+        if not progress.n_bytes_read:  # until processes have the text, nothing tells the pace
+            self._end_phase()
         fraction = min(1.0, progress.n_bytes_read / total)
         pattern, n_merges = self._settings.split_pattern, self._settings.n_merges
         is_regex = scanner_of(pattern) is None
@@ -331,7 +335,11 @@ class _Training:
         pace = self._clock.pace(fraction * whole, whole)
         if not is_regex:  # a slow one makes merging no slower
             self._pace = pace
-        n_cells = expected_cells(total, is_split=pattern.name != "none")
+        is_split = pattern.name != "none"
+        n_cells = expected_cells(total, is_split=is_split)
+        if is_split and progress.n_unique and progress.n_bytes_read:
+            self._seen.append((progress.n_bytes_read, progress.n_unique))
+            n_cells = cells_at_end(total, self._seen)
         merging = self._pace * merging_seconds(n_cells, min(n_merges, n_cells))
         self._report(fraction, pace * (1 - fraction) * whole + merging)
 

@@ -43,7 +43,9 @@ UNTRAINED_KEYS = ("weight", "train", "training", "train_on_turn", "loss")
 They are those of OpenAI's fine-tuning API, of axolotl (three spellings) and of ms-swift.
 """
 
-CONVERSATION_ASIDES = ("tools", "functions", "documents", "system", "images", "videos", "audios")
+CONVERSATION_ASIDES = (
+    *("tools", "functions", "documents", "system", "history", "images", "videos", "audios"),
+)
 """The keys beside the messages that are for the model; all others are notes for people."""
 
 Json = dict[str, Any]
@@ -343,6 +345,59 @@ def _under_key(
     )
 
 
+def _of_two(question: str, answer: str, looks: str, found_in: str, more: str = "") -> DatasetShape:
+    """Make a shape of objects with a text and the answer to it.
+
+    What it cannot hold is written as `messages`.
+
+    Args:
+        question: The key of what the user says.
+        answer: The key of what the assistant says.
+        looks: As in `DatasetShape`.
+        found_in: As in `DatasetShape`.
+        more: The key of what the user says besides, if there is any.
+    """
+
+    def read(value: Any, byte_text: bool) -> tuple[tuple[Message, ...], Json]:
+        def text(key: str) -> str:
+            if not isinstance(value[key], str):
+                raise ConversationError(f"must be a text, not {_kind_of(value[key])}", key=key)
+            return _clean(value[key], byte_text)
+
+        extra = {key: item for key, item in value.items() if key not in (question, answer)}
+        asked = text(question)
+        if extra.get(more):
+            extra[more] = text(more)
+            asked += f"\n\n{extra[more]}"
+        messages = (Message("user", asked), Message("assistant", text(answer)))
+        return _with_system(messages, extra, byte_text), extra
+
+    def write(messages: Iterable[Message], extra: Mapping[str, Any]) -> Json:
+        told, row = list(messages), dict(extra)
+        roles = [message.role for message in told]
+        plain = all(isinstance(message.content, str) and not message.extra for message in told)
+        if not plain or roles not in (["user", "assistant"], ["system", "user", "assistant"]):
+            row.pop(more, None)
+            return {"messages": [message.to_json() for message in told], **row}
+        if len(told) == 3:
+            row["system"] = told.pop(0).text
+        asked = told[0].text
+        if row.get(more):
+            besides = f"\n\n{row[more]}"
+            row[more] = row[more] if asked.endswith(besides) else ""
+            asked = asked.removesuffix(besides)
+        return {question: asked, answer: told[1].text, **row}
+
+    return DatasetShape(
+        looks,
+        found_in,
+        lambda value: isinstance(value, Mapping) and question in value and answer in value,
+        read,
+        write,
+        text_keys=(question, answer),
+    )
+
+
 def _with_system(
     messages: tuple[Message, ...], extra: Json, byte_text: bool
 ) -> tuple[Message, ...]:
@@ -530,6 +585,14 @@ SHAPES: dict[str, DatasetShape] = {
         "ShareGPT with OpenAI's roles",
         Message.to_json,
     ),
+    "alpaca": _of_two(
+        "instruction",
+        "output",
+        '{"instruction", "input", "output"}',
+        "Stanford Alpaca, LLaMA-Factory",
+        "input",
+    ),
+    "prompt": _of_two("prompt", "completion", '{"prompt", "completion"}', "OpenAI, TRL"),
 }
 """The shapes by name; a row is in the first that fits. To add one, add an entry."""
 

@@ -172,16 +172,19 @@ def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterat
 def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
     search = _search_of(specials)
     for index, message in enumerate(conversation.messages):
-        for part in message.parts:
-            found = search(part.text)
-            if found is not None:
-                yield Breach(
-                    f"message {index + 1} ({message.role}): the content holds {found!r}, a special "
-                    "token's text; here it is plain text, but other programs may take it for the "
-                    "token",
-                    index,
-                )
-                break
+        found = [*dict.fromkeys(text for part in message.parts for text in search(part.text))]
+        if found:
+            more = f" and {len(found) - _MOST_NAMED:,} more" * (len(found) > _MOST_NAMED)
+            named = f"{', '.join(map(repr, found[:_MOST_NAMED]))}{more}"
+            words = (
+                "a special token's text; here it is plain text, but other programs may take it for "
+                "the token"
+                if len(found) == 1
+                else "texts of special tokens; here they are plain text, but other programs may "
+                "take them for the tokens"
+            )
+            role = message.role
+            yield Breach(f"message {index + 1} ({role}): the content holds {named}, {words}", index)
 
 
 def _not_utf8(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
@@ -194,20 +197,21 @@ def _not_utf8(conversation: Conversation, specials: frozenset[str]) -> Iterator[
             )
 
 
+_MOST_NAMED = 8
+
+
 @lru_cache(maxsize=32)
-def _search_of(specials: frozenset[str]) -> Callable[[str], str | None]:
-    """Make a search for any of the special tokens: it gives the leftmost, then the longest."""
+def _search_of(specials: frozenset[str]) -> Callable[[str], Iterator[str]]:
+    """Make a search for all special tokens, from the left; the longest where several begin."""
     pattern = pattern_of_specials(specials)
     if pattern is None:
-        return lambda text: None
+        return lambda text: iter(())
     # Looking for what they all begin with is a hundred times as fast.
     prefix = common_beginning(specials)
 
-    def search(text: str) -> str | None:
-        if prefix not in text:
-            return None
-        match = pattern.search(text)
-        return None if match is None else match.group()
+    def search(text: str) -> Iterator[str]:
+        for match in pattern.finditer(text) if prefix in text else ():
+            yield match.group()
 
     return search
 
@@ -218,7 +222,7 @@ def _with_token(finding: Finding, conversation: Conversation, rendering: Renderi
         return finding
     index = finding.message_index
     specials = special_texts(rendering.tokenizer.special_tokens, rendering.virtual_specials)
-    found = _search_of(specials)(conversation.messages[index].text)
+    found = next(_search_of(specials)(conversation.messages[index].text), None)
     first, last = rendering.message_spans[index] if index < len(rendering.message_spans) else (0, 0)
     tokens = [
         token

@@ -30,7 +30,7 @@ from tokviz.files import MAX_FILE_BYTES, input_error, reading
 _OTHER_NAMES = {"conversation": "conversations"}
 """Columns that are called otherwise in some tables."""
 
-_BESIDE = ("tools", "system")
+_BESIDE = ("tools", "system", "input", "history")
 """The columns of a table that belong to a conversation in any shape."""
 
 _INDEXED_AT_ONCE = 4096

@@ -462,6 +462,7 @@ def _lost_calls(
     """List the messages with tool calls whose names are not in what is written of them."""
     written = {message: text[start:end] for start, end, message in turns}
     for index, message in enumerate(messages):
-        names = [str(call.get("name")) for call in _calls_of(message)]
+        # One that is being typed has no name yet.
+        names = [str(call.get("name") or call.get("arguments")) for call in _calls_of(message)]
         if names and not all(name in written.get(index, "") for name in names):
             yield index, "tool_calls" if "tool_calls" in message else "function_call"

@@ -1,7 +1,7 @@
 """See which tokens of conversations a model learns from, and check training data.
 
 FILE holds conversations: JSON Lines, JSON or parquet, in the shapes of nanochat, Hugging Face,
-OpenAI or ShareGPT:
+OpenAI, ShareGPT or Alpaca, or with a prompt and a completion:
 $shapes
 On a terminal, `tokviz chat FILE` opens the app. Into a pipe it is --mask.
 

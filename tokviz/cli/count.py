@@ -36,6 +36,7 @@ from tokviz.cli.output import print_json, report_note
 from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
 from tokviz.errors import InputFileError
 from tokviz.glyphs import safe
+from tokviz.processors import n_processors
 
 if TYPE_CHECKING:
     from tokviz.prices import ModelPrice
@@ -152,7 +153,9 @@ def count_blocks(
     def count(text: str) -> int:
         return len(tokenizer.encode_to_array(text, parse_specials))
 
-    counts.n_tokens = sum(one_ahead(count, blocks))
+    # A process that splits has a turn for one block only.
+    n_threads = 1 if tokenizer.in_child else max(n_processors(), 1)
+    counts.n_tokens = sum(one_ahead(count, blocks, n_threads))
     return counts
 
 

@@ -84,6 +84,8 @@ def _no_file_hint(name: str) -> str:
     """Say how to give a text or ids themselves where the name of a file looks like one."""
     if len(name.split()) < 2 and (os.sep in name or "." in name):
         return ""
+    if sys.argv[1:2] == ["replay"]:
+        return "; without @ it is the text itself; one that begins with @ can be piped to --text @-"
     text = shlex.quote(name) if len(name) < _LONGEST_TEXT else "'TEXT'"
     command = next((word for word in sys.argv[1:2] if word in TEXT_COMMANDS), TEXT_COMMANDS[0])
     return f"; a text itself: tokviz {command} --text {text}; ids: tokviz decode 15339 1917"

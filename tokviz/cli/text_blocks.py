@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import codecs
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tokviz.errors import TokvizError
@@ -14,7 +16,7 @@ from tokviz.live.cuts import CutRule, cut_rule
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
-_BLOCK_CHARS = 1 << 19
+_BLOCK_CHARS = 1 << 18
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -84,18 +86,19 @@ def text_blocks(
         )
 
 
-def one_ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Work on each item in a thread, while the next one is made here; give the results in order."""
-    from concurrent.futures import Future, ThreadPoolExecutor
+def one_ahead(
+    work: Callable[[Item], Result], items: Iterable[Item], n_threads: int = 1
+) -> Iterator[Result]:
+    """Work on items in threads, while the next one is made here; give the results in order."""
+    from concurrent.futures import ThreadPoolExecutor
 
-    going: Future[Result] | None = None
-    with ThreadPoolExecutor(1) as thread:
+    items = iter(items)
+    with ThreadPoolExecutor(n_threads) as threads:
+        going = deque(threads.submit(work, item) for item in islice(items, n_threads))
         for item in items:
-            waiting, going = going, thread.submit(work, item)
-            if waiting is not None:
-                yield waiting.result()
-        if going is not None:
-            yield going.result()
+            going.append(threads.submit(work, item))
+            yield going.popleft().result()
+        yield from (one.result() for one in going)
 
 
 def _cut(

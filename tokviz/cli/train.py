@@ -6,7 +6,8 @@ and compressed: .gz, .zst. URLs like 's3://bucket/data/*.jsonl' are read where t
 
 output: the folder RUN. `tokviz encode -t RUN FILE` uses it, and so does every -t;
 Hugging Face's tokenizers loads RUN/tokenizer.json; RUN/history.npz tells what happened at every
-merge. A run that is there is replaced; any other folder with content is left alone.
+merge. A run that is there is replaced only with --force; any other folder with content is left
+alone.
 
 Ctrl+C ends the training and saves what was learned until then; the exit code is then 130. With
 --workers or --scheduler, what was counted until then is kept in RUN.counting, and the same command
@@ -46,7 +47,7 @@ from tokviz.cli.options import positive
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
 from tokviz.corpus.storage import is_url
-from tokviz.errors import TokvizError
+from tokviz.errors import OutputFileError, TokvizError
 from tokviz.files import is_pipe
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
@@ -69,6 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="RUN",
         help="the folder to save the result in",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace the training that is in RUN already"
     )
     parser.add_argument(
         "--vocab-size",
@@ -192,9 +196,13 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, save and say what came of it."""
+    from tokviz.formats.run import is_run
     from tokviz.pretokenize.patterns import get_split_pattern
     from tokviz.pretokenize.split import gap_warning
 
+    if is_run(arguments.run_folder) and not arguments.force:
+        reason = "holds a training already: choose another folder, or add --force to replace it"
+        raise OutputFileError(arguments.run_folder, reason)
     # The arguments are called like the fields.
     arguments.compare = arguments.compare or arguments.advise is not None
     request = TrainRequest.from_json(

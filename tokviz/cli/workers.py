@@ -10,15 +10,13 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokviz.bpe.cluster.parts import Rules, cuts, stretch_of
 from tokviz.cli.inputs import BLOCK_BYTES, STDIN, Source
 from tokviz.cli.options import positive
-from tokviz.corpus.readers import encode
-from tokviz.corpus.storage import look_up, open_stored
 from tokviz.errors import InputFileError
 from tokviz.files import is_pipe, reading
 
 if TYPE_CHECKING:
+    from tokviz.bpe.cluster.parts import Rules
     from tokviz.tokenizer import Tokenizer
 
 Result = TypeVar("Result")
@@ -109,6 +107,9 @@ def stretches(sources: Iterable[Source], tokenizers: Sequence[Tokenizer]) -> Ite
 
     There are none of what only this process can read, or nobody.
     """
+    from tokviz.bpe.cluster.parts import cuts
+    from tokviz.corpus.storage import look_up
+
     is_cut = bool(tokenizers) and all(
         one.split_pattern.safe_cut and cuts(_rules([one])) for one in tokenizers
     )
@@ -128,6 +129,9 @@ def blocks_of(stretch: Stretch, tokenizers: Sequence[Tokenizer]) -> Iterator[byt
     Raises:
         InputFileError: If that fails.
     """
+    from tokviz.bpe.cluster.parts import stretch_of
+    from tokviz.corpus.storage import open_stored
+
     path, start, end = stretch
     with reading(path), open_stored(path) as file:
         part = stretch_of(file, start, end, _rules(tokenizers))
@@ -137,5 +141,8 @@ def blocks_of(stretch: Stretch, tokenizers: Sequence[Tokenizer]) -> Iterator[byt
 
 def _rules(tokenizers: Sequence[Tokenizer]) -> Rules:
     """Say where all may be cut; all patterns that may be can be cut at the same places."""
+    from tokviz.bpe.cluster.parts import Rules
+    from tokviz.corpus.readers import encode
+
     specials = tuple(encode(text) for one in tokenizers for text in one.special_tokens)
     return Rules(tokenizers[0].split_pattern, specials, b"", "")

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
-from tokviz.compiled.memory import zeros
+from tokviz.compiled.memory import appended, zeros
 from tokviz.encoding import bulk_kernels as kernels
 from tokviz.encoding import vocabulary_kernels
 from tokviz.encoding.encoded import Columns, Encoded, Segments, piece_ends
@@ -167,7 +167,7 @@ class BulkEncoder:
                 continue
             if share.goes_on:
                 whole.after.pop()
-            whole.add(part)
+            whole = _joined(whole, part)
         assert whole is not None
         return whole
 
@@ -221,18 +221,28 @@ class _Worker:
         """
         state = self._state
         n_texts = texts.numbers[N_TEXTS]
-        encoded = Encoded(array("I"), array("q", bytes(8 * n_texts)), array("q"), array("q"))
+        encoded = Encoded.none()._replace(after=array("q", bytes(8 * n_texts)))
         for place in (kernels.TEXT, kernels.AT_TEXT, kernels.N_BEFORE):
             state[place] = 0
         state[kernels.POSITION] = texts.starts[0] if n_texts else 0
+        borders, n_borders = [memoryview(array("q", [0]))] * 2, [1, 1]
+        if with_ends and n_texts:
+            # In large pages, as many as there may be: taking them is most of what ends cost.
+            room = 1 + (texts.ends[n_texts - 1] - texts.starts[0]) // 3
+            borders = [zeros(room, "q"), zeros(room, "q")]
+
+        def add_ends(*found: Any) -> None:
+            for i, ends in enumerate(found):
+                borders[i] = appended(borders[i], n_borders[i], ends)
+                n_borders[i] += len(ends)
+
         reason = kernels.FULL if n_texts else kernels.DONE
         while reason != kernels.DONE:
             reason = self._run(texts, encoded.after, with_ends)
             n_ids, n_pieces = state[kernels.N_IDS], state[kernels.N_PIECES]
             encoded.ids.frombytes(self._ids[:n_ids].cast("B"))
             if with_ends:
-                encoded.token_ends.frombytes(self._token_ends[:n_ids].cast("B"))
-                encoded.piece_ends.frombytes(self._piece_ends[:n_pieces].cast("B"))
+                add_ends(self._token_ends[:n_ids], self._piece_ends[:n_pieces])
             state[kernels.N_BEFORE] += n_ids
             if reason == kernels.LONG:
                 length = state[kernels.WANTED]
@@ -242,8 +252,7 @@ class _Worker:
                 start, n_before = state[kernels.POSITION], len(encoded.ids)
                 ends = self._by_stretches(texts.data, start, start + length, encoded.ids)
                 if with_ends:
-                    encoded.token_ends.extend(ends)
-                    encoded.piece_ends.append(start + length)
+                    add_ends(ends, array("q", [start + length]))
                 state[kernels.N_BEFORE] += len(encoded.ids) - n_before
                 state[kernels.POSITION] = start + length
             elif reason == kernels.MISSING:
@@ -251,7 +260,8 @@ class _Worker:
                 raise VocabularyError(f"the byte 0x{byte:02x} has no token in this vocabulary")
         if state[kernels.ROOM] > 2 * _IDS_AT_ONCE:
             self._make_room(_IDS_AT_ONCE)
-        return encoded
+        whole = (memory[:n] for memory, n in zip(borders, n_borders, strict=True))
+        return Encoded(*encoded[:2], *whole)
 
     @cached_property
     def _stretch(self) -> int:
@@ -278,7 +288,7 @@ class _Worker:
             stop = min(at + length, end)
             found = self._other.as_piece(data, at, stop)
             if at > start:
-                both = self._other.as_piece(data, ends[-2], found.token_ends[0])
+                both = self._other.as_piece(data, ends[-2], found.token_borders[1])
                 if both.ids.tolist() != [ids[-1], found.ids[0]]:
                     # Begin anew behind an earlier token, in the end with the whole piece.
                     del ids[-1], ends[-1]
@@ -286,7 +296,7 @@ class _Worker:
                     continue
             n_sure = len(found.ids) if stop == end else max(len(found.ids) - _UNSURE, 1)
             ids.extend(found.ids[:n_sure])
-            ends.extend(found.token_ends[:n_sure])
+            ends.extend(found.token_borders[1 : n_sure + 1])
         del ends[0]
         return ends
 
@@ -309,6 +319,18 @@ class _Share(NamedTuple):
     starts: list[int]
     ends: list[int]
     goes_on: bool = False
+
+
+def _joined(one: Encoded, other: Encoded) -> Encoded:
+    """Join what lies one behind another; what the first was is no longer of use."""
+    n = len(one.ids)
+    one.after.extend(array("q", [n + count for count in other.after]) if n else other.after)
+    one.ids.extend(other.ids)
+    borders = (
+        appended(mine, len(mine), theirs[1:])[: len(mine) + len(theirs) - 1]
+        for mine, theirs in zip(one[2:], other[2:], strict=True)
+    )
+    return Encoded(one.ids, one.after, *borders)
 
 
 def _shares(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tokviz import bytetext
 from tokviz.pretokenize.patterns import SplitPattern
@@ -36,27 +36,19 @@ class Encoded(NamedTuple):
     Attributes:
         ids: The ids of all; typecode "I".
         after: How many ids there are behind each text, counted from the first; typecode "q".
-        token_ends: The byte at which each token ends; empty if not wanted; typecode "q".
-        piece_ends: The same for pieces.
+        token_borders: 0, and the byte at which each token ends; only 0 if not wanted; typecode "q".
+        piece_borders: The same for pieces.
     """
 
     ids: array[int]
     after: array[int]
-    token_ends: array[int]
-    piece_ends: array[int]
+    token_borders: Any
+    piece_borders: Any
 
     @classmethod
     def none(cls) -> Encoded:
         """Make what others are added to."""
-        return cls(array("I"), array("q"), array("q"), array("q"))
-
-    def add(self, other: Encoded) -> None:
-        """Add what is behind this."""
-        n = len(self.ids)
-        self.after.extend(array("q", [n + count for count in other.after]) if n else other.after)
-        self.ids.extend(other.ids)
-        self.token_ends.extend(other.token_ends)
-        self.piece_ends.extend(other.piece_ends)
+        return cls(array("I"), array("q"), array("q", [0]), array("q", [0]))
 
 
 def piece_ends(pattern: SplitPattern, text: str, at: int = 0) -> array[int]:

@@ -67,8 +67,8 @@ class Encoder:
                 encoded.after.append(len(encoded.ids))
                 if with_ends:
                     ends = accumulate(map(length, ids), initial=at)
-                    encoded.token_ends.extend(islice(ends, 1, None))
-                    encoded.piece_ends.extend(piece_ends(pattern, text, at))
+                    encoded.token_borders.extend(islice(ends, 1, None))
+                    encoded.piece_borders.extend(piece_ends(pattern, text, at))
             at += bytetext.n_bytes(text)
         return encoded
 

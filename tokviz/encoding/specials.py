@@ -132,6 +132,10 @@ class SpecialTokens:
     def _everything(self) -> Search:
         return search_for(self.ids, self.late)
 
+    @cached_property
+    def _white_space(self) -> Search:
+        return search_for(self.blank, self.late)
+
     def search(self, allowed: AllowedSpecial | bool) -> Search:
         """Make the search for the special tokens that are to be recognised.
 
@@ -146,7 +150,7 @@ class SpecialTokens:
         if allowed == "huggingface":
             return Search(self._everything.patterns, frozenset(self.ids.keys() - self.uncalled))
         if not allowed or allowed == "none":
-            return search_for(self.blank, self.late)
+            return self._white_space
         if isinstance(allowed, str | bool):
             raise SpecialTokenError(
                 f"allowed_special is {allowed!r}: give 'all', 'none', 'huggingface' or a set of "

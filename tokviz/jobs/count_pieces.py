@@ -6,7 +6,9 @@ The child keeps the counts. Requests:
 - `{"do": "take", "data": packed}`: a part of the data of texts to come.
 - `{"do": "count", "lengths": packed, "file": number}`: count texts of a file, so many bytes of the
   data each. Answers all the while `{"n_unique": n, "n_counted": n}`: how many different pieces
-  there are so far, and how many bytes of these texts are counted.
+  there are so far, and how many bytes of these texts are counted. With `"part": [i, n]` only one of
+  n parts of a text is, and the last answer has `"end"` besides; see `PlainCounter.part_steps`.
+- `{"do": "keep", "begin": place, "file": number}`: count that part, see `PlainCounter.keep`.
 - `{"do": "end"}`: answers `{"n_chars": n, "n_invalid": n}`, then all pieces in the order of their
   first occurrence, as many `{"data": packed, "lengths": packed, "counts": packed}` as it takes, and
   `{"file": number, "pieces": packed, "times": packed}` for each file that is told apart.
@@ -19,6 +21,7 @@ from collections.abc import Iterator
 from itertools import accumulate, islice, pairwise
 from typing import Any
 
+from tokviz import bytetext
 from tokviz.bpe.counting import PlainCounter
 from tokviz.child.protocol import Body, pack, pack_numbers, unpack, unpack_numbers
 from tokviz.corpus.text_blocks import TextBlock
@@ -42,12 +45,18 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         case {"do": "count"}:
             counter = state["counter"]
             block = TextBlock(b"".join(state.pop("data", [])), file=request["file"])
+            if request.get("part"):
+                yield from _part(counter, block.data, *request["part"])
+                return
             lengths = unpack_numbers(request["lengths"], "q")
             for start, end in pairwise(accumulate(lengths, initial=0)):
                 block.add(start, end, True)
             for n_counted in counter.steps(block):
                 yield {"n_unique": counter.n_unique, "n_counted": n_counted}
             yield {"n_unique": counter.n_unique, "n_counted": block.n_bytes}
+        case {"do": "keep"}:
+            state["counter"].keep(request["begin"], request["file"])
+            yield {"n_unique": state["counter"].n_unique}
         case {"do": "end"}:
             result = state["counter"].result(0, True)
             yield {"n_chars": result.n_chars, "n_invalid": result.n_invalid}
@@ -63,3 +72,15 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
                 yield {"file": file, **packed}
         case unknown:
             raise JobError(f"the count_pieces job has no request {unknown['do']!r}")
+
+
+def _part(counter: PlainCounter, data: bytes, place: int, n: int) -> Iterator[Body]:
+    first, last = (len(data) * i // n for i in (place, place + 1))
+    steps = counter.part_steps(bytetext.from_bytes(data), place, n)
+    while True:
+        try:
+            share = next(steps)
+        except StopIteration as done:
+            yield {"n_unique": counter.n_unique, "n_counted": last - first, "end": done.value}
+            return
+        yield {"n_unique": counter.n_unique, "n_counted": int(share * (last - first))}

@@ -11,7 +11,8 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress, count
+from operator import ne
 from threading import Lock
 from typing import NamedTuple
 
@@ -36,6 +37,9 @@ _TARGETS_PER_PART = 4
 
 TURN_SECONDS = 0.003
 """How long a worker keeps the interpreter, if nothing it calls gives it away."""
+
+_MOST_COMPARED = 1 << 16
+"""Bytes of which an edit tells what tokens it changed; of more it says that all have."""
 
 _MOST_RUNS = 64
 """A chunk that waits for its tokens recalls the hues of at most this many runs."""
@@ -76,6 +80,9 @@ class ChunkedText:
     Attributes:
         revision: Grows by one with every change of the text, the tokenizer or `parse_specials`.
         changes: What the last revisions changed in the text.
+        stage: Grows with every change of the text or its tokens.
+        token_changes: What the last stages changed in the text, its tokens and their hues, in
+            bytes.
         tokenizer: The tokenizer, None if there is none yet; `set_tokenizer` changes it.
         parse_specials: Whether special tokens in the text are recognised; `set_parse_specials`
             changes it.
@@ -106,6 +113,8 @@ class ChunkedText:
         self._reading: _Reading | None = None
         self._changing = Lock()
         self.changes = ChangeLog()
+        self.stage = 0
+        self.token_changes = ChangeLog()
         self._chunk_target = chunk_target
         self.tokenizer = tokenizer
         self.parse_specials = parse_specials
@@ -123,6 +132,7 @@ class ChunkedText:
                 backlog.release(self._chunks)
         self._chunks = chunks
         self._n_pending_chars = self.n_chars
+        self._all_tokens_changed()
         # Last, because this is what a worker looks at.
         self._backlog = backlog
 
@@ -303,6 +313,7 @@ class ChunkedText:
         # No chunk border within reach of the edit can be relied on; those further away can.
         first = self._chunks.locate(CHARS, max(offset - self._cuts.reach, 0))
         last = self._chunks.locate(CHARS, offset + n_removed + self._cuts.reach)
+        first_byte = self._chunks.start(first, BYTES)
         old = list(self._chunks.between(first, last))
         start = offset - self._chunks.start(first, CHARS)
         end = start + n_removed
@@ -314,14 +325,21 @@ class ChunkedText:
         self._n_pending_chars -= sum(chunk.n_chars for chunk in old if chunk.tokens is None)
         n_chars = sum(chunk.n_chars for chunk in new)
         self._n_pending_chars += n_chars
-        if self._backlog is None:
-            return
-        self._backlog.drop(old)
-        if self._backlog.encodes_now(n_chars):
-            for chunk in new:
-                self._encode_now(self._backlog, chunk)
-        else:
-            self._backlog.add_edited(new)
+        if self._backlog is not None:
+            self._backlog.drop(old)
+            if self._backlog.encodes_now(n_chars):
+                for chunk in new:
+                    self._fill(chunk, self._backlog.encode_now(chunk))
+            else:
+                self._backlog.add_edited(new)
+        changed = _changed_tokens(old, new, start_byte, end_byte)
+        self.stage += 1
+        self.token_changes.note(
+            self.stage,
+            first_byte + changed.start,
+            changed.old_end - changed.start,
+            changed.new_end - changed.start,
+        )
 
     def _edited(self, old: list[Chunk], start: int, end: int, inserted: str) -> list[Chunk]:
         """Make the chunks that an edit makes of others.
@@ -476,17 +494,23 @@ class ChunkedText:
         return chunk.tokens
 
     def _encode_now(self, backlog: Backlog, chunk: Chunk) -> None:
-        tokens = backlog.encode_now(chunk)
-        if tokens is not None:
-            self._fill(chunk, tokens)
+        self._fill(chunk, backlog.encode_now(chunk))
+        self._all_tokens_changed()
 
     def _take_finished(self) -> None:
         """Fill in what a worker has encoded."""
         if self._backlog is not None:
             for chunk, tokens in self._backlog.finished():
                 self._fill(chunk, tokens)
+                self._all_tokens_changed()
 
-    def _fill(self, chunk: Chunk, tokens: ChunkTokens) -> None:
+    def _all_tokens_changed(self) -> None:
+        self.stage += 1
+        self.token_changes.restart(self.stage)
+
+    def _fill(self, chunk: Chunk, tokens: ChunkTokens | None) -> None:
+        if tokens is None:
+            return
         before, behind = self._chunks.neighbours(chunk)
         paint(tokens.hues, edge_hue(before, at_end=True), edge_hue(behind, at_end=False))
         chunk.tokens = tokens
@@ -505,6 +529,44 @@ def _byte_offset(chunks: list[Chunk], char: int) -> int:
         char -= chunk.n_chars
         byte += chunk.n_bytes
     return byte
+
+
+def _changed_tokens(old: list[Chunk], new: list[Chunk], start: int, end: int) -> Change:
+    """Find what an edit of the bytes start to end changed in some chunks, for whoever looks at it.
+
+    That is the edit, and the tokens of which one before or behind has another id, hue or place.
+    """
+    n_old, n_new = (sum(chunk.n_bytes for chunk in chunks) for chunks in (old, new))
+    if n_old > _MOST_COMPARED or any(chunk.tokens is None for chunk in (*old, *new)):
+        return Change(0, n_old, n_new)
+    before, now = _columns(old, 0), _columns(new, 0)
+    n_before = min(map(_n_same, before, now))
+    start = min(start, now[2][n_before - 1] if n_before else 0)
+    before, now = _columns(old, -n_old), _columns(new, -n_new)
+    n_behind = min(_n_same(a[::-1], b[::-1]) for a, b in zip(before, now, strict=True))
+    kept = -now[2][-n_behind] if n_behind else 0
+    kept = min(kept, n_old - end)
+    return Change(start, max(start, n_old - kept), max(start, n_new - kept))
+
+
+def _columns(chunks: list[Chunk], byte: int) -> tuple[list[int], list[int], list[int]]:
+    """Give the ids, hues and first bytes of tokens; those of the first chunk count from `byte`."""
+    ids: list[int] = []
+    hues: list[int] = []
+    starts: list[int] = []
+    for chunk in chunks:
+        assert chunk.tokens is not None
+        ids += chunk.tokens.ids
+        hues += chunk.tokens.hues
+        starts += map(byte.__add__, chunk.tokens.borders[:-1])
+        byte += chunk.n_bytes
+    return ids, hues, starts
+
+
+def _n_same(some: Sequence[int], others: Sequence[int]) -> int:
+    """Count how many are the same up to the first that is not."""
+    differs = compress(count(), map(ne, some, others))
+    return next(differs, min(len(some), len(others)))
 
 
 def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> list[OldTokens]:

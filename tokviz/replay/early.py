@@ -30,8 +30,8 @@ class _EarlyEncoder:
                 encoded.ids.extend(tokens.ids.tolist())
                 encoded.after.append(len(encoded.ids))
                 if with_ends:
-                    encoded.token_ends.extend((tokens.byte_ends + start).tolist())
-                    encoded.piece_ends.extend(piece_ends(pattern, text, start))
+                    encoded.token_borders.extend((tokens.byte_ends + start).tolist())
+                    encoded.piece_borders.extend(piece_ends(pattern, text, start))
             start += bytetext.n_bytes(text)
         return encoded
 

@@ -167,6 +167,10 @@ class TokvizApp(App[None]):
         else:
             self.theme = chosen
 
+    def get_css_variables(self) -> dict[str, str]:
+        """Give those of our theme; Textual asks for its default's too, which nothing uses."""
+        return super().get_css_variables() if self.theme in THEMES else {}
+
     # -- input
 
     async def on_event(self, event: events.Event) -> None:

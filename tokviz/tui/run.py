@@ -66,6 +66,9 @@ def run(
         # better happen before there is something to type into.
         Thread(target=session.tokenizer.prepare, name="tokenizer tables", daemon=True).start()
 
+    from tokviz.tui.spared import import_textual
+
+    import_textual()
     from tokviz.tui.actions import remap
 
     remap(session.settings.keys)

@@ -13,6 +13,8 @@ Models" (2024), section 2. Two kinds of token get another chance here:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
@@ -54,7 +56,7 @@ def unreachable_rows(
     """
     import numpy as np
 
-    # Single tokens need no tables of the tokenizer, and building those would stop every thread.
+    index.tokenizer.prepare()
     found = np.zeros(len(index), bool)
     stuck: list[PatternError] = []
     for start in range(0, len(index), _SLICE):
@@ -94,8 +96,16 @@ def _never_whole(
         PatternError: If there are too many such rows.
     """
     tok, left = index.tokenizer, []
-    every = (bytetext.from_bytes(text) for texts in texts_of.values() for text in texts)
+    every = [bytetext.from_bytes(text) for texts in texts_of.values() for text in texts]
     with split_ahead(tok.split_pattern, every):
+        if not tok.split_pattern.guarded:
+            with suppress(TokvizError):  # one by one then
+                found = tok.encode_byte_texts(every, "none")
+                return [
+                    row
+                    for row, texts in texts_of.items()
+                    if not any([int(index.ids[row]) in ids for ids in islice(found, len(texts))])
+                ]
         for row, texts in texts_of.items():
             token_id = int(index.ids[row])
             try:

@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 import tokviz
+from tests.formats.samples import trained
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
@@ -36,7 +37,7 @@ def own_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def make_app(screen: str = "tokens") -> TokvizApp:
     first = ShowScreen(screen)
-    return TokvizApp(Session(Opened("hello"), tokviz.load("gpt2"), remember=False, first=first))
+    return TokvizApp(Session(Opened("hello"), trained(), remember=False, first=first))
 
 
 async def hits(app: TokvizApp, query: str) -> list[tuple[str, Any]]:

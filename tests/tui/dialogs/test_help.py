@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-import tokviz
+from tests.formats.samples import trained
 from tests.tui.dialogs.conftest import OpenDialog
 from tests.tui.waiting import settle
 from tokviz.session import Opened, Session, ShowScreen
@@ -97,7 +97,7 @@ async def test_every_key_of_every_part_of_a_screen_is_in_its_help(
 ) -> None:
     """Of every part that can have the keyboard, in every panel; ours and Textual's own."""
     first = ShowScreen(screen)
-    app = TokvizApp(Session(Opened("hello"), tokviz.load("gpt2"), remember=False, first=first))
+    app = TokvizApp(Session(Opened("hello"), trained(), remember=False, first=first))
     explained = {key for found in explained_on(screen) for key in found.keys}
     missing = set()
     async with app.run_test(size=(120, 40)) as pilot:

@@ -1015,13 +1015,15 @@ async def test_the_cursor_explains_the_token_at_it() -> None:
 
 async def test_parts_can_be_joined_for_a_template_that_knows_none() -> None:
     app = make_app()
+    call = {"function": {"name": "add", "arguments": "{}"}}
+    told = [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": [call]}]
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
-        screen.chat.load(sample_conversation("python_code"), Origin())
-        screen.chat.change(template="chatml")
+        screen.chat.load(Conversation.from_json(told), Origin())
         await settle(pilot)
         assert "Join the parts" in screen_text(app)
-        screen.messages.go_to(PartPlace(2), (0, 0))
+        assert "one text." in screen_text(app)
+        screen.messages.go_to(PartPlace(1), (0, 0))
         await screen.run_action("join_parts")
         assert screen.rendered.rendering is not None
         assert_exact(screen)

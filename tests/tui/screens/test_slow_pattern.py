@@ -10,7 +10,7 @@ import tokviz
 from tests.tui.test_token_card import CardApp
 from tests.tui.waiting import settle, until
 from tokviz.chat.conversation import Conversation, Message
-from tokviz.live import LiveDocument
+from tokviz.live.document import LiveDocument
 from tokviz.session import Opened, Session, ShowConversation
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.chat import ChatScreen

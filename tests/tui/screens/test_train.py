@@ -162,6 +162,9 @@ def test_nothing_of_the_train_screen_is_imported_before_it_is_shown() -> None:
     later = {
         "json",
         "numpy",
+        "ssl",
+        "textual.command",
+        "textual.widgets._input",
         "tokviz.child.runner",
         "tokviz.corpus",
         "tokviz.explain.ids",

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.terminal import Terminal
+from tests.terminal import DEADLINE_SECONDS, Terminal
 
 TINY_APP = Path(__file__).with_name("tiny_app.py")
 
@@ -28,7 +28,7 @@ class TinyProcess(Terminal):
         return self.log_file.read_text(encoding="utf-8").splitlines()
 
     def wait_for_line(self, line: str) -> None:
-        self.wait_for(lambda: line in self.log())
+        assert self.comes_true(lambda: line in self.log(), DEADLINE_SECONDS), self.log()
 
     def wait_until_ready(self) -> TinyProcess:
         self.wait_for(lambda: any(line.startswith("ready") for line in self.log()))

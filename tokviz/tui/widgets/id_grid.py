@@ -78,13 +78,11 @@ class IdGrid(TokenView):
         if self._reshape():
             self.refresh()
         self.set_row_count(self._n_rows())
-        visible = self.visible_rows()
-        for row, content in zip(visible, self._rows(visible), strict=False):
-            if self._drawn.get(row) != content:
-                self.refresh_row(row)
-        for row in range(visible.stop, self.top_row + self.size.height):
-            if self._drawn.pop(row, None) is not None:
-                self.refresh_row(row)
+        visible, drawn = self.visible_rows(), self._drawn
+        new = zip(visible, self._rows(visible), strict=False)
+        beyond = range(visible.stop, self.top_row + self.size.height)
+        gone = [row for row in beyond if drawn.pop(row, None) is not None]
+        self.refresh_rows([row for row, content in new if drawn.get(row) != content] + gone)
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
         """Mark the token under the pointer and the pinned one; with `scroll`, bring it in view."""
@@ -96,8 +94,7 @@ class IdGrid(TokenView):
             if index is not None
         }
         self._hover, self._pin = hover, pin
-        for row in touched:
-            self.refresh_row(row)
+        self.refresh_rows(touched)
         if scroll and pin is not None and self.size:
             self.show_row(pin // self._shape.per_row)
 

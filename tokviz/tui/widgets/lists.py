@@ -182,14 +182,12 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         """Bring the row into view, draw the two that change, and tell."""
         self.row_at_hand = new or 0
         self._reveal()
-        self.refresh_row(old)
-        self.refresh_row(new)
+        self.refresh_rows((old, new))
         self.post_message(self.Highlighted())
 
     def watch_hovered(self, old: int | None, new: int | None) -> None:
         """Draw the row under the mouse, and the one before."""
-        self.refresh_row(old)
-        self.refresh_row(new)
+        self.refresh_rows((old, new))
 
     def on_resize(self) -> None:
         """Keep the highlighted row in view."""

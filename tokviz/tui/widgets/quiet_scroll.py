@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from math import ceil
 from typing import Any, Self
 
@@ -146,11 +147,15 @@ class QuietScroll(ScrollView, can_focus=True):
         super().notify_style_update()
         self.restyle()
 
-    def refresh_row(self, row: int | None) -> None:
-        """Draw one row again, if it is in view."""
-        y = -1 if row is None else row - self.top_row
-        if 0 <= y < self.size.height:
-            self.refresh(Region(0, y, self.size.width, 1))
+    def refresh_rows(self, rows: Iterable[int | None]) -> None:
+        """Draw rows again that are in view."""
+        wanted = [row for row in rows if row is not None]
+        if not wanted:
+            return
+        top, height, width = self.top_row, self.size.height, self.row_width
+        regions = [Region(0, row - top, width, 1) for row in wanted if 0 <= row - top < height]
+        if regions:
+            self.refresh(*regions)
 
     def show_row(self, row: int) -> None:
         """Scroll as little as possible to a row nearby, and to the middle of the view otherwise."""
@@ -189,6 +194,6 @@ class DiffedScroll(QuietScroll):
 
     def refresh_changed(self) -> None:
         """Draw the rows again that would look different."""
-        for y in range(self.size.height):
-            if self._shown.get(y) != self.line(y):
-                self.refresh(Region(0, y, self.size.width, 1))
+        top = self.top_row
+        rows = range(self.size.height)
+        self.refresh_rows([top + y for y in rows if self._shown.get(y) != self.line(y)])

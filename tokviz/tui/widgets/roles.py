@@ -19,6 +19,7 @@ def role_strip(
     words: Iterable[tuple[str, str]],
     width: int,
     links: Container[str | None] = (),
+    styles: dict[str, Style] | None = None,
 ) -> Strip:
     """Draw words in a row.
 
@@ -28,10 +29,12 @@ def role_strip(
         words: (text, role) side by side; the role "" is the widget's own style.
         width: The columns of the row.
         links: The roles of words that a click does something on.
+        styles: The styles of roles as far as they are known, which to ask for takes long.
     """
-    base = widget.rich_style
-    styles = {"": base}
-    segments = []
+    styles = {} if styles is None else styles
+    if not styles:
+        styles[""] = widget.rich_style
+    base, segments = styles[""], []
     for text, role in words:
         if role not in styles:
             component = widget.get_component_rich_style(f"{prefix}--{role}", partial=True)

@@ -106,9 +106,8 @@ class RowsView(QuietScroll):
         self.point_at(None)
         before, self._rows = self._rows, self._make(self._made_for)
         self.set_row_count(len(self._rows))
-        for row in range(self.top_row, self.top_row + self.size.height):
-            if before[row : row + 1] != self._rows[row : row + 1]:
-                self.refresh_row(row)
+        in_view, now = range(self.top_row, self.top_row + self.size.height), self._rows
+        self.refresh_rows(row for row in in_view if before[row : row + 1] != now[row : row + 1])
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""
@@ -182,9 +181,7 @@ class RowsView(QuietScroll):
         link = self._link_at(place)
         if link != self._pointed:
             before, self._pointed = self._pointed, link
-            for changed in (before, link):
-                if changed is not None:
-                    self.refresh_row(changed.row)
+            self.refresh_rows(changed.row for changed in (before, link) if changed is not None)
 
     def on_click(self, event: events.Click) -> None:
         """Do what the words under the mouse say; the right button asks why."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 from rich.cells import cell_len
+from rich.style import Style
 from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
@@ -266,6 +267,7 @@ class StatusLine(Widget):
         self.state = StatusState()
         """What the line shows."""
         self._laid_out: tuple[int, list[StatusSegment]] | None = None
+        self._styles: dict[str, Style] = {}
 
     @property
     def text(self) -> str:
@@ -285,7 +287,12 @@ class StatusLine(Widget):
     def render_line(self, y: int) -> Strip:
         """Draw the line."""
         words = ((text, role or "") for text, role in self._segments())
-        return role_strip(self, "status-line", words, self.size.width, _ACTIONS)
+        return role_strip(self, "status-line", words, self.size.width, _ACTIONS, self._styles)
+
+    def notify_style_update(self) -> None:
+        """Ask for the styles again."""
+        super().notify_style_update()
+        self._styles.clear()
 
     async def on_click(self, event: events.Click) -> None:
         """Do what the words under the mouse are for."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 
 from textual.app import SuspendNotSupported
-from textual.widgets import Input
 
 from tokviz import bytetext
-from tokviz.confinement import confinement
 from tokviz.errors import TokvizError
 from tokviz.files import looks_binary
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
@@ -98,6 +96,8 @@ class Editing(Controller):
     @action("Select all", "ctrl+a", section="Edit")
     def select_all(self) -> None:
         """Select the whole text, to copy it or to type or paste another in its place."""
+        from textual.widgets import Input
+
         field = self.screen.focused
         (field if isinstance(field, Input) else self._text.editor).select_all()
 
@@ -112,6 +112,7 @@ class Editing(Controller):
             words="external vim emacs nano $EDITOR $VISUAL outside")  # fmt: skip
     def edit_outside(self) -> None:
         """Open the text in $VISUAL, $EDITOR or what the settings name. Undo brings the old back."""
+        from tokviz.confinement import confinement
         from tokviz.external_editor import edited
 
         path = self.session.path

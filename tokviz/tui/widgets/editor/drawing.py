@@ -23,8 +23,7 @@ class DrawnRows(TextArea):
 
     def __init__(self, *, soft_wrap: bool, id: str | None) -> None:
         """Create the text area, empty and without what would cost time at every key."""
-        self._frame: dict[int, Strip] = {}
-        self._frame_marks: Marks | None = None
+        self._frame: list[Strip] | None = None
         self._sent_rows = ChangedRows()
         self._styled_rows = ChangedRows()
         super().__init__(soft_wrap=soft_wrap, id=id, highlight_cursor_line=False)
@@ -37,37 +36,36 @@ class DrawnRows(TextArea):
 
     def render_line(self, y: int) -> Strip:
         """Draw a row of the view."""
-        strip = self._frame.get(y)
-        if strip is None:
-            strip = self._frame[y] = self._draw(y)
-        return strip
+        rows = self._rows()
+        return rows[y] if y < len(rows) else Strip.blank(self.size.width)
 
-    def _draw(self, y: int) -> Strip:
-        width = self.size.width
-        if self._frame_marks is None:
-            self._frame_marks = self._marks()
-        if y == 0 and self.placeholder and not self._painter.n_chars:
-            return self._painter.hint(str(self.placeholder), width, self._frame_marks)
-        scroll = self.scroll_offset
-        return self._painter.strip(
-            self.wrapped_document, y + scroll.y, scroll.x, width, self._frame_marks
-        )
+    def _rows(self) -> list[Strip]:
+        """Draw all rows of the view; what lays out lines on the way has them drawn once more."""
+        while self._frame is None:
+            self._frame = []
+            marks, (x, top), (width, height) = self._marks(), self.scroll_offset, self.size
+            wrapped, draw = self.wrapped_document, self._painter.strip
+            rows = [draw(wrapped, row, x, width, marks) for row in range(top, top + height)]
+            if rows and self.placeholder and not self._painter.n_chars:
+                rows[0] = self._painter.hint(str(self.placeholder), width, marks)
+            if self._frame is not None:
+                self._frame = rows
+        return self._frame
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw a part of the widget, without the text area's theme, from what did not change."""
-        rows = range(self.size.height)
+        rows = self._rows()
         if self._styled_rows.begins(self._surroundings()):
             self._styles_cache.clear()
-        changed = self._styled_rows.take(rows, self.render_line)
+        changed = self._styled_rows.take(rows)
         if changed:  # no regions would mean everything
             self._styles_cache.set_dirty(*self._row_regions(changed))
-        self._sent_rows.doubt(rows, self.render_line)
+        self._sent_rows.doubt(rows)
         return super(TextArea, self).render_lines(crop)
 
     def _set_dirty(self, *regions: Region) -> None:
         """Plan a repaint. Which rows it concerns is found out when they are drawn."""
-        self._frame.clear()
-        self._frame_marks = None
+        self._frame = None
         if regions:
             super()._set_dirty(*regions)
         else:
@@ -81,13 +79,14 @@ class DrawnRows(TextArea):
         if not regions:
             return regions
         is_new = self._sent_rows.begins(self._surroundings())
-        changed = self._sent_rows.take(range(self.size.height), self.render_line)
+        changed = self._sent_rows.take(self._rows())
         return regions if is_new else self._row_regions(changed)
 
     def _row_regions(self, rows: Iterable[int]) -> list[Region]:
-        """Return where rows of the view are in the widget."""
+        """Return where rows of the view are in the widget, without the scroll bar beside them."""
         x, y = self.content_offset
-        return [Region(x, y + row, self.size.width, 1) for row in rows]
+        width = self.scrollable_content_region.width
+        return [Region(x, y + row, width, 1) for row in rows]
 
     def _surroundings(self) -> object:
         """Return a value that changes with everything that is drawn around the rows."""

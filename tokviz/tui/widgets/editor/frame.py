@@ -6,7 +6,7 @@ identity: the editor draws a row that looks the same as the very same strip.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from textual.strip import Strip
 
@@ -31,18 +31,17 @@ class ChangedRows:
             self._surroundings = surroundings
         return is_new
 
-    def take(self, rows: Iterable[int], strip_of: Callable[[int], Strip]) -> list[int]:
-        """Return the rows that changed, and count them as taken."""
-        changed = []
-        for row in rows:
-            strip = strip_of(row)
-            if self._taken.get(row) is not strip:
-                self._taken[row] = strip
-                changed.append(row)
-        return changed
+    def take(self, rows: Iterable[Strip]) -> list[int]:
+        """Return the numbers of the rows that changed, and count them as taken."""
+        changed = self._changed(rows)
+        self._taken.update(changed)
+        return list(changed)
 
-    def doubt(self, rows: Iterable[int], strip_of: Callable[[int], Strip]) -> None:
+    def doubt(self, rows: Iterable[Strip]) -> None:
         """Forget rows that changed since they were taken: somebody else may have drawn them."""
-        for row in rows:
-            if self._taken.get(row) is not strip_of(row):
-                self._taken.pop(row, None)
+        for row in self._changed(rows):
+            self._taken.pop(row, None)
+
+    def _changed(self, rows: Iterable[Strip]) -> dict[int, Strip]:
+        known = self._taken.get
+        return {row: strip for row, strip in enumerate(rows) if known(row) is not strip}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.style import Style
 from textual.cache import LRUCache
 from textual.strip import Strip
 
 from tokviz.glyphs import HIDDEN, Glyphs
+from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.live.spans import TokenSpan
 from tokviz.tui.palette import TokenPalette
@@ -30,8 +31,98 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 _STRIPS_KEPT = 512
-_READ_AT_ONCE = 1024
-"""Characters: several rows, and hardly more than are seen."""
+_NOTHING = Change(0, 0, 0)
+_READ_AT_ONCE = 256
+"""Characters: the few rows that a key changes."""
+
+
+class _Drawn(NamedTuple):
+    """A row that was drawn, and its characters: the first, and behind the last."""
+
+    strip: Strip
+    start: int
+    end: int
+
+    def meets(self, stretches: list[tuple[int, int]]) -> bool:
+        """Tell whether any of some stretches has a character of the row."""
+        for lo, hi in stretches:  # noqa: SIM110  # asked of every row at every key
+            if lo < self.end and hi > self.start:
+                return True
+        return False
+
+
+_Rows = dict[tuple[int, int], _Drawn]
+"""Rows by their line, and which of its rows they are."""
+
+
+class _Frame(NamedTuple):
+    """What a frame was drawn of."""
+
+    around: tuple[object, ...]
+    marks: Marks
+    stage: int
+    n_lines: int
+    n_chars: int
+
+
+class _KeptRows:
+    """The rows of the last frame: those that nothing touched are not drawn again."""
+
+    def __init__(self, live: LiveDocument) -> None:
+        self._live = live
+        self._frame: _Frame | None = None
+        self._kept: _Rows = {}
+        self._drawn: _Rows = {}
+
+    def get(self, place: tuple[int, int]) -> _Drawn | None:
+        """Give a row if it was drawn in this frame or, looking the same, in the one before."""
+        row = self._drawn.get(place)
+        if row is None and (row := self._kept.get(place)) is not None:
+            self._drawn[place] = row
+        return row
+
+    def add(self, place: tuple[int, int], row: _Drawn) -> None:
+        """Take a row that was drawn in this frame."""
+        self._drawn[place] = row
+
+    def begin(self, around: tuple[object, ...], marks: Marks) -> None:
+        """Begin a frame if this is not the one that was begun last.
+
+        Args:
+            around: What all rows depend on.
+            marks: What is drawn over the tokens; a new frame has new ones.
+        """
+        live, before = self._live, self._frame
+        if before is not None and before[:3] == (around, marks, live.stage):
+            return
+        self._frame = _Frame(around, marks, live.stage, live.n_lines, live.n_chars)
+        drawn, self._drawn, self._kept = self._drawn, {}, {}
+        if before is None or around != before.around:
+            return
+        change = live.token_changes.since(before.stage)
+        if change is not None and change != _NOTHING:
+            self._kept = self._followed(drawn, change, before, self._frame)
+        elif change is not None:
+            touched = marks.stretches() + before.marks.stretches()
+            self._kept = {at: row for at, row in drawn.items() if not row.meets(touched)}
+
+    def _followed(self, drawn: _Rows, change: Change, before: _Frame, now: _Frame) -> _Rows:
+        """Keep the rows of lines without a change, wherever they are now, but for marks."""
+        live = self._live
+        first, _ = live.location(live.char_offset(change.start) - 1)
+        last, _ = live.location(live.char_offset(change.new_end) + 1)
+        more_lines, more_chars = now.n_lines - before.n_lines, now.n_chars - before.n_chars
+        kept: _Rows = {}
+        old_marks, new_marks = before.marks.stretches(), now.marks.stretches()
+        for (line, section), row in drawn.items():
+            if row.meets(old_marks) or first <= line <= last - more_lines:
+                continue
+            if line > first:
+                line += more_lines
+                row = row._replace(start=row.start + more_chars, end=row.end + more_chars)
+            if not row.meets(new_marks):
+                kept[line, section] = row
+        return kept
 
 
 class RowPainter:
@@ -55,6 +146,7 @@ class RowPainter:
         """
         self._live = live
         self._looks = looks or self._live_looks
+        self._kept = None if looks else _KeptRows(live)
         self._palette = palette
         self._ground = Style.null()
         self._styles = LookStyles(palette, self._ground)
@@ -98,7 +190,25 @@ class RowPainter:
         """
         if row >= wrapped.height:
             return self._blank(width)
-        part = wrapped.row_part(row, first_cell, width)
+        place = wrapped.line_at(row)
+        if self._kept is None:
+            return self._draw(wrapped, place, first_cell, width, marks).strip
+        self._kept.begin((wrapped.layout, first_cell, width, self.glyphs, self._styles), marks)
+        drawn = self._kept.get(place)
+        if drawn is None:
+            drawn = self._draw(wrapped, place, first_cell, width, marks)
+            self._kept.add(place, drawn)
+        return drawn.strip
+
+    def _draw(
+        self,
+        wrapped: ExactWrappedDocument,
+        place: tuple[int, int],
+        first_cell: int,
+        width: int,
+        marks: Marks,
+    ) -> _Drawn:
+        part = wrapped.section_part(*place, first_cell, width)
         start = self._live.line_start(part.line) + part.start
         line_feed = self._has_line_feed(wrapped, part)
         n_chars = len(part.text) + line_feed
@@ -113,7 +223,7 @@ class RowPainter:
             strip = self._strips[key] = paint(
                 part.text, part.cells, looks, self.glyphs, self._styles, width, first_cell
             )
-        return strip
+        return _Drawn(strip, start, start + len(part.text) + 1)
 
     def _live_looks(self, start: int, n_chars: int, marks: Marks) -> list[int]:
         end = start + n_chars

@@ -155,7 +155,7 @@ class RowIndex(BlockList[Line]):
             block = self._blocks[place.block]
             old, block.items[place.slot] = block.items[place.slot], lines[0]
             # A long line is changed in place: what it was is not known.
-            if old.breaks is lines[0].breaks or _n_rows(old) != _n_rows(lines[0]):
+            if isinstance(old.breaks, LongLine) or _n_rows(old) != _n_rows(lines[0]):
                 block.forget(ROWS)
                 self._sums[ROWS] = None
         else:

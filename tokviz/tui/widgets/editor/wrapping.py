@@ -260,15 +260,28 @@ class ExactWrappedDocument(WrappedDocument):
 
     # -- rows
 
+    @property
+    def layout(self) -> object:
+        """What is another object once all lines have been wrapped anew."""
+        return self._rows
+
+    def line_at(self, row: int) -> tuple[int, int]:
+        """Return the line of a row, and which of its rows it is."""
+        return self._rows.line_at(row)
+
     def row_part(self, row: int, first_cell: int = 0, n_cells: int = 0) -> RowPart:
-        """Return the characters of a row.
+        """Return the characters of a row, 0 to height - 1; see `section_part`."""
+        return self.section_part(*self._rows.line_at(row), first_cell, n_cells)
+
+    def section_part(self, line: int, section: int, first_cell: int, n_cells: int) -> RowPart:
+        """Return the characters of a row of a line.
 
         Args:
-            row: A row, 0 to height - 1.
+            line: The line.
+            section: Which of its rows.
             first_cell: Of a long line that is not wrapped, characters before this cell and
             n_cells: behind this many cells may be left out.
         """
-        line, section = self._rows.line_at(row)
         part = self._part(line, section, first_cell, first_cell + n_cells)
         if isinstance(self._rows.line(line).breaks, FlatLongLine):
             return _cropped(part, first_cell, n_cells)
