@@ -29,7 +29,7 @@ SMALLEST_RUNS = {
         *("--size", "30K", "--merges", "60", "--steps", "3", "--runs", "1"),
         *("--vocabularies", "gpt2", "--seconds", "0.5"),
     ],
-    "eta": ["--size", "30K", "--runs", "1"],
+    "eta": ["--size", "30K", "--vocabs", "300", "--runs", "1"],
     "chat": ["--size", "50K", "--runs", "1"],
     "vocabulary": ["--tokenizer", "gpt2", "--runs", "1"],
     "load": ["--runs", "1", "--vocabulary", "gpt2"],

@@ -39,6 +39,7 @@ def main() -> None:
     """Measure and report."""
     parser = arguments(__doc__)
     parser.add_argument("--size", default="100M")
+    parser.add_argument("--vocabs", default="1000,32000")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     rows: list[list[str | float]] = []
@@ -50,9 +51,9 @@ def main() -> None:
         write_corpus(texts["sources"], size)
         for name, path in texts.items():
             for label, pattern in {"gpt4": "gpt4", "custom": CUSTOM}.items():
-                for vocab in ("1000", "32000"):
+                for vocab in options.vocabs.split(","):
                     train = ("train", str(path), "-o", str(folder / "run"), "--pattern", pattern)
-                    command = tokviz_command(*train, "--vocab-size", vocab, "--json")
+                    command = tokviz_command(*train, "--vocab-size", vocab, "--force", "--json")
                     costs = min(play(command, folder) for _ in range(options.runs))
                     rows.append([name, label, vocab, costs[0], 100 * costs[1], costs[2]])
                     what = f"{name}, {label}, {vocab} tokens"

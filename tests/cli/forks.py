@@ -26,6 +26,9 @@ ROOT = Path(__file__).parents[2]
 HEAVY = ("tokviz.tui", "tokviz.web", "tokviz.compiled.build")
 """What commands that are no app do without."""
 
+_HEAD = 8
+"""Bytes that tell how long a request is."""
+
 
 class Forks:
     """The process that forks, as tests see it: started when it is first asked."""
@@ -39,14 +42,14 @@ class Forks:
         request = json.dumps([arguments, dict(os.environ), os.getcwd()]).encode()
         with self._lock:
             if self._process is None:
-                self._socket, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                self._socket, there = socket.socketpair()
                 with there:
                     self._process = subprocess.Popen(
                         [sys.executable, "-m", "tests.cli.forks", str(there.fileno())],
-                        cwd=ROOT, pass_fds=[there.fileno()],
+                        cwd=ROOT, pass_fds=[there.fileno()], stdin=subprocess.DEVNULL,
                     )  # fmt: skip
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * len(request))
-            socket.send_fds(self._socket, [request], streams)
+            socket.send_fds(self._socket, [len(request).to_bytes(_HEAD, "big")], streams)
+            self._socket.sendall(request)
             for stream in {*streams}:
                 os.close(stream)
             return int(self._socket.recv(16))
@@ -67,9 +70,12 @@ def fork_for_all(requests: socket.socket) -> list[str]:
     gc.freeze()
     assert threading.active_count() == 1
     while True:
-        request, files, _, _ = socket.recv_fds(requests, 1 << 20, 3)
-        if not request:
+        head, files, _, _ = socket.recv_fds(requests, _HEAD, 3)
+        if not head:
             sys.exit(0)
+        request = bytearray()
+        while missing := int.from_bytes(head, "big") - len(request):
+            request += requests.recv(missing)
         pid = os.fork()
         if pid == 0:
             requests.close()

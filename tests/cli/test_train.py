@@ -161,7 +161,7 @@ def test_the_files_that_paid_are_named_and_one_may_be_left_out(tokviz, tmp_path)
     (folder / "dist").mkdir(parents=True)
     (folder / "a.py").write_text("low lower lowest " * 3)
     (folder / "dist" / "app.min.js").write_text("newest newer " * 5)
-    train = "train", str(folder), "-o", str(tmp_path / "run"), "--vocab-size", "262"
+    train = "train", str(folder), "-o", str(tmp_path / "run"), "--vocab-size", "262", "--force"
     out = tokviz(*train).out.decode()
     assert f"% of the merges from {folder}/dist/app.min.js, 3 from it alone\n" in out
     steps = tokviz("replay", str(tmp_path / "run"), "--json").out.decode().splitlines()
@@ -196,7 +196,7 @@ def test_what_is_not_utf_8_is_named_before_it_is_learned_also_in_a_compressed_fi
 
 
 def test_a_pattern_with_gaps_is_said_before_the_training(tokviz, corpus, tmp_path):
-    options = ("-o", tmp_path / "run", "--vocab-size", 260, "--pattern")
+    options = ("-o", tmp_path / "run", "--vocab-size", 260, "--force", "--pattern")
     assert tokviz("train", corpus, *options, r"\w+|\W").err == ""
     with_gaps = tokviz("train", corpus, *options, r"\w+|[^\w-]")
     assert with_gaps.code == 0
@@ -274,7 +274,8 @@ def test_a_table_without_text_is_named_before_anything_is_read(tokviz, tmp_path)
 def test_advice_tells_of_every_smaller_vocabulary(tmp_path, capsys) -> None:
     lines = "".join(f"the {n} words of line {n * n} end\n" for n in range(3000))
     (tmp_path / "text").write_text(lines)
-    arguments = ["train", str(tmp_path / "text"), "-o", str(tmp_path / "run"), "--advise", "64"]
+    run = str(tmp_path / "run")
+    arguments = ["train", str(tmp_path / "text"), "-o", run, "--force", "--advise", "64"]
     assert main([*arguments, "--vocab-size", "1024"]) == 0
     said = capsys.readouterr().out
     assert "1,024" in said and "weights" in said

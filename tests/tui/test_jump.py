@@ -11,7 +11,6 @@ from tokviz.confinement import Confinement
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.jump import LETTERS, JumpMode, labels
-from tokviz.tui.screens.tokens import editing
 
 
 def test_no_label_begins_another_and_letters_alone_go_as_far_as_they_can() -> None:
@@ -111,6 +110,6 @@ async def test_the_text_is_edited_elsewhere_and_comes_back_as_one_step(
         await pilot.press("ctrl+z")
         await settle(pilot)
         assert "".join(app.session.live.chunk_texts()) == "ab\r\n"
-        monkeypatch.setattr(editing, "confinement", Confinement)
+        monkeypatch.setattr("tokviz.confinement.confinement", Confinement)
         await pilot.press("ctrl+l", "v")
         await until(pilot, lambda: "in a browser no other program has a terminal" in said())

@@ -29,6 +29,7 @@ textual._compositor:Compositor
 textual._compositor:Compositor._dirty_regions
 textual._compositor:Compositor._full_map
 textual._compositor:Compositor._regions_to_spans
+textual._compositor:Compositor._render_chops
 textual._compositor:CompositorMap
 textual._compositor:ReflowResult
 textual._context:active_app

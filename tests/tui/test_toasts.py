@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.geometry import Region
 from textual.notifications import Notification
-from textual.widgets._toast import Toast
+from textual.widgets._toast import Toast, ToastRack
 
 import tokviz
 from tests.tui.waiting import settle, until
@@ -59,6 +59,8 @@ async def test_a_new_toast_does_not_cover_the_cursor() -> None:
     async with app.run_test(notifications=True, size=(80, 24)) as pilot:
         await settle(pilot)
         await pilot.press("down", "down")
+        (rack,) = app.screen.query_children(ToastRack)
+        assert not rack.has_class("-below"), "nothing is placed, and styled, that is not there"
         app.screen.notify("Saved 12 bytes to a file.")
         await until(pilot, lambda: is_drawn(app))
         row = app.screen.focused.cursor_screen_offset.y  # type: ignore[union-attr]

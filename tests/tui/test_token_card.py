@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 from textual.app import App, ComposeResult
 
 import tokviz
+from tests.tui.waiting import until
 from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import CopyRequested, Notice, TokenPicked
 from tokviz.tui.palette import token_palette
@@ -80,9 +83,13 @@ async def test_without_a_tokenizer_the_card_waits() -> None:
 async def test_an_edit_updates_the_card() -> None:
     app = CardApp(known(TEXT))
     async with app.run_test(size=(50, 40)):
-        app.card.set_marks(None, 1)
+        app.card.set_marks(None, 2)
         app.live.edit(4, 3, "dog")
+        made = Mock(side_effect=app.card._make)
+        app.card._make = made
         app.card.sync()
+        app.card.set_marks(None, 1)
+        assert made.call_count == 1, "of the new place"
         assert app.lines()[:2] == ["#1 of 11", "·dog"]
         assert "occurs   2 times  ‹ previous  next ›" in app.lines()
 
@@ -93,6 +100,7 @@ async def test_a_token_that_an_edit_took_away_is_not_shown() -> None:
         app.card.set_marks(None, 10)
         app.live.set_text("the")
         app.card.sync()
+        app.card.set_marks(None, 10)
         assert app.lines() == ["Move the cursor to a token, or point at one."]
 
 
@@ -198,6 +206,7 @@ async def test_another_tokenizer_is_another_vocabulary() -> None:
         live.set_tokenizer(other)
         live.ensure(0, live.n_chars)
         app.card.sync()
+        app.card.set_marks(None, 1)
         assert f"id       {other.encode(' cat')[0]}" in app.lines()
 
 
@@ -244,5 +253,4 @@ async def test_a_hidden_card_catches_up_when_it_is_shown() -> None:
         app.card.set_marks(None, 1)
         assert app.lines()[:1] != ["#1 of 11"]
         app.card.display = True
-        await pilot.pause()
-        assert app.lines()[:2] == ["#1 of 11", "·cat"]
+        await until(pilot, lambda: app.lines()[:2] == ["#1 of 11", "·cat"])

@@ -152,8 +152,9 @@ class CompiledPairs:
     def _count(self, k: int) -> None:
         """Count all pairs anew; the table grows until less than half of it is used."""
         while not pairing.count_pairs(
-            self._times, self._n_pieces, k, self._counts, len(self._table), len(self._tokens)
-        ):
+            self._times, self._n_pieces, k, self._counts, len(self._table), len(self._tokens),
+            np.empty((pairing.AHEAD, 3), np.int64),
+        ):  # fmt: skip
             self._table = empty_table(2 * len(self._table), pairing.N_COLUMNS)
         self._least_wanted = 0
 

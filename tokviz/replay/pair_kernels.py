@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, kernel
-from tokviz.replay.table import FREE, pair_of, row_of
+from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, kernel, prefetch
+from tokviz.replay.table import FREE, first_slot, pair_of, row_of
 
 COUNT, FIRST, N_COLUMNS = 1, 2, 3
+
+AHEAD = 32
+"""So many pairs are met before the first of them is counted; a power of two."""
 
 K, N_PAIRS, N_NUMBERS = 0, 1, 2
 """The places of `PairCounts.numbers`."""
@@ -53,7 +56,11 @@ class PairCounts(NamedTuple):
 @helper
 def _add(counts: PairCounts, n_slots: int, left: int, right: int, change: int, place: int) -> None:
     """Change the count of a pair at a place."""
-    pair = pair_of(left, right)
+    _add_pair(counts, n_slots, pair_of(left, right), change, place)
+
+
+@helper
+def _add_pair(counts: PairCounts, n_slots: int, pair: int, change: int, place: int) -> None:
     row = row_of(counts.table, n_slots, N_COLUMNS, pair)
     if counts.table[row + COUNT] == 0 or place < counts.table[row + FIRST]:
         counts.table[row + FIRST] = place
@@ -65,7 +72,13 @@ def _add(counts: PairCounts, n_slots: int, left: int, right: int, change: int, p
 
 @kernel
 def count_pairs(
-    times: Times, n_pieces: int, k: int, counts: PairCounts, n_slots: int, n_tokens: int
+    times: Times,
+    n_pieces: int,
+    k: int,
+    counts: PairCounts,
+    n_slots: int,
+    n_tokens: int,
+    waiting: Int64s,
 ) -> int:
     """Count all pairs and tokens after k merges.
 
@@ -76,6 +89,7 @@ def count_pairs(
         counts: To be filled anew.
         n_slots: How many slots the table has.
         n_tokens: How many tokens there are.
+        waiting: Shape (AHEAD, 3), room for pairs that wait until their slots have been fetched.
 
     Returns:
         1; 0 if the table is too small, and the counts are worth nothing.
@@ -87,6 +101,7 @@ def count_pairs(
     for token in range(n_tokens):
         counts.tokens[token] = 0
     counts.numbers[N_PAIRS] = 0
+    n_met = 0
     for piece in range(n_pieces):
         end = times.offsets[piece + 1]
         start = times.offsets[piece]
@@ -100,14 +115,30 @@ def count_pairs(
             token = 255 + latest if latest else integer(times.data[start])
             counts.tokens[token] += count
             if before >= 0:
-                _add(counts, n_slots, before, token, count, start)
-                if 2 * counts.numbers[N_PAIRS] > n_slots:
+                at_waiting = 3 * (n_met & (AHEAD - 1))
+                if n_met >= AHEAD and not _has_room_for(counts, n_slots, waiting, at_waiting):
                     return 0
+                pair = pair_of(before, token)
+                waiting[at_waiting] = pair
+                waiting[at_waiting + 1] = count
+                waiting[at_waiting + 2] = start
+                prefetch(counts.table, N_COLUMNS * first_slot(n_slots, pair))
+                n_met += 1
             before = token
             start = at
             latest = 0
+    for number in range(max(n_met - AHEAD, 0), n_met):
+        if not _has_room_for(counts, n_slots, waiting, 3 * (number & (AHEAD - 1))):
+            return 0
     counts.numbers[K] = k
     return 1
+
+
+@helper
+def _has_room_for(counts: PairCounts, n_slots: int, waiting: Int64s, at: int) -> int:
+    """Count a pair that waited; 0 if the table is then more than half full."""
+    _add_pair(counts, n_slots, waiting[at], waiting[at + 1], waiting[at + 2])
+    return int(2 * counts.numbers[N_PAIRS] <= n_slots)
 
 
 @helper

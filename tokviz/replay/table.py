@@ -46,9 +46,15 @@ def pair_of(left: int, right: int) -> int:
 
 
 @helper
+def first_slot(n_slots: int, pair: int) -> int:
+    """Give the slot at which the search for a pair begins."""
+    return integer(word(word(pair) * _GOLDEN) >> 32) & (n_slots - 1)
+
+
+@helper
 def row_of(table: Int64s, n_slots: int, n_columns: int, pair: int) -> int:
     """Find where in a table the row of a pair begins, or the free one where it belongs."""
-    slot = integer(word(word(pair) * _GOLDEN) >> 32) & (n_slots - 1)
+    slot = first_slot(n_slots, pair)
     row = slot * n_columns
     while table[row] != pair and table[row] != FREE:
         slot = (slot + 1) & (n_slots - 1)

@@ -534,7 +534,7 @@ class TokvizApp(App[None]):
         super().notify(message, **options)
 
     def _place_toasts(self) -> None:
-        if self.is_running and self.screen_stack:
+        if self.is_running and self.screen_stack and len(self._notifications):
             self._toasts.place(self.screen)
 
     def _refresh_notifications(self) -> None:

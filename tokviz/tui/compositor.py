@@ -79,12 +79,24 @@ class SteadyCompositor(Compositor):
         return super().render_update(*arguments, **options)
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Render what changed: of each row the stretches in question, by the widget in front."""
-        cuts, height = self.cuts, self.size.height
+        """Render what changed."""
+        height = self.size.height
         spans = [span for span in self._regions_to_spans(self._dirty_regions) if span[0] < height]
         self._dirty_regions.clear()
         if not spans:
             return None
+        chops = self._rendered_by_front(spans)
+        ends: Any = {y: self.cuts[y][1:] for y in chops}
+        return ChopsUpdate(chops, spans, ends)
+
+    def _render_chops(self, crop: Region, is_rendered_line: object) -> Any:
+        """Render all there is."""
+        rows = self._rendered_by_front([(y, 0, crop.right) for y in range(len(self.cuts))])
+        return [*rows.values()]
+
+    def _rendered_by_front(self, spans: Sequence[tuple[int, int, int]]) -> Any:
+        """Render stretches of rows, each by the widget in front: for each row, strips by column."""
+        cuts = self.cuts
         chops: Any = {y: dict.fromkeys(cuts[y][:-1]) for y, _, _ in spans}
         wanted: dict[int, set[int]] = {y: set() for y in chops}
         for y, x1, x2 in spans:
@@ -100,8 +112,7 @@ class SteadyCompositor(Compositor):
                     if cut in wanted[y]:
                         chops[y][cut] = part
                         wanted[y].remove(cut)
-        ends: Any = {y: cuts[y][1:] for y in chops}
-        return ChopsUpdate(chops, spans, ends)
+        return chops
 
 
 def _rendered(

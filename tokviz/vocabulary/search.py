@@ -41,6 +41,8 @@ LENGTHS: tuple[tuple[int, int], ...] = (
 
 _NO_RANK = 2**62
 _MASKS_KEPT = 32
+_FEW = 300_000
+"""Tokens in which plain text is found in some milliseconds."""
 
 
 class RegexError(TokvizError):
@@ -97,6 +99,11 @@ class Searcher:
             for term in [term for term in self._masks if isinstance(term, FlagTerm)]:
                 if term.flag == flag:
                     del self._masks[term]
+
+    def is_quick(self, query: Query, order: Order) -> bool:
+        """Tell whether a search takes some milliseconds at most."""
+        is_plain = all(isinstance(term, TextTerm) for term in query.terms)
+        return is_plain and order == "id" and len(self.index) <= _FEW
 
     def select(
         self,

@@ -3,14 +3,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual._compositor import ChopsUpdate, Compositor
 from textual.events import Key, MouseScrollDown, Paste, Resize
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.pilot import Pilot
+from textual.strip import Strip
 from textual.widgets import Input
 
 import tokviz
@@ -79,13 +81,30 @@ async def test_every_key_is_tokenized_at_once() -> None:
 
 
 async def test_what_changed_is_drawn_as_textual_draws_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, frames = SteadyCompositor.render_partial_update, list[int]()
+    ours, ours_whole = SteadyCompositor.render_partial_update, SteadyCompositor._render_chops
+    frames, hidden = list[int](), list[Region]()
+
+    def hide(crop: Region) -> list[Strip]:
+        hidden.append(crop)
+        return []
+
+    def whole(compositor: SteadyCompositor, crop: Region, rows: Callable[[int], bool]) -> Any:
+        hidden.clear()
+        chops = ours_whole(compositor, crop, rows)
+        assert not hidden
+        expected = Compositor._render_chops(compositor, crop, rows)
+        assert [[list(strip or ()) for strip in row.values()] for row in chops] == [
+            [list(strip or ()) for strip in row.values()] for row in expected
+        ]
+        return chops
 
     def both(compositor: SteadyCompositor) -> ChopsUpdate | None:
         regions = set(compositor._dirty_regions)
         update = ours(compositor)
         compositor._dirty_regions |= regions
-        expected = Compositor.render_partial_update(compositor)
+        with monkeypatch.context() as textual:
+            textual.setattr(SteadyCompositor, "_render_chops", Compositor._render_chops)
+            expected = Compositor.render_partial_update(compositor)
         if update is None or expected is None:
             assert update is expected
             return update
@@ -109,6 +128,10 @@ async def test_what_changed_is_drawn_as_textual_draws_it(monkeypatch: pytest.Mon
             await pilot.press(key)
             await settle(pilot)
         await pilot.hover("#text", (5, 3))
+        monkeypatch.setattr(SteadyCompositor, "_render_chops", whole)
+        work = screen_of(app).query_one("#work")
+        monkeypatch.setattr(work, "render_lines", hide)
+        assert "gpt2" in screen_text(app)
         monkeypatch.undo()
     assert len(frames) > 10
 

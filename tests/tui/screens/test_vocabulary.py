@@ -108,12 +108,15 @@ def listed(screen: VocabularyScreen) -> list[int]:
 # -- searching
 
 
-async def test_typing_narrows_the_list_and_escape_shows_all_again() -> None:
+async def test_typing_narrows_the_list_and_escape_shows_all_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         assert "264 tokens" in shown(app)
         assert "30 ␞ 1 1 Common" in [row_text(line) for line in lines(app)]
+        monkeypatch.setattr(screen.searching, "in_thread", None)  # plain text needs none
         await pilot.press("t", "h")
         await settle(pilot)
         assert listed(screen) == [257, THE] and "2 of 264 tokens" in shown(app)

@@ -67,6 +67,7 @@ class TokenCard(RowsView):
         self._hover: int | None = None
         self._pin: int | None = None
         self._selection: tuple[int, int] | None = None
+        self._is_old = False
         self._timer: Timer | None = None
         self._entries: LRUCache[int, Entry] = LRUCache(_ENTRIES_KEPT)
         self._entries_of: Tokenizer | None = None
@@ -76,8 +77,8 @@ class TokenCard(RowsView):
     # -- what the screen tells
 
     def sync(self) -> None:
-        """Read the token again: the document has changed."""
-        self.lay_out()
+        """Read the token again, once its new place is told: the document has changed."""
+        self._is_old = True
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
         """Show the pinned token, or the one under the pointer if none is pinned.
@@ -86,7 +87,8 @@ class TokenCard(RowsView):
         """
         before = self._subject
         self._hover, self._pin = hover, pin
-        if self._subject != before:
+        if self._is_old or self._subject != before:
+            self._is_old = False
             self.lay_out()
 
     def set_selection(self, span: tuple[int, int] | None) -> None:

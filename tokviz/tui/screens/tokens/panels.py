@@ -18,7 +18,7 @@ class Panel(Protocol):
     """What every side panel can do."""
 
     def sync(self) -> None:
-        """Show what has become of the document."""
+        """Show what has become of the document; `set_marks` follows."""
         ...
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:

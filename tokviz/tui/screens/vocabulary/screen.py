@@ -173,7 +173,7 @@ class VocabularyScreen(TokvizScreen):
         )
         self._shown_for = shown_for
         problems = [note for note in (*query.notes, selection.note) if note]
-        self._problem.update(Content(safe(" ".join(problems))))
+        _tell(self._problem, " ".join(problems))
         self.set_class(bool(problems), "-problem")
         self._show_nothing("" if len(selection.rows) else _nothing_found(searching))
         self._show_status()
@@ -182,7 +182,7 @@ class VocabularyScreen(TokvizScreen):
 
     def _show_nothing(self, sentence: str) -> None:
         """Show why there is no token in the list, if there is none."""
-        self._nothing.update(Content(safe(sentence)))
+        _tell(self._nothing, sentence)
         self.set_class(bool(sentence), "-empty")
 
     # -- routing
@@ -250,6 +250,12 @@ class VocabularyScreen(TokvizScreen):
         """Show what there is room for."""
         self.field.fit(self.app.size.width)
         self.pages.show()
+
+
+def _tell(where: Static, sentence: str) -> None:
+    """Show a sentence; only another one asks for a layout."""
+    if str(where.content) != safe(sentence):
+        where.update(Content(safe(sentence)))
 
 
 def _nothing_found(searching: Searching) -> str:

@@ -95,13 +95,13 @@ class Searching(Controller):
         if searcher is None:
             return
 
-        def find(task: Task) -> Selection:
+        def find(task: Task | None = None) -> Selection:
             return searcher.select(
                 query,
                 self.order,
                 descending=self.descending,
                 uses=self.uses,
-                cancelled=lambda: task.cancelled,
+                cancelled=lambda: task is not None and task.cancelled,
             )
 
         def take(selection: Selection) -> None:
@@ -109,7 +109,12 @@ class Searching(Controller):
                 self.selection, self.query = selection, query
                 self._found()
 
-        self.in_thread("search", find, take)
+        if searcher.is_quick(query, self.order):
+            # A letter, and what it finds, come in one frame.
+            self.screen.workers.cancel_group(self.screen, "search")
+            take(find())
+        else:
+            self.in_thread("search", find, take)
 
     @property
     def n_found(self) -> int:
