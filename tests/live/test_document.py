@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.oracles.edits import RUNS, tokenizer
+from tokviz.live import occurrences
 from tokviz.live.cuts import CutRule
-from tokviz.live.document import LiveDocument, occurrences
+from tokviz.live.document import LiveDocument
 
 SPECIAL = "<|endoftext|>"
 LONG_WORD = "ab" * 20_000

@@ -306,8 +306,10 @@ class Monkey:
 
     async def heard(self) -> None:
         """Wait until no key or click waits for its turn any more."""
-        late = time.monotonic() + REST_SECONDS
+        left, late = 0, 0.0
         while (waiting := self.app._waiting) and not self.app._exit:
+            if len(waiting) != left:
+                left, late = len(waiting), time.monotonic() + REST_SECONDS
             if time.monotonic() > late:
                 screen, answering = self.app.screen, self.app._answering
                 about = f"{screen!r}, begun {screen.has_begun}, answering {answering}"

@@ -6,7 +6,8 @@
 
 Every size is ten times the one before. What a tenfold text costs says how the cost grows: its
 logarithm to base ten is the slope, 1 where cost follows length. A key must cost the same anywhere.
-The longest gap of a paste is the longest time between two frames after the first.
+The longest gap of a paste is the longest time between two frames after the first, while Left and
+Right are pressed: an app that has nothing to draw draws nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,13 +108,15 @@ def paste(kind: str, size: str, folder: Path) -> tuple[float, float]:
 
 
 def frames(terminal: Terminal, start: int, seconds: float) -> Iterator[float]:
-    """Yield when frames end, for so long, as long as the app has something to show."""
-    deadline = time.perf_counter() + seconds
+    """Press a key at each frame, and yield when it ends, for so long, or until all is counted."""
+    keys, deadline = cycle((b"\x1b[D", b"\x1b[C")), time.perf_counter() + seconds
+    terminal.type(next(keys))
     while time.perf_counter() < deadline and "+ tokens" in terminal.screen().text():
         end = terminal.output.rfind(END_OF_FRAME, start)
         if end >= 0:
             start = end + 1
             yield terminal.last_arrival
+            terminal.type(next(keys))
         terminal.pump(0.05)
 
 

@@ -14,6 +14,9 @@ from tokviz.tui.widgets.editor.painting import Marks
 from tokviz.tui.widgets.editor.row_painter import RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
+_MOST_TRIES = 8
+"""How often a frame is drawn once more because lines were laid out on the way."""
+
 
 class DrawnRows(TextArea):
     """A text area whose rows a `RowPainter` draws."""
@@ -41,7 +44,10 @@ class DrawnRows(TextArea):
 
     def _rows(self) -> list[Strip]:
         """Draw all rows of the view; what lays out lines on the way has them drawn once more."""
-        while self._frame is None:
+        rows: list[Strip] = []
+        for _ in range(_MOST_TRIES):
+            if self._frame is not None:
+                return self._frame
             self._frame = []
             marks, (x, top), (width, height) = self._marks(), self.scroll_offset, self.size
             wrapped, draw = self.wrapped_document, self._painter.strip
@@ -50,7 +56,7 @@ class DrawnRows(TextArea):
                 rows[0] = self._painter.hint(str(self.placeholder), width, marks)
             if self._frame is not None:
                 self._frame = rows
-        return self._frame
+        return rows
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw a part of the widget, without the text area's theme, from what did not change."""
