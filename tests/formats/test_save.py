@@ -6,7 +6,9 @@ import pytest
 
 import tokviz
 from tests.formats.samples import TEXT, shuffled, trained
+from tokviz.formats.examine import check, losses
 from tokviz.formats.save import FORMATS, what_is_lost
+from tokviz.formats.validate import validate
 
 SPECIALS = ("<|endoftext|>", "<|im_start|>")
 
@@ -101,6 +103,20 @@ def test_what_a_format_cannot_hold_is_refused_before_too():
         what_is_lost(shuffled(), "tiktoken")
     with pytest.raises(tokviz.FormatError, match=r"there are huggingface, tiktoken, gpt2, minbpe"):
         what_is_lost(shuffled(), "pickle")
+
+
+@pytest.mark.parametrize("make", [lambda: trained(r"\w+|\W+", ("<a>", "<a><b>")), shuffled])
+def test_a_child_finds_out_the_same_of_a_tokenizer(make):
+    def lost(name):
+        try:
+            return what_is_lost(make(), name)
+        except tokviz.FormatError as error:
+            return str(error)
+
+    found = dict[str, list[str] | str]()
+    losses(make(), lambda name, lost, error: found.update({name: error or lost}))
+    assert found == {name: lost(name) for name in FORMATS}
+    assert check(make()) == validate(make())
 
 
 def test_a_piece_that_is_looked_up_whole_cannot_be_gpt2s(tmp_path):

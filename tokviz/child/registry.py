@@ -23,6 +23,7 @@ ENOUGH = "enough"
 JOBS: dict[str, str] = {
     "chat_template": "tokviz.jobs.chat_template:answer",
     "count_pieces": "tokviz.jobs.count_pieces:answer",
+    "examine_tokenizer": "tokviz.jobs.examine_tokenizer:answer",
     "foreign_tokenizer": "tokviz.jobs.foreign_tokenizer:answer",
     "read_parquet": "tokviz.jobs.read_parquet:answer",
     "read_tokenizer": "tokviz.jobs.read_tokenizer:answer",

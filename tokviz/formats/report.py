@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Severity = Literal["error", "warning", "note"]
 
@@ -50,6 +50,12 @@ class Report:
     subject: str
     findings: tuple[FileFinding, ...] = ()
     checks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> Report:
+        """Put a report together again from what `dataclasses.asdict` made of one, or JSON of it."""
+        findings = tuple(FileFinding(**finding) for finding in fields["findings"])
+        return cls(fields["subject"], findings, tuple(fields["checks"]))
 
     @property
     def worst(self) -> Severity | None:

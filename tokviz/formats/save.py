@@ -210,10 +210,15 @@ def _format(name: str) -> SaveFormat:
     return found
 
 
+def why_not_saved(tokenizer: Tokenizer) -> str:
+    """Say why no format can hold a tokenizer that a library encodes."""
+    return (
+        f"{tokenizer.name} cannot be written: only byte-level BPE can, and Hugging Face's "
+        "library encodes this one; copy its tokenizer.json instead"
+    )
+
+
 def _saveable(tokenizer: Tokenizer) -> Tokenizer:
     if tokenizer.remote:
-        raise FormatError(
-            f"{tokenizer.name} cannot be written: only byte-level BPE can, and Hugging Face's "
-            "library encodes this one; copy its tokenizer.json instead"
-        )
+        raise FormatError(why_not_saved(tokenizer))
     return tokenizer

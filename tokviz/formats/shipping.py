@@ -10,7 +10,7 @@ from typing import Any, Literal
 from tokviz.child.protocol import Body, pack, unpack
 from tokviz.encoding.packed import PackedMerges, PackedRanks, Tables
 from tokviz.encoding.specials import SpecialTokens
-from tokviz.formats.report import FileFinding, Report
+from tokviz.formats.report import Report
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 
@@ -86,7 +86,7 @@ def received(sizes: Sequence[int], answers: list[Any]) -> list[bytes]:
 
 
 def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
-    """Take a tokenizer apart that was read from a file and is not `remote`."""
+    """Take a tokenizer apart that is not `remote`."""
     source = tokenizer.tables
     tokens = source.packed if isinstance(source, PackedMerges) else source
     assert isinstance(tokens, PackedRanks)
@@ -132,7 +132,6 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
     )
     tokenizer.source, tokenizer.lossy = head["source"], head["lossy"]
     tokenizer.pattern_doubt = head["doubt"]
-    if (report := head["report"]) is not None:
-        findings = tuple(FileFinding(**finding) for finding in report["findings"])
-        tokenizer.load_report = Report(report["subject"], findings, tuple(report["checks"]))
+    if head["report"] is not None:
+        tokenizer.load_report = Report.of(head["report"])
     return tokenizer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -12,8 +13,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from tokviz.errors import TokvizError
-from tokviz.formats.save import FORMATS, SaveFormat, what_is_lost
+from tokviz.formats.examine import losses
+from tokviz.formats.save import FORMATS, SaveFormat
 from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.sentences import why
@@ -64,18 +65,16 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
     def on_mount(self) -> None:
         """Show the formats, and find out what they lose."""
         self.rows.show(list(FORMATS.values()), 0)
-        in_thread(self, "lost", self._find_out)
 
-    def _find_out(self, task: Task) -> None:
-        for name in FORMATS:
-            try:
-                known = Known(what_is_lost(self._tokenizer, name))
-            except TokvizError as problem:
-                known = Known(error=str(problem))
-            task.tell(self._take, name, known)
+        def find_out(task: Task) -> None:
+            losses(self._tokenizer, partial(task.tell, self._take))
 
-    def _take(self, name: str, known: Known) -> None:
-        self._known[name] = known
+        in_thread(
+            self, "lost", find_out, failed=lambda error: self.show_error(why("Not checked", error))
+        )
+
+    def _take(self, name: str, lost: Sequence[str], error: str) -> None:
+        self._known[name] = Known(lost, error)
         self._tell()
 
     @on(RowList.Highlighted)

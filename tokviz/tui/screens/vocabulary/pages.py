@@ -278,10 +278,10 @@ class Pages(Controller):
         """Check the tokenizer thoroughly; until then give what was noticed when it was loaded."""
 
         def check(task: Task) -> Report:
-            from tokviz.formats.validate import validate
+            from tokviz.formats import examine
 
             try:
-                return validate(tokenizer)
+                return examine.check(tokenizer)
             except TokvizError as error:
                 problem = f"the check could not be made: {error}"
                 return Report(tokenizer.name, (FileFinding("error", "check", "", problem),))

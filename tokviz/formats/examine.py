@@ -1,0 +1,72 @@
+"""What takes objects of all tokens to find out, found out by a child process.
+
+Made in the app's process, they would come while other things come and stay, and hardly any of the
+memory would ever be free again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from tokviz.formats.report import Report
+from tokviz.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokviz.child.protocol import Body, Message
+
+
+def losses(tokenizer: Tokenizer, take: Callable[[str, list[str], str], object]) -> None:
+    """Find out what each format cannot hold of a tokenizer.
+
+    Args:
+        tokenizer: The tokenizer.
+        take: Is given, in a thread of its own, each format's name, the sentences of
+            `tokviz.formats.save.what_is_lost`, and why it cannot hold the tokenizer at all.
+
+    Raises:
+        JobError: If the child fails.
+    """
+    if tokenizer.remote:
+        from tokviz.formats.save import FORMATS, why_not_saved
+
+        for name in FORMATS:
+            take(name, [], why_not_saved(tokenizer))
+        return
+
+    def told(answer: Message) -> None:
+        take(answer["format"], answer.get("lost", []), answer.get("error", ""))
+
+    _ask(tokenizer, "losses", told)
+
+
+def check(tokenizer: Tokenizer) -> Report:
+    """Check a tokenizer thoroughly; see `tokviz.formats.validate`.
+
+    Raises:
+        JobError: If the child fails.
+    """
+    if tokenizer.remote:
+        from tokviz.formats.validate import validate
+
+        return validate(tokenizer)
+    answers: list[Any] = []
+    _ask(tokenizer, "check", answers.append)
+    return Report.of(answers[0]["report"])
+
+
+def _ask(tokenizer: Tokenizer, what: str, take: Callable[[Message], object]) -> None:
+    from tokviz.child.runner import JobClient
+    from tokviz.formats.shipping import messages, to_parts
+
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        head, parts = to_parts(tokenizer)
+        yield {"head": head}
+        yield from messages(parts)
+        yield {"do": what}
+
+    jobs = JobClient("examine_tokenizer", keeps_child=False)
+    try:
+        jobs.call(requests, take)
+    finally:
+        jobs.close()
