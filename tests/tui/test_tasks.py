@@ -3,33 +3,55 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from textual.app import App
 from textual.screen import Screen
+from textual.widgets import Label
+from textual.worker import WorkerCancelled
 
 from tests.tui.waiting import settle, until
-from tokviz.tui.tasks import in_thread
+from tokviz.tui.tasks import Task, in_thread
 
 
-@pytest.mark.parametrize("goes", ["nothing", "app", "widget"])
+@pytest.mark.parametrize("goes", ["nothing", "app", "widget", "widget at once"])
 async def test_what_is_found_while_its_place_goes_is_handed_to_nobody(goes: str) -> None:
     app: App[None] = App()
-    go_on, taken = threading.Event(), list[str]()
+    began, go_on, ended = (threading.Event() for _ in range(3))
+    taken = list[str]()
     async with app.run_test() as pilot:
+        place = Label()
+        await app.screen.mount(place)
 
-        def find(task: object) -> str:
+        def find(task: Task) -> str:
+            def tell() -> None:
+                try:
+                    task.tell(taken.append, "told by another thread")
+                except Exception as error:
+                    taken.append(repr(error))
+
+            began.set()
             go_on.wait(20)
+            other = threading.Thread(target=tell)
+            other.start()
+            other.join(20)
+            ended.set()
             return "found"
 
-        worker = in_thread(app.screen, "late", find, taken.append)
+        worker = in_thread(place, "late", find, taken.append)
+        await until(pilot, began.is_set)
         # A widget that is taken apart has lost its parts by then, and its workers run on.
-        app._running, app.screen._pruning = goes != "app", goes == "widget"
+        app._running, place._pruning = goes != "app", goes == "widget"
+        if goes == "widget at once":
+            await place.remove()
         go_on.set()
-        await worker.wait()
-        app._running, app.screen._pruning = True, False
+        with suppress(WorkerCancelled):
+            await worker.wait()
+        app._running, place._pruning = True, False
+        await until(pilot, ended.is_set)
         await settle(pilot)
-    assert taken == (["found"] if goes == "nothing" else [])
+    assert taken == (["told by another thread", "found"] if goes == "nothing" else [])
 
 
 async def test_what_is_said_of_work_as_it_ends_is_taken_back(

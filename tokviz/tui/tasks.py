@@ -20,11 +20,14 @@ T = TypeVar("T")
 
 
 class Task:
-    """What a piece of work in a thread knows of itself, and how it speaks meanwhile."""
+    """What a piece of work in a thread knows of itself, and how it speaks meanwhile.
+
+    Threads that the work begins may speak for it too, also once the node has gone.
+    """
 
     def __init__(self, node: DOMNode) -> None:
         """Take the node whose worker this is; to be made in the worker's thread."""
-        self._node = node
+        self._node, self._app = node, node.app
         self._worker = get_current_worker()
 
     @property
@@ -38,7 +41,7 @@ class Task:
 
     def tell_app(self, method: Callable[..., object], *arguments: object) -> None:
         """Call what has to be done though the node may have gone; nothing if the app has ended."""
-        app = self._node.app
+        app = self._app
         try:
             app.call_from_thread(method, *arguments)
         except (RuntimeError, CancelledError):
@@ -207,5 +210,5 @@ def _call_if_there(node: DOMNode, method: Callable[..., object], *arguments: obj
 
     Then it has lost its parts, while work of its own goes on until it hears of that itself.
     """
-    if node.app.is_running and not node._pruning:
+    if node.app.is_running and node.is_attached and not node._pruning:
         method(*arguments)
