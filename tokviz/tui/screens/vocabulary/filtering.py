@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
 
 from tokviz.glyphs import UNSAFE
 from tokviz.tui.actions import action
@@ -89,10 +88,12 @@ class Filtering(Controller):
         self.how = Bar(id="how")
         self.how.show([BarItem((("F9", "key"), (" search help", "plain")), HELP)])
 
-    @on(Input.Changed, "#query")
-    def _typed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._searching.typed = event.value
+        # At once, and not with the message that the field sends: the letter and what it finds come
+        # in one frame.
+        screen.watch(field, "value", self._typed, init=False)
+
+    def _typed(self, value: str) -> None:
+        self._searching.typed = value
         self.show()
         self._searching.search()
 
