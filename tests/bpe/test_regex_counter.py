@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from array import array
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tokviz import bytetext, processors
 from tokviz.bpe import counting, regex_counter
 from tokviz.bpe.counting import PieceCounts, PlainCounter, count_pieces
 from tokviz.bpe.regex_counter import RegexCounter
+from tokviz.bpe.threads import Threads
 from tokviz.child.protocol import describe_error, pack_numbers, restore_error
 from tokviz.corpus import text_blocks
 from tokviz.corpus.corpus import Corpus
@@ -297,3 +299,23 @@ def test_the_number_of_processors_is_within_reason(n, niceness, expected, monkey
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(n)), raising=False)
     monkeypatch.setattr(os, "nice", lambda _: niceness, raising=False)
     assert processors.n_processors() == expected
+
+
+class Waits:
+    """Begins a block that never ends by itself, or fails."""
+
+    def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> None:
+        if number:
+            raise ValueError("too long")
+        while not should_stop():
+            time.sleep(0.001)
+
+
+def test_where_one_thread_fails_none_waits_for_what_it_was_to_find() -> None:
+    threads, deadline = Threads([Waits(), Waits()]), time.monotonic() + 30
+    with pytest.raises(ValueError, match="too long"):  # whoever hears of it first
+        for number in range(2):
+            threads.put(number, TextBlock(b""), lambda: False)
+        threads.finish(lambda: time.monotonic() > deadline)
+    assert time.monotonic() < deadline
+    threads.close()

@@ -79,3 +79,5 @@ class Threads:
                 share.count(*item, self._stopping.is_set)
             except BaseException as error:
                 self._errors.append(error)
+                # Others may be waiting for what this one was to find.
+                self._stopping.set()
