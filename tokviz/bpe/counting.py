@@ -391,11 +391,14 @@ class PlainCounter:
             end: int | None = next(found, None) if reached >= last else None
             edges = accumulate(map(len, pieces), initial=position)
             placed = zip(pieces, islice(edges, 1, None), strict=True)
-            if position < first + _JOIN_CHARS or end is not None:
+            is_head = position < first + _JOIN_CHARS
+            if is_head or end is not None:
                 some = [(piece, edge) for piece, edge in placed if end is None or edge <= end]
-                self._head += some if position < first + _JOIN_CHARS else ()
-                pieces = [] if position < first + _JOIN_CHARS else [piece for piece, _ in some]
-            self._rest.update(filter(None, pieces))
+                pieces = [piece for piece, _ in some]
+            if is_head:
+                self._head += some
+            else:
+                self._rest.update(filter(None, pieces))
             if end is not None:
                 return end
             position = reached

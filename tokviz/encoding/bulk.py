@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from threading import Thread
@@ -158,18 +158,12 @@ class BulkEncoder:
         run(0)
         for thread in threads:
             thread.join()
-        whole: Encoded | None = None
-        for share, part in zip(shares, found, strict=True):
+        parts = []
+        for part in found:
             if isinstance(part, BaseException):
                 raise part
-            if whole is None:
-                whole = part
-                continue
-            if share.goes_on:
-                whole.after.pop()
-            whole = _joined(whole, part)
-        assert whole is not None
-        return whole
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else _joined(shares, parts)
 
 
 class _Worker:
@@ -321,16 +315,29 @@ class _Share(NamedTuple):
     goes_on: bool = False
 
 
-def _joined(one: Encoded, other: Encoded) -> Encoded:
+def _joined(shares: list[_Share], parts: list[Encoded]) -> Encoded:
     """Join what lies one behind another; what the first was is no longer of use."""
-    n = len(one.ids)
-    one.after.extend(array("q", [n + count for count in other.after]) if n else other.after)
-    one.ids.extend(other.ids)
-    borders = (
-        appended(mine, len(mine), theirs[1:])[: len(mine) + len(theirs) - 1]
-        for mine, theirs in zip(one[2:], other[2:], strict=True)
+    ids, after = parts[0][:2]
+    for share, part in zip(shares[1:], parts[1:], strict=True):
+        if share.goes_on:
+            after.pop()
+        n = len(ids)
+        after.extend(array("q", [n + count for count in part.after]))
+        ids.extend(part.ids)
+    token_borders = _one_behind_another([part.token_borders for part in parts])
+    return Encoded(
+        ids, after, token_borders, _one_behind_another([part.piece_borders for part in parts])
     )
-    return Encoded(one.ids, one.after, *borders)
+
+
+def _one_behind_another(borders: Sequence[Any]) -> memoryview:
+    """Join borders; each begins with 0, which the whole has once."""
+    n = 1
+    whole = zeros(n + sum(len(part) - 1 for part in borders), "q")
+    for part in borders:
+        whole[n : n + len(part) - 1] = part[1:]
+        n += len(part) - 1
+    return whole
 
 
 def _shares(
