@@ -28,6 +28,8 @@ from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.messages import Begun
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.chat.screen import ChatScreen
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.replay.screen import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
@@ -142,18 +144,22 @@ async def visit_all(ahead: bool) -> dict[str, str]:
             await pilot.resize_terminal(120, 40)
         for kind in SCREENS[1:]:
             app.action_show_screen(kind.id)
+            await until(pilot, lambda: is_worked_out(app))
+            await settle(pilot)
             screen = app._made[kind.id]
-            await until(pilot, lambda screen=screen: screen.has_begun)
-            await settle(pilot)
-            if isinstance(screen, ReplayScreen):
-                await until(pilot, lambda screen=screen: screen.state.frame is not None)
-            await until(pilot, lambda: not any(other.lane is None for other in app.session.others))
-            await settle(pilot)
-            if kind.id == "chat":
-                await until(pilot, lambda screen=screen: "1 finding" in screen.read(screen.region))
             shown = re.sub(r"found in \S+ ms", "found", screen.read(screen.region))
             seen[kind.id] = f"{shown}\n{screen.focused}"
     return seen
+
+
+def is_worked_out(app: TokvizApp) -> bool:
+    screen = app.screen
+    if isinstance(screen, ReplayScreen) and screen.state.frame is None:
+        return False
+    if isinstance(screen, ChatScreen) and "1 finding" not in screen.read(screen.region):
+        return False
+    compared = all(other.lane is not None for other in app.session.others)
+    return compared and isinstance(screen, TokvizScreen) and screen.has_begun
 
 
 async def test_screens_made_ahead_are_as_those_that_are_made_when_somebody_goes_there() -> None:
@@ -170,6 +176,7 @@ async def test_a_key_right_behind_the_one_that_goes_to_a_screen_made_ahead_is_ta
         for key in ("alt+v", "q"):
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         screen = app._made["vocabulary"]
+        assert isinstance(screen, VocabularyScreen)
         await until(pilot, lambda: screen.field.value == "q")
 
 
