@@ -147,7 +147,7 @@ async def visit_all(ahead: bool) -> dict[str, str]:
             await until(pilot, lambda: is_worked_out(app))
             await settle(pilot)
             screen = app._made[kind.id]
-            shown = re.sub(r"found in \S+ ms", "found", screen.read(screen.region))
+            shown = re.sub(r"found in .*", "found", screen.read(screen.region))
             seen[kind.id] = f"{shown}\n{screen.focused}"
     return seen
 
