@@ -189,6 +189,14 @@ async def test_a_pause_makes_screens_ahead(monkeypatch: pytest.MonkeyPatch) -> N
         assert app.current_mode == "tokens"
 
 
+async def test_no_screen_is_made_while_the_app_ends() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+    app._make_ahead()
+    assert set(app._made) == {"tokens"}
+
+
 async def test_the_command_palette_is_opened_by_its_key_and_does_what_is_chosen() -> None:
     app = make_app()
     async with app.run_test(size=(100, 30)) as pilot:

@@ -484,7 +484,7 @@ class TokvizApp(App[None]):
     def _make_ahead(self) -> None:
         """Make a screen that nobody has been to: it comes in less than half the time then."""
         screen_id = next((kind.id for kind in SCREENS if kind.id not in self._made), None)
-        if screen_id is None or self._exit:
+        if screen_id is None or self._exit or not self.is_running:
             return
         screen = self._make_screen(screen_id)
         screen.waits = True
