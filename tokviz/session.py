@@ -132,6 +132,10 @@ class OthersChanged(NamedTuple):
     """The text is compared with other tokenizers, or more is known of them."""
 
 
+class TextChanged(NamedTuple):
+    """Work that the Tokens screen began has changed the text, or how it is read, from afar."""
+
+
 class SettingsChanged(NamedTuple):
     """A choice is to be remembered; `Session.write_settings` does it."""
 

@@ -62,6 +62,7 @@ def in_thread(
     failed: Callable[[TokvizError], object] | None = None,
     exclusive: bool = True,
     stoppable: str = "",
+    is_said: bool = False,
     agreed: Collection[str] = (),
 ) -> Worker[None]:
     """Do something in a thread, and hand over what came of it.
@@ -75,6 +76,7 @@ def in_thread(
         exclusive: Whether it cancels what is still under way in the group.
         stoppable: What it does, such as "Loading a.json", if that may take long: then it is said
             so, Esc ends it, and `failed` takes that.
+        is_said: Whether the screen says that already.
         agreed: What the user was asked and agreed to: sentences about large files.
     """
 
@@ -91,6 +93,7 @@ def in_thread(
                 failed=failed,
                 exclusive=exclusive,
                 stoppable=stoppable,
+                is_said=is_said,
                 agreed={*agreed, str(error)},
             )
 
@@ -145,7 +148,8 @@ def in_thread(
     worker = node.run_worker(run, group=group, description=group, exclusive=exclusive, thread=True)
     if stoppable:
         _STOPPABLE[worker] = stop
-        _tell_of(node, worker, stoppable)
+        if not is_said:
+            _tell_of(node, worker, stoppable)
     return worker
 
 

@@ -14,11 +14,13 @@ from textual.widgets import Input
 import tokviz
 from tests.oracles.bpe import encode_by_merges
 from tests.tui.waiting import WAIT, settle, until
+from tokviz.live.document import LiveDocument
 from tokviz.replay.request import ReplayRequest
 from tokviz.replay.sources import source_named
 from tokviz.runs import runs_folder
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.settings import Settings
+from tokviz.tui import tasks
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp, screen_class
 from tokviz.tui.dialogs.ask_text import AskDialog
@@ -118,7 +120,9 @@ async def test_esc_stops_opening_and_what_was_shown_stays(
             goes_on.wait(20)
         return open_source(source)
 
+    told_besides: list[object] = []
     monkeypatch.setattr(opening_module, "open_source", open_slowly)
+    monkeypatch.setattr(tasks, "_tell_of", lambda *about: told_besides.append(about))
     app = make_app(ReplayRequest(tiny if something_is_shown else words))
     async with app.run_test(size=(120, 40)) as pilot:
         if something_is_shown:
@@ -130,6 +134,7 @@ async def test_esc_stops_opening_and_what_was_shown_stays(
         assert "Stopped opening words." in said
         assert app.screen.state.text == "abab the theory", "the text of a lesson is not begun"
         assert "Esc stops" not in shown(app)
+        assert not told_besides, "the screen says so already"
         goes_on.set()
         await settle(pilot)
         opened_now = app.screen.state.opened
@@ -138,6 +143,40 @@ async def test_esc_stops_opening_and_what_was_shown_stays(
             assert opened_now.source.name == "abababcb"
         else:
             assert opened_now is None
+
+
+@pytest.mark.parametrize("screen_id", ["replay", "compare", "vocabulary"])
+async def test_a_screen_hears_of_what_the_tokens_screen_does_when_that_has_been_left(
+    screen_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, prepare = threading.Event(), LiveDocument.prepare_reading
+
+    def prepare_slowly(*arguments: Any) -> None:
+        goes_on.wait(WAIT)
+        prepare(*arguments)
+
+    monkeypatch.setattr(LiveDocument, "prepare_reading", prepare_slowly)
+    app = make_app(None, text="a<|endoftext|>")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press(LEADER, "1", "f6")
+        app.action_show_screen(screen_id)
+        await until(pilot, lambda: getattr(app.screen, "SCREEN_ID", "") == screen_id)
+        await until(pilot, lambda: app.screen.has_begun)
+        heard: list[str] = []
+        heeded = type(app.screen).text_changed
+
+        def hear(screen: Any) -> None:
+            heard.append(screen.SCREEN_ID)
+            heeded(screen)
+
+        monkeypatch.setattr(type(app.screen), "text_changed", hear)
+        goes_on.set()
+        await until(pilot, lambda: not app.session.live.parse_specials)
+        await settle(pilot)
+        assert heard == [screen_id]
+        if screen_id == "replay":
+            await until(pilot, lambda: "specials: as text" in shown(app))
 
 
 async def test_specials_are_read_as_on_the_tokens_screen() -> None:

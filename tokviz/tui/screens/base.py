@@ -24,6 +24,7 @@ from tokviz.session import (
     Request,
     RunAction,
     Session,
+    TextChanged,
     TokenizerChanged,
 )
 from tokviz.settings import Settings
@@ -150,6 +151,7 @@ class TokvizScreen(Screen[None]):
             self.session.subscribe(TokenizerChanged, lambda _: self._follow_tokenizer()),
             self.session.subscribe(Asked, self._asked),
             self.session.subscribe(ProgressChanged, lambda _: self._follow_progress()),
+            self.session.subscribe(TextChanged, lambda _: self._follow_text()),
         )
         self._tokenizer = self.session.tokenizer
         self.fit(self.app.size)
@@ -260,6 +262,15 @@ class TokvizScreen(Screen[None]):
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show another tokenizer; by default there is nothing to show."""
+
+    # -- the text at hand
+
+    def _follow_text(self) -> None:
+        if self.is_current and self.has_begun:
+            self.text_changed()
+
+    def text_changed(self) -> None:
+        """Show what has become of the text, as when the screen comes; by default it shows none."""
 
     # -- what a session file holds
 

@@ -154,6 +154,10 @@ class CompareScreen(TokvizScreen):
         """Show another tokenizer in the first row."""
         self._take_up()
 
+    def text_changed(self) -> None:
+        """Show another text."""
+        self._take_up()
+
     def _take_up(self) -> None:
         live = self.session.live
         self.lanes.follow()

@@ -104,6 +104,7 @@ class Opening(Controller):
             done,
             failed=failed,
             stoppable=f"Opening {source.name}",
+            is_said=True,
         )
 
     def _stopped(self, source: Source) -> None:

@@ -175,6 +175,10 @@ class ReplayScreen(TokvizScreen):
         """Play on when the screen is seen again."""
         self.transport.rest()
 
+    def text_changed(self) -> None:
+        """Take up what has become of the text."""
+        self.your_text.take_text_at_hand()
+
     def answer(self, request: Request) -> None:
         """Open what was asked for elsewhere."""
         if isinstance(request, ReplayRequest):

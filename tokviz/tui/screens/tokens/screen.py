@@ -24,6 +24,7 @@ from tokviz.session import (
     ShowSaved,
     ShowScreen,
     ShowText,
+    TextChanged,
     UseTokenizer,
     sample_text,
 )
@@ -224,6 +225,8 @@ class TokensScreen(TokvizScreen):
         self._show_tokens()
         self._show_name()
         self.encoding.start()
+        if not self.is_current:
+            self.session.tell(TextChanged())
 
     def _show_tokens(self) -> None:
         """Show the tokens that have become known."""

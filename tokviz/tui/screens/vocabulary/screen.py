@@ -127,6 +127,10 @@ class VocabularyScreen(TokvizScreen):
         self.searching.read(tokenizer)
         self.set_timer(USES_DELAY, self._count_uses)
 
+    def text_changed(self) -> None:
+        """Count the uses of tokens anew."""
+        self._count_uses()
+
     def _count_uses(self) -> None:
         self.searching.uses = self.session.live.token_counts()
         self.table.show_uses(self.searching.uses)
