@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from textual.widgets import Static
 
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
-from tests.tui.waiting import settle
+from tests.tui.waiting import WAIT, settle, until
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer
 from tokviz.places import place_words, short_name
 from tokviz.runs import Run, runs_folder
@@ -113,6 +114,27 @@ async def test_current_one_is_highlighted_and_marked_at_first(open_dialog: OpenD
         assert pilot.shows("● o200k_base")
         await pilot.press("down", "enter")
         assert pilot.result == "qwen2"
+
+
+async def test_while_trainings_are_looked_for_it_says_so(
+    open_dialog: OpenDialog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = threading.Event()
+
+    def list_slowly(cancelled: object) -> list[Run]:
+        found.wait(WAIT)
+        return []
+
+    monkeypatch.setattr(tokenizer_picker, "list_runs", list_slowly)
+    monkeypatch.setattr(tokenizer_picker, "_PATIENCE", 0.01)
+    app = TokvizApp(Session(Opened("hello"), tokviz.load("gpt2"), remember=False))
+    async with app.run_test() as pilot:
+        app.push_screen(TokenizerPicker("gpt2"))
+        await until(pilot, lambda: isinstance(app.screen, TokenizerPicker))
+        told = app.screen.query_one("#told", Static)
+        await until(pilot, lambda: str(told.content) == "Looking for what you trained…")
+        found.set()
+        await until(pilot, lambda: str(told.content) == "")
 
 
 async def test_click_on_a_row_chooses_it(open_dialog: OpenDialog) -> None:

@@ -19,6 +19,7 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz import bytetext
 from tokviz.error_log import ErrorLog
+from tokviz.errors import OutputFileError
 from tokviz.folders import state_folder
 from tokviz.session import Opened, Session, read_text, sample_text
 from tokviz.settings import Settings
@@ -29,6 +30,7 @@ from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.palette import palette_of
+from tokviz.tui.screens import safekeeping
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.widgets.id_grid import IdGrid
 from tokviz.tui.widgets.splits.panel import SplitsPanel
@@ -331,6 +333,30 @@ async def test_a_text_whose_file_changed_on_disk_is_saved_elsewhere(tmp_path: Pa
         await pilot.press("enter")
         assert isinstance(app.screen, SaveFileDialog)
         assert path.read_text() == "another"
+
+
+async def test_where_a_file_could_not_be_written_is_offered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, content: bytes) -> None:
+        raise OutputFileError(path, "no room")
+
+    app = make_app()
+    async with app.run_test() as pilot:
+        monkeypatch.setattr(safekeeping, "write_file", refuse)
+        await pilot.press("x", "ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, SaveFileDialog))
+        app.screen.query_one(Input).value = str(tmp_path / "mine.txt")
+        await pilot.press("enter")
+        await settle(pilot)
+        assert any("Not saved" in note.message for note in app._notifications)
+        monkeypatch.undo()
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, SaveFileDialog))
+        await settle(pilot)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert (tmp_path / "mine.txt").read_text().startswith("x")
 
 
 async def test_a_file_that_is_gone_is_written_again(tmp_path: Path) -> None:

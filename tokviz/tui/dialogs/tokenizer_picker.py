@@ -112,6 +112,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         self._renamed = renamed
         self._prepare = prepare
         self._number = 0
+        self._told = ""
         self._started = 0.0
         self._source = source
         self._timer: Timer | None = None
@@ -183,8 +184,12 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
     def _list_runs(self, highlighted: str | None = None) -> None:
         """Look for the user's own; `highlighted` is the folder to highlight then."""
+        looking = self.set_timer(_PATIENCE, lambda: self._tell_of(_LOOKING))
 
         def take(runs: list[Run]) -> None:
+            looking.stop()
+            if self._told == _LOOKING:
+                self._tell_of("")
             row = self.rows.row
             self._runs = runs
             chosen = highlighted or (None if row is None else source_of_row(row))
@@ -272,6 +277,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
 
     def _tell_of(self, sentence: str) -> None:
         """Say what is going on, or has been done, in a line below the field."""
+        self._told = sentence
         self.set_class(bool(sentence), "-told")
         self.query_one("#told", Static).update(Content(safe(sentence)))
 
@@ -406,4 +412,5 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
             self._put(event.text.strip())
 
 
+_LOOKING = "Looking for what you trained…"
 _ONLY_TRAINED = "Only tokenizers that you trained can be {}."

@@ -70,6 +70,7 @@ class Safekeeping(Controller):
         self._folder = folder
         self._kept: object = None
         self._told: str | None = None
+        self._refused: Path | None = None
 
     @cached_property
     def autosave(self) -> Autosave:
@@ -148,6 +149,7 @@ class Safekeeping(Controller):
             return len(content)
 
         def done(n_bytes: int | None) -> None:
+            self._refused = None
             if n_bytes is None:
                 self._ask_about_changed(path, overwrite, reload)
                 return
@@ -158,9 +160,15 @@ class Safekeeping(Controller):
             self.save(path, data, saved, replaces=True, reload=reload)
 
         def failed(error: TokvizError) -> None:
+            self._refused = path
             self.say(why("Not saved", error), "error")
 
         self.in_thread("save", write, done, failed=failed, exclusive=False)
+
+    def offer(self, folder: Path | None, name: str) -> tuple[Path | None, str]:
+        """Give the folder and the name to offer: those that could not be written, else these."""
+        refused = self._refused
+        return (folder, name) if refused is None else (refused.parent, refused.name)
 
     def _ask_about_changed(
         self, path: Path, overwrite: Callable[[], object], reload: Callable[[Path], object]

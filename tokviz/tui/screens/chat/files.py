@@ -98,7 +98,8 @@ class Files(Controller):
         if origin.path is not None:
             row = "" if origin.row is None else f"-{origin.row + 1}"
             name = f"{origin.path.stem}{row}.json"
-        dialog = SaveFileDialog(self._folder(), name, title="Save the conversation as")
+        offered = self.safe.offer(self._folder(), name)
+        dialog = SaveFileDialog(*offered, title="Save the conversation as")
         self.ask(dialog, self.save)
 
     def _is_raw(self) -> bool:

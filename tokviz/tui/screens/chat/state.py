@@ -184,7 +184,7 @@ class ConversationAtHand:
         with contextlib.suppress(ConversationError):
             # Undo goes back to a text that is none: this one is the conversation.
             self.change(editing.repaired(self.conversation, index), PartPlace(index), instead=True)
-            self._say("The row can be read now.")
+            self._say("This repaired the row. Ctrl+Z goes back to its text.")
 
     def remember_cursor(self) -> State:
         """Note where the cursor is, so that undo comes back to it, and give the state."""

@@ -76,7 +76,7 @@ class Files(Controller):
         from tokviz.tui.dialogs.save_file import SaveFileDialog
 
         name = self.session.path.name if self.session.path else "text.txt"
-        self.ask(SaveFileDialog(self._folder(), name), self._save)
+        self.ask(SaveFileDialog(*self.safe.offer(self._folder(), name)), self._save)
 
     @action("New text", "ctrl+n", section="Text")
     def new_text(self) -> None:
