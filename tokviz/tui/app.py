@@ -34,6 +34,7 @@ from tokviz.error_log import ErrorLog, Unexpected
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
 from tokviz.glyphs import safe_lines
+from tokviz.listing import home_label
 from tokviz.sentences import sentence, why
 from tokviz.session import SESSION_ENDING, Asked, Session, SessionWanted, SettingsChanged
 from tokviz.settings import SettingError, check_file, config_path
@@ -748,7 +749,9 @@ class TokvizApp(App[None]):
                     self,
                     "save",
                     lambda task: write_file(path, to_bytes(save())),
-                    lambda _: self.notify(f"Saved the session to {path}.", markup=False),
+                    lambda _: self.notify(
+                        f"Saved the session to {home_label(path)}.", markup=False
+                    ),
                     exclusive=False,
                 )
 

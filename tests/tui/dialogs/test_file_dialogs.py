@@ -455,3 +455,20 @@ def test_a_format_is_named_whole_and_apart_from_its_file(width: int) -> None:
     for row in FORMATS.values():
         shown = "".join(text for text, _ in paint_format(row, width))
         assert shown.startswith(f" {row.title} ") and len(shown) == width
+
+
+async def test_what_is_typed_takes_the_place_of_the_name_that_is_offered_but_for_its_ending(
+    open_dialog: OpenDialog, folder: Path
+) -> None:
+    kinds = ("csv", "txt")
+    async with open_dialog(SaveFileDialog(folder, "list.txt", kinds=kinds)) as pilot:
+        await pilot.type("mine")
+        await pilot.press("enter")
+        assert pilot.result == folder / "mine.txt"
+    async with open_dialog(SaveFileDialog(folder, "list.txt", kinds=kinds)) as pilot:
+        await pilot.press("home", *"my_", "ctrl+k", "enter")
+        assert pilot.result == folder / "my_list.csv"
+    async with open_dialog(SaveFileDialog(folder, "", kinds=("tokviz.json",))) as pilot:
+        await pilot.type("session")
+        await pilot.press("enter")
+        assert pilot.result == folder / "session.tokviz.json"

@@ -45,7 +45,8 @@ class SaveFileDialog(FileDialog):
             verb: What Enter does, in a word.
             existing: What happens to a file that is there: it is replaced if the user says so, or
                 taken as it is (to append to), or refused since a folder is to be made.
-            kinds: The endings one of which the name must have; Ctrl+K goes through them.
+            kinds: The endings one of which the name must have, else it gets the one that is
+                offered; Ctrl+K goes through them.
         """
         super().__init__(
             folder,
@@ -57,6 +58,11 @@ class SaveFileDialog(FileDialog):
         )
         self._existing = existing
         self._kinds = kinds
+        self._kind = next((k for k in kinds if name.endswith(f".{k}")), "".join(kinds[:1]))
+
+    def on_mount(self) -> None:
+        """Select the name that is offered, so that what is typed takes its place."""
+        self.field.action_select_all()
 
     def action_choose(self) -> None:
         """Go into the folder that is typed or highlighted, or save under the name."""
@@ -72,6 +78,8 @@ class SaveFileDialog(FileDialog):
     def _take(self, path: Path, is_folder: bool) -> None:
         if is_folder:
             self.enter_folder(path, os.path.basename(self.field.value) if self._moved else "")
+        elif self._kinds and not path.suffix:
+            self._take(path.with_name(f"{path.name}.{self._kind}"), is_folder=False)
         elif self._kinds and not path.name.lower().endswith(tuple(f".{k}" for k in self._kinds)):
             *others, last = (f".{kind}" for kind in self._kinds)
             endings = " or ".join(filter(None, (", ".join(others), last)))
@@ -103,7 +111,8 @@ class SaveFileDialog(FileDialog):
     def action_next_kind(self) -> None:
         """Change the end of the name."""
         path = Path(self.field.value or "tokens")
-        self.field.put(str(path.with_suffix("." + neighbour(self._kinds, _ending(path)))))
+        self._kind = neighbour(self._kinds, _ending(path))
+        self.field.put(str(path.with_suffix(f".{self._kind}")))
 
 
 def _ending(path: Path) -> str:

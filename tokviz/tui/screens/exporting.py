@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.files import write_file
+from tokviz.listing import home_label
 from tokviz.sentences import why
 from tokviz.share import ENDINGS, written
 from tokviz.tui.actions import LEADER, action
@@ -64,7 +65,7 @@ class Exporting(Controller):
             self.in_thread(
                 "export",
                 lambda task: write_file(path, make(form)),
-                lambda _: self.say(f"Exported to {path}."),
+                lambda _: self.say(f"Exported to {home_label(path)}."),
                 failed=lambda error: self.say(why("Not exported", error), "error"),
                 exclusive=False,
             )

@@ -16,6 +16,7 @@ from tokviz.assets import asset_path
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.errors import OutputFileError, TokvizError
 from tokviz.files import read_file
+from tokviz.listing import home_label
 from tokviz.sentences import counted
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.pick import Option, PickDialog
@@ -114,7 +115,7 @@ class Files(Controller):
         conversation = self._chat.conversation
 
         def saved(_: int) -> None:
-            self.say(f"Saved to {path}.")
+            self.say(f"Saved to {home_label(path)}.")
             if conversation is self._chat.conversation:
                 self._chat.mark_saved(conversation)
                 self._chat.history.relocate(Origin(path))
@@ -155,7 +156,7 @@ class Files(Controller):
         self.in_thread(
             "save",
             lambda task: append_line(path, bytetext.to_bytes(editing.json_of(conversation))),
-            lambda _: self.say(f"Appended to {path}."),
+            lambda _: self.say(f"Appended to {home_label(path)}."),
             failed=failed,
             exclusive=False,
         )

@@ -8,6 +8,7 @@ from tokviz.chat.templates import template_for
 from tokviz.corpus.entries import EXCLUDE
 from tokviz.formats.run import read_about
 from tokviz.jobs.train_messages import TrainSummary
+from tokviz.listing import home_label
 from tokviz.replay.request import LADDER_BYTES, ReplayRequest
 from tokviz.runs import copy_run
 from tokviz.sentences import why
@@ -118,7 +119,7 @@ class Result(Controller):
         self.in_thread(
             "save",
             lambda task: copy_run(run, target),
-            lambda _: self.say(f"Saved to {target}."),
+            lambda _: self.say(f"Saved to {home_label(target)}."),
             failed=lambda error: self.say(why("Not saved", error), "error"),
             exclusive=False,
         )

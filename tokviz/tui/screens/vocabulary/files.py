@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
+from tokviz.listing import home_label
 from tokviz.sentences import counted, why
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -28,7 +29,7 @@ class Files(Controller):
         from tokviz.tui.dialogs.save_tokenizer import SaveTokenizerDialog
 
         dialog = SaveTokenizerDialog(self.session.tokenizer, self.session.folder)
-        self.ask(dialog, lambda path: self.say(f"Saved to {path}."))
+        self.ask(dialog, lambda path: self.say(f"Saved to {home_label(path)}."))
 
     @action("Export the list…", "ctrl+s", section="List", footer="export")
     def export_list(self) -> None:
@@ -49,7 +50,7 @@ class Files(Controller):
                 self.say(why("Not exported", error), "error")
 
             def done(_: None) -> None:
-                self.say(f"Exported {tokens} to {path}.")
+                self.say(f"Exported {tokens} to {home_label(path)}.")
 
             self.in_thread("save", write, done, failed=failed, exclusive=False)
 
