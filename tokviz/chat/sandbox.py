@@ -25,7 +25,7 @@ import jinja2.nodes
 import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from tokviz.chat.conversation import MESSAGE_ASIDES
+from tokviz.chat.conversation import ADDRESS_KEYS, MESSAGE_ASIDES
 from tokviz.chat.jinja_spans import MOST_TURNS, MarkedText
 
 MAX_OUTPUT_CHARS = 10_000_000
@@ -103,7 +103,7 @@ class Sandbox:
             [
                 (start, end, given[n].message, given[n].part)
                 for start, end, n in found
-                if given[n].key != "name"
+                if given[n].key not in ADDRESS_KEYS
             ],
             [*_lost(text, given, found), *_lost_calls(text, messages, turns)],
             generation if self._generation.seen else None,
