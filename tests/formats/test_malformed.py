@@ -291,7 +291,7 @@ CASES = [
     (
         "m.model",
         b"minbpe v1\n(\n0\n",
-        "m.model: line 2: split pattern '(': missing ) at character 1",
+        "m.model: line 2: split pattern '(': missing ) at character 2",
     ),
     (
         "m.model",

@@ -59,8 +59,7 @@ def complaint(error: TokvizError, shown: str | None) -> str:
         shown: The regex whose pieces are shown instead, None if there are none.
     """
     if isinstance(error, PatternError):
-        where = "" if error.position is None else f" at character {error.position + 1}"
-        words = f"✗ {error.trouble if error.position is None else error.reason}{where}"
+        words = f"✗ {error.trouble}"
     else:
         words = f"✗ {error}"
     return words if shown is None else f"{words} · still showing /{fit(shown, _MOST_SHOWN)}/"
