@@ -110,7 +110,7 @@ def test_splitting_goes_on_behind_any_piece_as_if_it_had_never_stopped(
 
 
 def test_invalid_regex_says_where() -> None:
-    with pytest.raises(PatternError, match="at character 3$") as caught:
+    with pytest.raises(PatternError, match=r"at character 3$") as caught:
         get_split_pattern("a(")
     assert caught.value.position == 2
 
