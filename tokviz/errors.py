@@ -53,7 +53,8 @@ class _FileError(TokvizError):
         """Take the path as the user gave it and the reason in words."""
         self.path = fspath(path)
         self.reason = reason
-        super().__init__(f"{self.path}: {reason}")
+        # An empty name, of a variable that is not set, is shown too.
+        super().__init__(f"{self.path or repr('')}: {reason}")
 
 
 class InputFileError(_FileError):

@@ -238,6 +238,7 @@ def test_options_that_make_no_sense_are_code_2(tokviz, corpus, tmp_path, options
             r"instead of \K, which moves the start",
         ),
         (["--vocab-size", "300", "nowhere.txt"], "nowhere.txt: there is no such file"),
+        (["--vocab-size", "300", ""], "tokviz: '': there is no such file"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_saves_nothing(
