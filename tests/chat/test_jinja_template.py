@@ -300,6 +300,25 @@ def test_qwens_tool_calls_are_learned_whole():
     assert jinja.mask == ours.mask
 
 
+def test_tool_calls_are_found_though_the_tools_stand_before_the_last_question():
+    """So Mistral's templates write them."""
+    source = (
+        "{% set ns = namespace(last=0) %}{% for m in messages %}{% if m.role == 'user' %}"
+        "{% set ns.last = loop.index0 %}{% endif %}{% endfor %}{% for m in messages %}"
+        "{% if loop.index0 == ns.last %}{{ tools | tojson }}{% endif %}"
+        "<|im_start|>{{ m.role }}\n{{ m.content }}"
+        "{{ m.tool_calls | tojson if m.tool_calls }}<|im_end|>{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    call = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "now"}}]}
+    asked = [*turns("Hi"), call, {"role": "tool", "content": "12"}, *turns("So?", "Noon")]
+    conversation = read({"messages": [*asked, *asked], "tools": [{"name": "now"}]})
+    rendering = rendered_by(source, conversation)
+    written = ['[{"function": {"name": "now"}}]<|im_end|>', "Noon<|im_end|>"]
+    assert in_short(learned(rendering)).decode().strip("|") == "|".join(written * 2)
+    assert left_out(conversation, rendering) == []
+
+
 def test_templates_are_given_tools_and_further_keys():
     template = JinjaTemplate(
         "t", "{{ tools | tojson }}{{ messages[0].name }}{{ x }}", variables={"x": 1}
