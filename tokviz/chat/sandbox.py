@@ -210,12 +210,15 @@ class Sandbox:
             if not after.startswith(before):
                 continue
             turn, start = after[len(before) :], len(before)
-            if turn and not text.startswith(after):
+            if not text.startswith(after):
                 ends = [(message, end) for _, end, message in contents if message < index]
                 starts = [(message, at) for at, _, message in contents if message > index]
                 last, following = max(ends, default=(0, 0)), min(starts, default=(0, len(text)))
-                start = text.find(turn, last[1], following[1])
-            if turn and start >= 0:
+                around = last[1], following[1]
+                # Qwen3's thoughts are written of the last turns only.
+                turn = turn if text.find(turn, *around) >= 0 else _behind_thoughts(turn)
+                start = text.find(turn, *around) if turn else -1
+            if start >= 0:
                 turns.append((start, start + len(turn), index))
         return turns
 
