@@ -6,8 +6,8 @@
 
 Every size is ten times the one before. What a tenfold text costs says how the cost grows: its
 logarithm to base ten is the slope, 1 where cost follows length. A key must cost the same anywhere.
-The longest gap of a paste is the longest time between two frames after the first, while Left and
-Right are pressed: an app that has nothing to draw draws nothing.
+The longest gap of a paste is the longest time between two frames after the first, while letters
+are typed: an app that has nothing to draw draws nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from itertools import cycle, islice, pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,15 +108,18 @@ def paste(kind: str, size: str, folder: Path) -> tuple[float, float]:
 
 
 def frames(terminal: Terminal, start: int, seconds: float) -> Iterator[float]:
-    """Press a key at each frame, and yield when it ends, for so long, or until all is counted."""
-    keys, deadline = cycle((b"\x1b[D", b"\x1b[C")), time.perf_counter() + seconds
-    terminal.type(next(keys))
+    """Type a letter at each frame, and yield when it ends, for so long, or until all is counted.
+
+    A key that moves the cursor and one that moves it back may leave nothing to draw.
+    """
+    deadline = time.perf_counter() + seconds
+    terminal.type(b"x")
     while time.perf_counter() < deadline and "+ tokens" in terminal.screen().text():
         end = terminal.output.rfind(END_OF_FRAME, start)
         if end >= 0:
             start = end + 1
             yield terminal.last_arrival
-            terminal.type(next(keys))
+            terminal.type(b"x")
         terminal.pump(0.05)
 
 

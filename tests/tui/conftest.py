@@ -52,6 +52,12 @@ def every_key_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokviz.tui.app.ANSWER_SECONDS", WAIT)
 
 
+@pytest.fixture(autouse=True)
+def no_screen_is_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no app of a test make all screens only since a busy machine gives it time."""
+    monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 2 * WAIT)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def same_styles() -> Iterator[None]:
     """Read every style sheet once, and find the rules of every place in the app once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from collections import Counter
 from pathlib import Path
@@ -27,7 +28,10 @@ from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.messages import Begun
+from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.chat.screen import ChatScreen
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.replay.screen import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.tokens import screen as tokens_screen
 from tokviz.tui.screens.train import TrainScreen
@@ -115,6 +119,82 @@ async def test_screens_are_imported_before_they_are_wanted(
     monkeypatch.setattr(app, "_make_screen", app._made.get)
     async with app.run_test() as pilot:
         await until(pilot, lambda: imported >= {kind.id for kind in SCREENS})
+
+
+async def visit_all(ahead: bool) -> dict[str, str]:
+    """Go to every screen, and tell what is seen there."""
+    app = make_app()
+    seen: dict[str, str] = {}
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        if ahead:
+            for _ in SCREENS:
+                app._make_ahead()
+                await settle(pilot)
+            assert list(app._made) == [kind.id for kind in SCREENS]
+            assert [made.has_begun for made in app._made.values()] == [True, *[False] * 5]
+            assert not app.session.others, "what they need is loaded when somebody goes there"
+            # What is done before somebody goes there finds them ready.
+            await pilot.resize_terminal(100, 30)
+            await pilot.press("f10", "f10", "ctrl+p")
+            await settle(pilot)
+            await pilot.press("escape", "ctrl+l", "k")
+            await settle(pilot)
+            await pilot.press("escape")
+            await pilot.resize_terminal(120, 40)
+        for kind in SCREENS[1:]:
+            app.action_show_screen(kind.id)
+            await until(pilot, lambda: is_worked_out(app))
+            await settle(pilot)
+            screen = app._made[kind.id]
+            shown = re.sub(r"found in .*", "found", screen.read(screen.region))
+            seen[kind.id] = f"{shown}\n{screen.focused}"
+    return seen
+
+
+def is_worked_out(app: TokvizApp) -> bool:
+    screen = app.screen
+    if isinstance(screen, ReplayScreen) and screen.state.frame is None:
+        return False
+    if isinstance(screen, ChatScreen) and "1 finding" not in screen.read(screen.region):
+        return False
+    compared = all(other.lane is not None for other in app.session.others)
+    return compared and isinstance(screen, TokvizScreen) and screen.has_begun
+
+
+async def test_screens_made_ahead_are_as_those_that_are_made_when_somebody_goes_there() -> None:
+    assert await visit_all(ahead=True) == await visit_all(ahead=False)
+
+
+async def test_a_key_right_behind_the_one_that_goes_to_a_screen_made_ahead_is_taken_there() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        while set(app._made) != {kind.id for kind in SCREENS}:
+            app._make_ahead()
+        # Not even mounted yet.
+        for key in ("alt+v", "q"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        screen = app._made["vocabulary"]
+        assert isinstance(screen, VocabularyScreen)
+        await until(pilot, lambda: screen.field.value == "q")
+
+
+async def test_a_pause_makes_screens_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokviz.tui.app.IMPORT_SECONDS", 0.01)
+    monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 0.01)
+    app = make_app()
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: set(app._made) == {kind.id for kind in SCREENS})
+        assert app.current_mode == "tokens"
+
+
+async def test_no_screen_is_made_while_the_app_ends() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+    app._make_ahead()
+    assert set(app._made) == {"tokens"}
 
 
 async def test_the_command_palette_is_opened_by_its_key_and_does_what_is_chosen() -> None:

@@ -105,7 +105,7 @@ async def test_the_second_error_of_a_place_ends_the_app_and_the_text_is_kept(
 async def test_an_error_before_the_first_frame_ends_the_app(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(TokensScreen, "_started", raising("no start"))
+    monkeypatch.setattr(TokensScreen, "started", raising("no start"))
     app = make_app()
     with pytest.raises(ValueError, match="no start"):
         async with app.run_test() as pilot:

@@ -43,10 +43,12 @@ textual._xterm_parser:XTermParser
 textual.app:App._css_update_count
 textual.app:App._exit
 textual.app:App._fatal_error
+textual.app:App._get_screen
 textual.app:App._handle_exception
 textual.app:App._load_screen_css
 textual.app:App._notifications
 textual.app:App._refresh_notifications
+textual.app:App._screen_stacks
 textual.app:App._unnotify
 textual.document._document:Document
 textual.document._document:Document._newline

@@ -66,7 +66,7 @@ async def test_every_screen_goes_to_a_file_and_all_of_it_to_a_session(tmp_path: 
         await show(pilot, "chat")
         assert "learned" in await write(pilot, export, tmp_path / "mask.svg")
         await show(pilot, "replay")
-        await until(pilot, lambda: not app.screen.has_class("-message"))
+        await until(pilot, lambda: app.screen.state.opened is not None)
         await app.run_action("export_animation", app.screen)
         await until(pilot, lambda: isinstance(app.screen, FileDialog))
         await name(pilot, tmp_path / "moving.svg")

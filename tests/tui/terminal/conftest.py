@@ -13,6 +13,7 @@ import pytest
 from tests.terminal import DEADLINE_SECONDS, Terminal
 
 TINY_APP = Path(__file__).with_name("tiny_app.py")
+LAST_QUERY = b"\x1b[?2048$p"
 
 
 class TinyProcess(Terminal):
@@ -32,6 +33,8 @@ class TinyProcess(Terminal):
 
     def wait_until_ready(self) -> TinyProcess:
         self.wait_for(lambda: any(line.startswith("ready") for line in self.log()))
+        # The answer to a query that is read later would stand in the midst of what is typed next.
+        self.wait_for(lambda: LAST_QUERY in self.output)
         return self
 
 

@@ -37,11 +37,15 @@ def main() -> None:
 
         def on_mount(self) -> None:
             log.write(f"ready {os.getpid()} {piped!r}\n")
-            self.app_resume_signal.subscribe(self, lambda _: log.write("resumed\n"))
+            self.app_resume_signal.subscribe(self, lambda _: self.resumed())
             if "--busy" in sys.argv:
                 self.run_worker(threading.Event().wait, thread=True)
             if "--stuck" in sys.argv:
                 self.set_timer(0.01, self.get_stuck)
+
+        def resumed(self) -> None:
+            log.write("resumed\n")
+            self.screen.refresh()  # as the app does
 
         def get_stuck(self) -> None:
             log.write("stuck\n")

@@ -84,6 +84,8 @@ class TokvizScreen(Screen[None]):
         self._controllers: list[Controller] = []
         self.has_begun = False
         """Whether it shows what it begins with, and can take input."""
+        self.waits = False
+        """Whether it was made before anybody went to it: it begins when somebody does."""
         self._answers = False
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
@@ -153,10 +155,16 @@ class TokvizScreen(Screen[None]):
         self.fit(self.app.size)
         self.show_title()
         self.show_keys()
-        # After what a subclass does then.
-        self.call_after_refresh(self._begin)
+        if not self.waits:
+            self.begin()
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Do what is done once somebody is here."""
+        self.waits = False
+        self.call_after_refresh(self.started)
+        self.call_after_refresh(self._begun)
+
+    def _begun(self) -> None:
         self.has_begun = True
         self.app.post_message(Begun())
 
@@ -295,7 +303,7 @@ class TokvizScreen(Screen[None]):
         self._follow_progress()
         self._take_requests()
 
-    def begin_answering(self) -> None:
+    def started(self) -> None:
         """Answer requests from now on: the screen shows what it begins with."""
         self._answers = True
         self._take_requests()

@@ -131,17 +131,17 @@ class ChatScreen(TokvizScreen):
         yield self.keys
 
     def on_mount(self) -> None:
-        """Begin with the sample once there is a size to lay it out in."""
+        """Show the state of the messages in view."""
         self.watch(self.messages.list, "scroll_y", lambda: self.messages.follow_scroll())
-        self.call_after_refresh(self._started)
 
-    def _started(self) -> None:
+    def started(self) -> None:
+        """Begin with the sample, now that there is a size to lay it out in."""
         self.left.show("conversation")
         self.chat.begin(sample_conversation())
         self._show_state()
         self.files.safe.begin()
         self.recovery.begin()
-        self.begin_answering()
+        super().started()
 
     def answer(self, request: Request) -> None:
         """Show what another part of the app, or the command line, asks for."""

@@ -126,12 +126,15 @@ class CompareScreen(TokvizScreen):
         return name, lambda: comparison_figure(name, Comparison(text, tokenizers, parsed))
 
     def on_mount(self) -> None:
-        """Load what was compared last."""
+        """Begin without a disagreement."""
         self.disagreements.forget()
+        self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
+
+    def begin(self) -> None:
+        """Load what was compared last."""
         self.lanes.begin()
         read_prices(self.figures, self.figures.take_prices)
-        self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
-        self.call_after_refresh(self.begin_answering)
+        super().begin()
 
     def fitted(self) -> None:
         """Show the tabs that there is room for."""

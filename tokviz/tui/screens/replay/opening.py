@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
@@ -43,11 +44,13 @@ class Opening(Controller):
         screen: TokvizScreen,
         state: ReplayState,
         message: Static,
+        covered: tuple[Widget, Widget],
         show: Callable[[Opened, ReplayRequest | None], object],
     ) -> None:
-        """Take the state, what stands in the place of a replay, and what shows one."""
+        """Take the state, what stands in the place of work and lesson, and what shows a replay."""
         super().__init__(screen)
         self._state, self._message, self._show = state, message, show
+        self._work, self._lesson = covered
         self.source: Source | None = None
         """What is being opened."""
 
@@ -132,7 +135,10 @@ class Opening(Controller):
 
     def _tell(self, text: str) -> None:
         self._message.update(Content("\n".join(map(safe, text.split("\n")))))
-        self.screen.set_class(bool(text), "-message")
+        # No class of the screen, which has all that is in it styled anew.
+        self._message.display = bool(text)
+        self._work.display = not text
+        self._lesson.set_class(bool(text), "-covered")
 
     def title(self) -> BarItem:
         """Say what is replayed, or is being opened; a click lists what can be."""

@@ -9,6 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal
 from textual.geometry import Size
+from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.replay.request import ReplayRequest
@@ -107,19 +108,23 @@ class ReplayScreen(TokvizScreen):
         self.scrubber = Scrubber(id="scrubber")
         self.texts = Horizontal(self.corpus, self.own, id="texts")
         problem, transport = Static(id="problem"), Bar(id="transport")
-        self._make_controllers(problem, transport)
+        problem.display = False
+        work = Container(
+            Container(self.card, self.candidates, self.lineage, self.texts, id="main"),
+            Container(self.merges, self.diff, self.curves, id="column"),
+            id="work",
+        )
+        self._make_controllers(problem, work, transport)
         self.fit(self.app.size)
         yield self.title_bar
         yield self.lesson
-        with Container(id="work"):
-            yield Container(self.card, self.candidates, self.lineage, self.texts, id="main")
-            yield Container(self.merges, self.diff, self.curves, id="column")
+        yield work
         yield problem
         yield transport
         yield Horizontal(self.scrubber, id="scrub-row")
         yield self.keys
 
-    def _make_controllers(self, problem: Static, bar: Bar) -> None:
+    def _make_controllers(self, problem: Static, work: Widget, bar: Bar) -> None:
         state = self.state
         self.transport = Transport(self, state, bar, self.scrubber, self._moved)
         self.views = Views(
@@ -132,7 +137,7 @@ class ReplayScreen(TokvizScreen):
                 "diff": View(self.diff, self.diff),
             },
         )
-        self.opening = Opening(self, state, problem, self._show_opened)
+        self.opening = Opening(self, state, problem, (work, self.lesson), self._show_opened)
         self.comparing = Comparing(self, state, self.diff, self.transport, self.views)
         self.framing = Framing(
             self,
@@ -160,7 +165,7 @@ class ReplayScreen(TokvizScreen):
         """Take up what changed meanwhile, and open what was asked for, or go on."""
         self.scaling.show()
         self.your_text.take_text_at_hand()
-        self.begin_answering()
+        self.started()
         if self.state.opened is None and self.opening.source is None:
             self.opening.open_at_hand()
         elif self.opening.source is None:

@@ -169,11 +169,10 @@ class TokensScreen(TokvizScreen):
         self._update_seconds: float | None = None
 
     def on_mount(self) -> None:
-        """Show the text, and start what runs in the background."""
+        """Show the text."""
         self.refresh_document()
-        self.call_after_refresh(self._started)
 
-    def _started(self) -> None:
+    def started(self) -> None:
         """Do what the first frame need not wait for."""
         self.panels.show(self.panels.shown)
         self.call_after_refresh(self.side.sync)
@@ -189,7 +188,7 @@ class TokensScreen(TokvizScreen):
         self.files.safe.begin()
         self.set_timer(RECOVERY_DELAY, self.recovery.begin)
         self.costs.read()
-        self.begin_answering()
+        super().started()
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up which tokenizers the text is compared with now."""

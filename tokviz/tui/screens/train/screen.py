@@ -66,7 +66,6 @@ class TrainScreen(TokvizScreen):
     def on_mount(self) -> None:
         """Show the form."""
         self.training.enter("form")
-        self.call_after_refresh(self.begin_answering)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Draw the curves as another screen may have chosen, and name a run as it is called now."""

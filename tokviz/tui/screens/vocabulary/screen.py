@@ -109,10 +109,9 @@ class VocabularyScreen(TokvizScreen):
         yield self.keys
 
     def on_mount(self) -> None:
-        """Show the first page, and answer requests."""
+        """Show the first page."""
         self.fitted()
         self.pages.side.show("overview")
-        self.call_after_refresh(self.begin_answering)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up what has become of the tokenizer and the text on the Tokens screen."""
