@@ -53,7 +53,8 @@ class _FileError(TokvizError):
         """Take the path as the user gave it and the reason in words."""
         self.path = fspath(path)
         self.reason = reason
-        super().__init__(f"{self.path}: {reason}")
+        # An empty name, of a variable that is not set, is shown too.
+        super().__init__(f"{self.path or repr('')}: {reason}")
 
 
 class InputFileError(_FileError):
@@ -81,7 +82,7 @@ class PatternError(TokvizError):
         Args:
             pattern: The regex text.
             reason: The reason.
-            position: The character offset in the regex text if known.
+            position: The character offset in the regex text if known; told counted from 1.
             place: The character offset of the piece in the split text that takes too long.
             piece: The beginning of that piece, as it is to be shown.
         """
@@ -90,12 +91,14 @@ class PatternError(TokvizError):
         self.position = position
         self.place = place
         self.piece = piece
-        where = "" if position is None else f" at character {position}"
+        where = "" if position is None else f" at character {position + 1}"
         if place is not None:
             where = f" at character {place:,} of the text, {piece}"
         self.trouble = f"{reason}{where}"
-        shown = pattern if len(pattern) <= 80 else pattern[:77] + "..."
-        super().__init__(f"split pattern {shown!r}: {self.trouble}")
+        shown = repr(pattern if len(pattern) <= 80 else pattern[:77] + "...")
+        # A regex as it is written, not as Python would write it.
+        shown = shown.replace(r"\\", "\\")
+        super().__init__(f"split pattern {shown}: {self.trouble}")
 
     def behind(self, n_chars: int) -> PatternError:
         """Say the same of a longer text, in which so many characters stand before this one."""

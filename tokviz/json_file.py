@@ -58,7 +58,9 @@ def parse_json(data: bytes, path: str | PathLike[str], values: int = MAX_JSON_VA
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
     except json.JSONDecodeError as error:
-        raise JsonFileError(path, f"{_place(text, error.pos)}: {_in_words(error)}") from None
+        raise JsonFileError(
+            path, f"{_place(text, error.pos)}: is not JSON: {in_words(error)}"
+        ) from None
     except RecursionError:
         reason = "is nested too deeply: no tokenizer or setting has so many levels"
         raise JsonFileError(path, reason) from None
@@ -83,11 +85,12 @@ _WORDS = {
 """What the messages of `json` mean, by how they begin."""
 
 
-def _in_words(error: json.JSONDecodeError) -> str:
+def in_words(error: json.JSONDecodeError) -> str:
+    """Say what is wrong in JSON text, in words of our own."""
     if not error.doc[error.pos :].strip():
-        return "is not JSON: the file is cut off here, or a bracket is not closed"
+        return "it is cut off here, or a bracket is not closed"
     words = (words for begins, words in _WORDS.items() if error.msg.startswith(begins))
-    return f"is not JSON: {next(words, error.msg)}"
+    return next(words, error.msg)
 
 
 def _place(text: str, position: int) -> str:

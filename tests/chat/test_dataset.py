@@ -59,7 +59,7 @@ def test_broken_rows_say_line_and_column_and_the_others_stay(tmp_path):
     assert dataset.n_rows == 5
     assert dataset.row(0) == dataset.row(4)
     for row, said in (
-        (1, "line 2, column 18: this is not JSON: Expecting ',' delimiter"),
+        (1, "line 2, column 18: this is not JSON: a comma is missing here, or a quote before"),
         (2, "line 3: message 1, key 'role': 'usr' is not a known role; did you mean 'user'?"),
         (3, "line 4: this JSON nests too deeply"),
     ):

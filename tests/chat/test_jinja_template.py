@@ -157,6 +157,22 @@ def test_reasoning_that_is_written_of_the_last_turn_only_is_said_of_the_others()
     ]
 
 
+def test_tool_calls_are_learned_of_turns_whose_reasoning_is_not_written():
+    source = QWEN3.replace("<|im_end|>", "{{ m.tool_calls | tojson if m.tool_calls }}<|im_end|>")
+    call = thinking("Hm.", "") | {"tool_calls": [{"function": {"name": "now"}}]}
+    answer = {"role": "assistant", "content": "Noon"}
+    asked = [*turns("Hi"), call, {"role": "tool", "content": "12"}, answer]
+    conversation = read([*asked, *asked])
+    rendering = rendered_by(source, conversation)
+    written = '[{"function": {"name": "now"}}]<|im_end|>|Noon<|im_end|>'
+    assert in_short(learned(rendering)).decode() == (
+        f"|{written}|<think>\nHm.\n</think>\n\n{written}|"
+    )
+    assert left_out(conversation, rendering) == [
+        "message 2: t leaves out or changes 'reasoning_content'"
+    ]
+
+
 def test_reasoning_is_found_beside_contents_that_the_template_looks_into():
     """A content is searched then, and not within the reasoning, where the same words stand."""
     messages = [
@@ -298,6 +314,25 @@ def test_qwens_tool_calls_are_learned_whole():
     jinja, ours = render(QWEN, conversation, QWEN_JINJA), render(QWEN, conversation, "qwen")
     assert jinja.ids == ours.ids
     assert jinja.mask == ours.mask
+
+
+def test_tool_calls_are_found_though_the_tools_stand_before_the_last_question():
+    """So Mistral's templates write them."""
+    source = (
+        "{% set ns = namespace(last=0) %}{% for m in messages %}{% if m.role == 'user' %}"
+        "{% set ns.last = loop.index0 %}{% endif %}{% endfor %}{% for m in messages %}"
+        "{% if loop.index0 == ns.last %}{{ tools | tojson }}{% endif %}"
+        "<|im_start|>{{ m.role }}\n{{ m.content }}"
+        "{{ m.tool_calls | tojson if m.tool_calls }}<|im_end|>{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    )
+    call = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "now"}}]}
+    asked = [*turns("Hi"), call, {"role": "tool", "content": "12"}, *turns("So?", "Noon")]
+    conversation = read({"messages": [*asked, *asked], "tools": [{"name": "now"}]})
+    rendering = rendered_by(source, conversation)
+    written = ['[{"function": {"name": "now"}}]<|im_end|>', "Noon<|im_end|>"]
+    assert in_short(learned(rendering)).decode().strip("|") == "|".join(written * 2)
+    assert left_out(conversation, rendering) == []
 
 
 def test_templates_are_given_tools_and_further_keys():

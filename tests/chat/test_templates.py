@@ -373,6 +373,28 @@ def test_what_cannot_be_written_as_reasoning_is_said(template, values):
     assert [aside.key for aside in result.left_out] == list(values)
 
 
+@pytest.mark.parametrize("template", list(TEMPLATES))
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("channel", "analysis"), ("recipient", "python"), ("images", ["a.png"]),
+     ("audio", {"id": "a"}), ("tool_plan", "Ask.")],
+)  # fmt: skip
+def test_what_other_programs_keep_in_a_message_is_said_to_be_left_out(template, key, value):
+    messages = [*turns("Hi"), {"role": "assistant", "content": "Hello", key: value}]
+    assert [aside.key for aside in rendering(QWEN, messages, template).left_out] == [key]
+
+
+def test_a_picture_beside_the_messages_is_said_to_be_left_out():
+    result = rendering(QWEN, turns("Hi", "Hello"), "chatml", image="a.png")
+    assert [aside.key for aside in result.left_out] == ["image"]
+
+
+def test_nothing_is_said_of_the_channel_of_an_answer():
+    usual = {"channel": "final", "recipient": "all"}
+    messages = [*turns("Hi"), {"role": "assistant", "content": "Hello", **usual}]
+    assert rendering(QWEN, messages, "gpt-oss").left_out == ()
+
+
 def test_nothing_is_said_of_reasoning_that_is_empty():
     said = {"role": "assistant", "content": "Hello", "thinking": "", "reasoning": None}
     assert rendering(QWEN, [*turns("Hi"), said], "chatml").notes == ()

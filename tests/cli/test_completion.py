@@ -116,6 +116,15 @@ def test_fish_offers_files_in_place_of_a_command():
     assert completion_script("fish").endswith("complete -c tokviz -n __fish_is_first_token -F\n")
 
 
+def test_files_and_folders_are_offered_where_they_can_be_given():
+    zsh, fish = completion_script("zsh"), completion_script("fish")
+    for option, offers in (("--template", ":NAME:_files"), ("--folder", ":DIR:_files -/")):
+        assert sum(option in line and offers in line for line in zsh.splitlines()) == 1
+    tokenizers = [line for line in fish.splitlines() if " -l tokenizer " in line]
+    assert all(" -rFka " in line for line in tokenizers)
+    assert len(tokenizers) > 9
+
+
 @needs_bash
 def test_the_names_of_trained_tokenizers_are_offered(tmp_path):
     tokviz_package.train(["abab" * 9], 258).save(runs_folder() / "mine")

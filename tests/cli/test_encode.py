@@ -54,6 +54,12 @@ def test_a_guessed_split_pattern_is_said(tokviz, tmp_path, command):
         "--split-pattern says another\n"
     )
     assert tokviz(command, "-t", path, "--split-pattern", "gpt2", stdin=b"hi").err == ""
+    # What takes no such option does not speak of it.
+    guessed = said.replace("; --split-pattern says another", "")
+    for others in (["compare", "-t", "gpt2"], ["eval"]):
+        assert tokviz(*others, "-t", path, stdin=b"hi").err == guessed
+    both = b'{"ids": [104]}\n{"ids": [105]}'
+    assert tokviz("drift", "-t", path, stdin=both).err == guessed
 
 
 def test_hugging_faces_own_way_with_specials_is_there_by_name(tokviz, tmp_path):

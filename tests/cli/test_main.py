@@ -189,6 +189,25 @@ def test_an_unknown_command_is_named_with_the_nearest_one(tokviz, tmp_path, argu
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["web", "--port", "abc"], "argument --port: a port is a number from 0 to 65535"),
+        (["web", "--port", "-1"], "argument --port: a port is a number from 0 to 65535"),
+        (["encode", "--json=x"], "argument --json: takes no value, so not 'x'"),
+    ],
+)
+def test_a_wrong_value_is_told_in_words_of_ours(tokviz, arguments, words):
+    result = tokviz(*arguments)
+    assert result.code == 2
+    assert result.err == f"tokviz: {words} (see tokviz {arguments[0]} --help)\n"
+
+
+@pytest.mark.parametrize("arguments", [["count", ""], [""]])
+def test_an_empty_name_is_shown(tokviz, arguments):
+    assert tokviz(*arguments).err.startswith("tokviz: '': there is no such file")
+
+
 def test_a_file_called_nearly_like_a_command_is_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert unknown_command(["counts"]) is not None

@@ -228,10 +228,17 @@ def test_options_that_make_no_sense_are_code_2(tokviz, corpus, tmp_path, options
         (["--vocab-size", "100"], "a vocabulary of 100 tokens is too small"),
         (["--vocab-size", "300", "--special", ""], "a special token is empty"),
         (["--vocab-size", "300", "--special", "<a>", "--special", "<a>"], "is listed twice"),
-        (["--vocab-size", "300", "--pattern", "(a"], "split pattern '(a'"),
+        (
+            ["--vocab-size", "300", "--pattern", r"\w("],
+            r"split pattern '\w(': missing ) at character 4",
+        ),
         (["--vocab-size", "300", "--pattern", "(?r)a|b"], "(?r) matches from right to left"),
-        (["--vocab-size", "300", "--pattern", r"(?=(\w)\K)"], r"\K moves the start of a match"),
+        (
+            ["--vocab-size", "300", "--pattern", r"(?=(\w)\K)"],
+            r"instead of \K, which moves the start",
+        ),
         (["--vocab-size", "300", "nowhere.txt"], "nowhere.txt: there is no such file"),
+        (["--vocab-size", "300", ""], "tokviz: '': there is no such file"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_saves_nothing(

@@ -51,7 +51,7 @@ CASES = [
     (
         "t.json",
         b"{",
-        "t.json: line 1, column 2: is not JSON: the file is cut off here, or a bracket is not closed",
+        "t.json: line 1, column 2: is not JSON: it is cut off here, or a bracket is not closed",
     ),
     ("t.json", b'{"model": }', "t.json: line 1, column 11: is not JSON: a value is missing here"),
     (
@@ -178,7 +178,7 @@ CASES = [
     (
         "t.json",
         hf()[:-400],
-        "t.json: line 243, column 13: is not JSON: the file is cut off here, or a bracket is not closed",
+        "t.json: line 243, column 13: is not JSON: it is cut off here, or a bracket is not closed",
     ),
     (
         "t.json",
@@ -291,7 +291,7 @@ CASES = [
     (
         "m.model",
         b"minbpe v1\n(\n0\n",
-        "m.model: line 2: split pattern '(': missing ) at character 1",
+        "m.model: line 2: split pattern '(': missing ) at character 2",
     ),
     (
         "m.model",

@@ -100,6 +100,7 @@ OTHERS = {
     ),
     "rwkv_vocab_v20230424.txt": (RWKV.encode(), "is RWKV's vocabulary"),
     "bpe_simple_vocab_16e6.txt.gz": (gzip.compress(CLIP_MERGES.encode()), "as CLIP's do"),
+    "bpe_simple_vocab_16e6.txt": (f'"a.txt{CLIP_MERGES}'.encode(), "as CLIP's do"),
     "merges.txt": (CLIP_MERGES.encode(), "as CLIP's do"),
 }
 

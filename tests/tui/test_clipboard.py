@@ -197,7 +197,7 @@ def test_what_is_not_known_of_a_copy_is_said_and_the_file_is_named(
     said = copied(result, "3 token ids")
     assert result.method == method
     assert said.startswith("Copied 3 token ids. ")
-    assert "on the clipboard" in said
+    assert "was asked to put the copy on the clipboard" in said
     assert ("set-clipboard" if method == "tmux" else "does not say whether it did") in said
     assert said.endswith(f"If you cannot paste it, it is in {tmp_path / 'copied-1.txt'}")
 

@@ -94,7 +94,7 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
 def test_on_another_screen_than_its_own_a_step_takes_one_line() -> None:
     for step in filter(lambda step: step.screen, first_steps()):
         (row,) = tour_rows(step, 1, 8, "chat", 78)
-        assert f"go to the {step.screen.title()} screen" in "".join(span.text for span in row)
+        assert f"Go to the {step.screen.title()} screen" in "".join(span.text for span in row)
 
 
 async def test_who_opens_a_file_or_is_not_remembered_is_left_alone(tmp_path: Path) -> None:

@@ -34,7 +34,16 @@ REASONING_KEYS = ("thinking", "reasoning_content", "reasoning")
 They are those of gpt-oss's template, of DeepSeek's and Qwen's interfaces, and of OpenRouter's.
 """
 
-MESSAGE_ASIDES = (*REASONING_KEYS, "reasoning_details", "refusal", "name")
+MEDIA_KEYS = ("image", "images", "video", "videos", "audio", "audios")
+"""The keys, of messages or beside them, of what is not text, as in LLaVA and Ollama."""
+
+ADDRESS_KEYS = ("name", "channel", "recipient")
+"""The keys by which a message says from whom, how and to whom it is; two are Harmony's."""
+
+MESSAGE_ASIDES = (
+    *(*REASONING_KEYS, "reasoning_details", "tool_plan", "refusal"),
+    *(*MEDIA_KEYS, *ADDRESS_KEYS),
+)
 """The keys of a message, beside its content, that a model is to read or to say."""
 
 UNTRAINED_KEYS = ("weight", "train", "training", "train_on_turn", "loss")
@@ -43,9 +52,7 @@ UNTRAINED_KEYS = ("weight", "train", "training", "train_on_turn", "loss")
 They are those of OpenAI's fine-tuning API, of axolotl (three spellings) and of ms-swift.
 """
 
-CONVERSATION_ASIDES = (
-    *("tools", "functions", "documents", "system", "history", "images", "videos", "audios"),
-)
+CONVERSATION_ASIDES = ("tools", "functions", "documents", "system", "history", *MEDIA_KEYS)
 """The keys beside the messages that are for the model; all others are notes for people."""
 
 Json = dict[str, Any]
@@ -62,6 +69,7 @@ _SHAREGPT_ROLES = {
     "function_response": "tool",
 }
 _SHAREGPT_NAMES = {"user": "human", "assistant": "gpt"}
+_USUAL_ADDRESSES = ("final", "assistant", "all")
 _TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
 _ALWAYS_WRITTEN = frozenset({"role", "content", "from", "value", "tool_calls", "function_call"})
 
@@ -177,10 +185,10 @@ class Message:
         return next((key for key, value in said if not value), None)
 
     def asides(self) -> Iterator[tuple[str, Any]]:
-        """List what is under `MESSAGE_ASIDES`, but for what is empty."""
+        """List what is under `MESSAGE_ASIDES`, but for what is empty or as usual."""
         for key in MESSAGE_ASIDES if self.extra else ():
             value = self.extra.get(key)
-            if value:
+            if value and not (key in ADDRESS_KEYS and value in _USUAL_ADDRESSES):
                 yield key, value
 
     def to_json(self) -> Json:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tokviz import bytetext
 from tokviz.chat.conversation import ConversationError
+from tokviz.json_file import in_words
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -33,7 +34,10 @@ def loads(data: bytes, first_line: int = 1) -> tuple[Any, bool]:
     try:
         return json.loads(text), byte_text
     except json.JSONDecodeError as error:
-        line, why = first_line + error.lineno - 1, error.msg if text.strip() else "it is empty"
+        line, why = (
+            first_line + error.lineno - 1,
+            in_words(error) if text.strip() else "it is empty",
+        )
         raise ConversationError(
             f"line {line:,}, column {error.colno:,}: this is not JSON: {why}"
         ) from None

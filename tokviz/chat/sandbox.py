@@ -25,7 +25,7 @@ import jinja2.nodes
 import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from tokviz.chat.conversation import MESSAGE_ASIDES
+from tokviz.chat.conversation import ADDRESS_KEYS, MESSAGE_ASIDES
 from tokviz.chat.jinja_spans import MOST_TURNS, MarkedText
 
 MAX_OUTPUT_CHARS = 10_000_000
@@ -97,13 +97,14 @@ class Sandbox:
         speaking = {given[n].message for *_, n in found if given[n].is_beside} & {
             i for i, message in enumerate(messages) if message.get("role") == "assistant"
         }
-        turns = self._turns(text, messages, variables, speaking)
+        contents = [(start, end, given[n].message) for start, end, n in found]
+        turns = self._turns(text, messages, variables, speaking, contents)
         return MarkedText(
             text,
             [
                 (start, end, given[n].message, given[n].part)
                 for start, end, n in found
-                if given[n].key != "name"
+                if given[n].key not in ADDRESS_KEYS
             ],
             [*_lost(text, given, found), *_lost_calls(text, messages, turns)],
             generation if self._generation.seen else None,
@@ -182,16 +183,20 @@ class Sandbox:
         messages: list[Json],
         variables: Mapping[str, Any],
         speaking: Set[int],
+        contents: Sequence[tuple[int, int, int]],
     ) -> list[tuple[int, int, int]]:
         """Find what the assistant writes in messages that are more than plain content.
 
-        It is what a message adds to the text before it with the prompt for the assistant.
+        It is what a message adds to the text before it with the prompt for the assistant. Where
+        the whole text begins otherwise, as Mistral's templates move the tools to the last question,
+        it is looked for between the contents around it.
 
         Args:
             text: What the template writes.
             messages: The messages.
             variables: What the template is given beside them.
             speaking: Messages of the assistant to find, beside those with tool calls.
+            contents: Where contents are: (start, end, message).
         """
         turns = []
         wanted = [i for i, m in enumerate(messages) if i in speaking or _calls_of(m)]
@@ -202,8 +207,19 @@ class Sandbox:
                 after = self._render(messages[: index + 1], variables)
             except TemplateFailure:
                 continue
-            if after.startswith(before) and text.startswith(after):
-                turns.append((len(before), len(after), index))
+            if not after.startswith(before):
+                continue
+            turn, start = after[len(before) :], len(before)
+            if not text.startswith(after):
+                ends = [(message, end) for _, end, message in contents if message < index]
+                starts = [(message, at) for at, _, message in contents if message > index]
+                last, following = max(ends, default=(0, 0)), min(starts, default=(0, len(text)))
+                around = last[1], following[1]
+                # Qwen3's thoughts are written of the last turns only.
+                turn = turn if text.find(turn, *around) >= 0 else _behind_thoughts(turn)
+                start = text.find(turn, *around) if turn else -1
+            if start >= 0:
+                turns.append((start, start + len(turn), index))
         return turns
 
 

@@ -50,6 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     path: str | None = arguments.file
     if path in COMMANDS and not os.path.exists(path):
         raise InputFileError(path, f"there is no such file; the command goes first: tokviz {path}")
+    if path == "":
+        raise InputFileError(path, "there is no such file")
     piped = None
     if path is None or path == STDIN:
         path, piped = None, read_piped_stdin()

@@ -84,6 +84,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Report the mistake and exit with code 2."""
+        message = message.replace("ignored explicit argument", "takes no value, so not")
         report(f"{message} (see {self.prog} --help)")
         raise SystemExit(USAGE_ERROR)
 

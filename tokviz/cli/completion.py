@@ -18,6 +18,7 @@ import re
 from tokviz.cli.command import COMMANDS, Parser, load_command
 
 _SHELLS = ("bash", "zsh", "fish", "tcsh")
+_FILES = ("FILE", "PATH", "RUN", "OTHER", "DIR")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +39,8 @@ def completion_script(shell: str) -> str:
     script: str = shtab.complete(_whole_parser(), shell)
     # `tokviz FILE` opens a file: files are offered where no command fits (bash) or besides.
     if shell == "fish":
+        # A tokenizer is a name or a file.
+        script = script.replace("-l tokenizer -xka", "-l tokenizer -rFka")
         return f"{script}complete -c tokviz -n __fish_is_first_token -F\n"
     return script.replace(
         "complete -o bashdefault -F", "complete -o bashdefault -o default -F"
@@ -72,5 +75,6 @@ def _describe_for_shell(parser: argparse.ArgumentParser) -> None:
         if "--tokenizer" in action.option_strings:
             names = [name for known in BUILTIN_TOKENIZERS for name in (known.name, *known.aliases)]
             action.choices = [*trained, *names]
-        elif action.metavar in ("FILE", "PATH", "RUN", "OTHER"):
-            setattr(action, "complete", shtab.FILE)  # noqa: B010 (shtab's way, unknown to types)
+        elif action.metavar in _FILES or action.dest == "template":
+            place = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE
+            setattr(action, "complete", place)  # noqa: B010 (shtab's way, unknown to types)

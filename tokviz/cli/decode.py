@@ -30,7 +30,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
@@ -38,6 +37,7 @@ from tokviz.cli.inputs import Given, Source, file_name, for_each_input, read_blo
 from tokviz.cli.output import print_json
 from tokviz.cli.tables import plain_table
 from tokviz.cli.token_ids import IdBlock, read_ids
+from tokviz.cli.workers import tokenizer_of
 from tokviz.errors import TokenIdError
 from tokviz.explain.ids import ids_in
 
@@ -75,7 +75,7 @@ class DecodedPart:
 def run(arguments: argparse.Namespace) -> int:
     """Decode each input."""
     default = options.tokenizer_name(arguments)
-    _load(default)
+    tokenizer_of(default)
     overrule = arguments.tokenizer is not None
 
     def decode_one(source: Source) -> None:
@@ -116,7 +116,7 @@ def decode_input(source: Source, tokenizer: str, *, overrule: bool) -> Iterator[
     """
     n_before = 0
     for named, ids in _joined(read_ids(read_blocks(source)), tokenizer, overrule=overrule):
-        tok = _load(named)
+        tok = tokenizer_of(named)
         try:
             data = tok.decode_bytes(ids)
         except TokenIdError as error:
@@ -138,7 +138,7 @@ def _joined(
             yield before, gathered
             gathered = []
         before = named
-        if _load(named).remote:
+        if tokenizer_of(named).remote:
             gathered.extend(block.ids)
         else:
             yield named, block.ids
@@ -155,11 +155,11 @@ def texts_of_ids(
         if block.is_text:
             numbers = None
             named = tokenizer if overrule else block.tokenizer or tokenizer
-            yield _load(named), block.ids
+            yield tokenizer_of(named), block.ids
         elif numbers is not None:
             numbers += block.ids
     if numbers is not None:
-        yield _load(tokenizer), numbers
+        yield tokenizer_of(tokenizer), numbers
 
 
 def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool) -> None:
@@ -188,14 +188,6 @@ def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool) ->
             rows.append((f"{number:,}", str(step.token_id), token_label(step.token), shown,
                          step.held.hex(" "), alone))  # fmt: skip
         print(*plain_table(rows), sep="\n")
-
-
-@lru_cache
-def _load(tokenizer: str) -> Tokenizer:
-    """Load a tokenizer once for all blocks of ids: a run folder is read anew by each `load`."""
-    from tokviz.formats.apart import load
-
-    return load(tokenizer)
 
 
 def _show(datas: Iterable[bytes]) -> None:

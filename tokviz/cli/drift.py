@@ -33,6 +33,7 @@ from tokviz.sentences import said
 
 if TYPE_CHECKING:
     from tokviz.compare.drift import Drift
+    from tokviz.tokenizer import Tokenizer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
     default = options.tokenizer_name(arguments)
     overrule = arguments.tokenizer is not None
 
+    doubted: set[Tokenizer] = set()
+
     def compare_one(source: Source) -> None:
         for tokenizer, ids in texts_of_ids(source, default, overrule=overrule):
+            if tokenizer not in doubted:
+                options.note_doubt(tokenizer)
+                doubted.add(tokenizer)
             drift = Drift(tokenizer, ids, options.SPECIALS[arguments.specials])
             if arguments.json:
                 print_json(_record(source, drift))

@@ -244,11 +244,17 @@ def load_tokenizer(arguments: argparse.Namespace, name: str | None = None) -> To
     can load it again.
     """
     asked = place_of(name) if name else tokenizer_name(arguments)
-    return load_named(asked, arguments.split_pattern)
+    return load_named(asked, arguments.split_pattern, "; --split-pattern says another")
 
 
-def load_named(asked: str, split_pattern: str | None = None) -> Tokenizer:
-    """Load a tokenizer by what `load` takes, and say what there is to know about it."""
+def load_named(asked: str, split_pattern: str | None = None, advice: str = "") -> Tokenizer:
+    """Load a tokenizer by what `load` takes, and say what there is to know about it.
+
+    Args:
+        asked: What to load.
+        split_pattern: Its split pattern, if that is said.
+        advice: What to do, in words, where the split pattern is a guess.
+    """
     from tokviz.formats.apart import load
     from tokviz.formats.registry import is_builtin
 
@@ -257,6 +263,11 @@ def load_named(asked: str, split_pattern: str | None = None) -> Tokenizer:
         tokenizer.name = asked
     if tokenizer.lossy and not tokenizer.nfc:
         report(f"note: {asked} normalizes text: decoding its ids may give a different text")
-    if tokenizer.pattern_doubt:
-        report(f"note: {asked}: {tokenizer.pattern_doubt}; --split-pattern says another")
+    note_doubt(tokenizer, advice)
     return tokenizer
+
+
+def note_doubt(tokenizer: Tokenizer, advice: str = "") -> None:
+    """Say that the split pattern is a guess, where it is one, and what to do."""
+    if tokenizer.pattern_doubt:
+        report(f"note: {tokenizer.name}: {tokenizer.pattern_doubt}{advice}")

@@ -47,7 +47,7 @@ from tokviz.cli.options import positive
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
 from tokviz.corpus.storage import is_url
-from tokviz.errors import OutputFileError, TokvizError
+from tokviz.errors import InputFileError, OutputFileError, TokvizError
 from tokviz.files import is_pipe
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
@@ -210,6 +210,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if warning := gap_warning(get_split_pattern(request.split_pattern)):
         report(f"note: {warning}")
+    if "" in arguments.sources:
+        # Of a variable that is not set; as a path it would be this folder.
+        raise InputFileError("", "there is no such file")
     for source in filter(is_pipe, arguments.sources):
         report(WAITING.format(source))
     line = ProgressLine()

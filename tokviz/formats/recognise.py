@@ -116,6 +116,7 @@ def _kind_of(head: bytes, path: StrPath) -> Kind:
                 raise InputFileError(path, f"is an empty list: {_CHOOSE}")
             merges_of_list(content, path)
         return "merges"
+    _refuse_ends_of_words(text, path)
     what = "is binary data, not a tokenizer" if looks_binary(head) else "is not a tokenizer"
     raise InputFileError(path, f"{what}: {_CHOOSE}")
 

@@ -136,7 +136,7 @@ def why_not_forward(pattern: Pattern[str]) -> tuple[str, int | None]:
         return "(?r) matches from right to left, text is read from left to right", None
     moved = _MOVED_START.search(pattern.pattern)
     if moved:
-        return r"\K moves the start of a match: write a lookbehind instead", moved.end()
+        return r"use a lookbehind instead of \K, which moves the start of a match,", moved.end()
     return "", None
 
 

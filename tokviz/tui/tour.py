@@ -100,7 +100,7 @@ def tour_rows(step: Step, number: int, of: int, screen: str, width: int) -> Sequ
     words = words_of(step.say)
     if step.screen not in ("", screen):
         there = Do(f"app.show_screen('{step.screen}')")
-        words = words_of(f"go to the {step.screen.title()} screen", "link", there)
+        words = words_of(f"Go to the {step.screen.title()} screen", "link", there)
     links = [
         (Span("skip", "link", Do("app.skip_step")),),
         (Span("end", "link", Do("app.end_tour")),),

@@ -902,6 +902,8 @@ async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(tmp_path
             ),
         )
         replay = app.screen
+        (notice,) = app._notifications  # and not that it has ended, besides
+        assert notice.message.startswith("Trained. Watch it grow")
         assert replay.state.player.playing and replay.state.position.number <= 1
         seen = set()
 

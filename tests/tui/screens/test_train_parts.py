@@ -99,7 +99,7 @@ def test_workers_are_a_number_or_an_address() -> None:
         ({"vocab_size": "20m"}, "too large"),
         ({"specials": "<a> <b> <a>"}, "<a> is listed twice"),
         ({"pattern": CUSTOM, "regex": ""}, "Type the regex"),
-        ({"pattern": CUSTOM, "regex": "(a"}, "The regex does not work: missing )"),
+        ({"pattern": CUSTOM, "regex": "(a"}, "The regex does not work: missing ) at character 3."),
         ({"pattern": CUSTOM, "regex": "(?r)a"}, "The regex does not work: (?r) matches from right"),
         ({"max_chars": "0"}, "limit of characters"),
         ({"max_chars": "1.5"}, "limit of characters is not a whole number above 0"),

@@ -20,13 +20,13 @@ def copied(result: CopyResult, what: str) -> str:
     }.get(result.method, f"If you cannot paste it, it is in {file}")
     places = {
         "clipboard": "",
-        "browser": "The browser was asked to put it on the clipboard.",
+        "browser": "The browser was asked to put the copy on the clipboard.",
         "terminal": f"{_ASKED.format('The terminal')} It does not say whether it did.",
         "tmux": f"{_ASKED.format('tmux')} It does so only if its option set-clipboard is on.",
-        "file": "It is too long for the terminal to take.",
+        "file": "The copy is too long for the terminal to take.",
     }
     said = (f"Copied {what}.", places[result.method], result.lost, kept if file else "")
     return " ".join(filter(None, said))
 
 
-_ASKED = "{} was asked to put it on the clipboard (by the control sequence OSC 52)."
+_ASKED = "{} was asked to put the copy on the clipboard (by the control sequence OSC 52)."

@@ -154,8 +154,7 @@ def judge(regex: str) -> RegexVerdict:
             return RegexVerdict(note=sentence(gap))
         longest = max(end - start for start, end in split(pattern, _SENTENCE).spans())
     except PatternError as error:
-        place = "" if error.position is None else f" at character {error.position}"
-        return RegexVerdict(f"The regex does not work: {error.reason}{place}.")
+        return RegexVerdict(f"The regex does not work: {error.trouble}.")
     return RegexVerdict(repeats=longest <= _LONGEST_WORD)
 
 

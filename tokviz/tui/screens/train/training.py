@@ -178,8 +178,10 @@ class Training(Controller):
         self.session.set_progress(self.screen.SCREEN_ID, "")
         self.state.summary = summary
         self.enter("done")
+        # Who watches sees it end, also where that leads to another screen.
+        is_watched = self.screen.is_current
         self._finished(summary)
-        if self.screen.is_current:
+        if is_watched:
             self._side.focus_button("done")
         else:
             self.say(

@@ -58,11 +58,7 @@ def complaint(error: TokvizError, shown: str | None) -> str:
         error: What is wrong.
         shown: The regex whose pieces are shown instead, None if there are none.
     """
-    if isinstance(error, PatternError):
-        where = "" if error.position is None else f" at character {error.position + 1}"
-        words = f"✗ {error.trouble if error.position is None else error.reason}{where}"
-    else:
-        words = f"✗ {error}"
+    words = f"✗ {error.trouble}" if isinstance(error, PatternError) else f"✗ {error}"
     return words if shown is None else f"{words} · still showing /{fit(shown, _MOST_SHOWN)}/"
 
 
