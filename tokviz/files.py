@@ -106,7 +106,16 @@ def writing(path: StrPath) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputFileError(path, error.strerror or str(error)) from None
+        raise output_error(path, error) from None
+
+
+def output_error(path: StrPath, error: OSError | ValueError) -> OutputFileError:
+    """Say why something cannot be written."""
+    if isinstance(error, FileNotFoundError):
+        return OutputFileError(path, "its folder does not exist")
+    if isinstance(error, PermissionError):
+        return OutputFileError(path, "no permission to write there")
+    return OutputFileError(path, _reason(error))
 
 
 def input_error(path: StrPath, error: OSError | ValueError) -> InputFileError:
@@ -179,12 +188,8 @@ def write_file(path: StrPath, data: bytes | Iterable[bytes], *, private: bool = 
         os.chmod(temporary, _mode_for(target, private))
         os.replace(temporary, target)
         temporary = None
-    except FileNotFoundError:
-        raise OutputFileError(path, "its folder does not exist") from None
-    except PermissionError:
-        raise OutputFileError(path, "no permission to write there") from None
     except (OSError, ValueError) as error:
-        raise OutputFileError(path, _reason(error)) from None
+        raise output_error(path, error) from None
     finally:
         if temporary is not None:
             _remove(temporary)

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokviz.errors import OutputFileError
-from tokviz.files import StrPath, exchange, umask
+from tokviz.files import StrPath, exchange, output_error, umask
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.npy import write_npy, write_npz
 from tokviz.formats.run import (
@@ -92,8 +91,7 @@ def write_run(
         _swap(new, target)
         temporary = None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise OutputFileError(folder, reason or str(error)) from None
+        raise output_error(folder, error) from None
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)

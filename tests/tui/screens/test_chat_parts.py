@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokviz.chat.conversation import Conversation, Message, Part
+from tokviz.errors import OutputFileError
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.files import append_line
 from tokviz.tui.screens.chat.history import History, State
@@ -170,3 +171,8 @@ def test_a_line_is_appended_to_a_file_that_lacks_its_last_newline(tmp_path) -> N
     path.write_bytes(b"1\n2")
     append_line(path, b"3")
     assert path.read_bytes() == b"1\n2\n3\n"
+
+
+def test_why_nothing_can_be_appended_is_told_in_our_words(tmp_path) -> None:
+    with pytest.raises(OutputFileError, match="its folder does not exist"):
+        append_line(tmp_path / "no" / "rows.jsonl", b"1")

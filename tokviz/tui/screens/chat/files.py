@@ -14,8 +14,8 @@ from textual import on
 from tokviz import bytetext
 from tokviz.assets import asset_path
 from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.errors import OutputFileError, TokvizError
-from tokviz.files import read_file
+from tokviz.errors import TokvizError
+from tokviz.files import output_error, read_file
 from tokviz.listing import home_label
 from tokviz.sentences import counted
 from tokviz.tui.actions import action
@@ -272,5 +272,4 @@ def append_line(path: Path, line: bytes) -> None:
                 os.ftruncate(file.fileno(), size)
                 raise
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise OutputFileError(path, reason) from None
+        raise output_error(path, error) from None
