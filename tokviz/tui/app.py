@@ -52,7 +52,7 @@ from tokviz.tui.actions import (
 )
 from tokviz.tui.late_clicks import LateClicks, widget_at
 from tokviz.tui.line_filter import OwnColours, SafeLineFilter
-from tokviz.tui.messages import Begun, Question
+from tokviz.tui.messages import Begun, Question, TakenBack
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS
@@ -84,7 +84,8 @@ STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
 
 ESCAPE_SECONDS = 0.5
-"""So soon after a dialog was left by Esc, another Esc was meant for the dialog too."""
+"""So soon after a dialog was left by Esc, another Esc was meant for the dialog too; and so was
+Enter where a dialog has closed by itself."""
 
 ANSWER_SECONDS = 1.0
 """How long the next key waits for what a key does, at most."""
@@ -152,7 +153,7 @@ class TokvizApp(App[None]):
         self._toasts = Toasts()
         self._touched = 0.0
         self._tour: Tour | None = None
-        self._escaped = float("-inf")
+        self._escaped = self._taken_back = float("-inf")
         self._late_clicks = LateClicks()
         self._saving: Timer | None = None
         self._complaint: str | None = None
@@ -204,6 +205,10 @@ class TokvizApp(App[None]):
             finally:
                 self.post_message(message)
 
+    def on_taken_back(self, message: TakenBack) -> None:
+        """Remember when a dialog closed by itself."""
+        self._taken_back = message.time
+
     def on_question(self, message: Question) -> None:
         """Ask what work has to know before it goes on."""
         from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -217,6 +222,9 @@ class TokvizApp(App[None]):
         if isinstance(event, events.Key) and event.key == "escape" and self._is_too_many(event):
             return
         if isinstance(event, events.Key) and event.key == "escape" and self._stops_work():
+            return
+        is_answer = isinstance(event, events.Key) and event.key in _ANSWERS
+        if is_answer and event.time - self._taken_back < ESCAPE_SECONDS:
             return
         if (
             isinstance(event, events.MouseDown | events.MouseUp)

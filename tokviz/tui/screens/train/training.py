@@ -258,7 +258,7 @@ class Training(Controller):
     def _close_question(self) -> None:
         """Take back what is asked; an answer that comes all the same is not heard."""
         if self._question is not None and self._question is self.app.screen:
-            self._question.dismiss(None)
+            self._question.take_back()
 
     def _give_up(self, client: TrainClient) -> None:
         """Show the form as it was; what the child wrote is removed once it has ended."""
