@@ -149,6 +149,7 @@ class TokvizApp(App[None]):
         session.subscribe(SessionWanted, lambda change: self._open_session(change.path))
         self._imported = False
         self._made: dict[str, TokvizScreen] = {}
+        self._session_file: Path | None = None
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
         self._touched = 0.0
@@ -752,20 +753,23 @@ class TokvizApp(App[None]):
         save = saved_of(session, self.current_mode, fields)
 
         def save_to(path: Path | None) -> None:
-            if path is not None:
-                in_thread(
-                    self,
-                    "save",
-                    lambda task: write_file(path, to_bytes(save())),
-                    lambda _: self.notify(
-                        f"Saved the session to {home_label(path)}.", markup=False
-                    ),
-                    exclusive=False,
-                )
+            if path is None:
+                return
 
+            def saved(_: None) -> None:
+                self._session_file = path
+                self.notify(f"Saved the session to {home_label(path)}.", markup=False)
+
+            def write(task: Task) -> None:
+                write_file(path, to_bytes(save()))
+
+            in_thread(self, "save", write, saved, exclusive=False)
+
+        name = f"{path.stem if path else 'session'}{SESSION_ENDING}"
+        file = self._session_file
         dialog = SaveFileDialog(
-            session.folder,
-            f"{path.stem if path else 'session'}{SESSION_ENDING}",
+            session.folder if file is None else file.parent,
+            name if file is None else file.name,
             title="Save the session",
             kinds=(SESSION_ENDING[1:],),
         )
@@ -788,6 +792,7 @@ class TokvizApp(App[None]):
         from tokviz.saved import Found, look_up, read_session, restore
 
         def show(found: Found) -> None:
+            self._session_file = path
             restore(self.session, found)
             for lacking in found.lacking:
                 self.notify(lacking, severity="warning", markup=False)

@@ -13,7 +13,7 @@ from tests.tui.waiting import settle, until
 from tokviz.saved import SavedSession, read_session, to_bytes
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.dialogs.file_dialog import FileDialog
+from tokviz.tui.dialogs.file_dialog import FileDialog, PathField
 from tokviz.tui.run import _session
 from tokviz.tui.screens.base import TokvizScreen
 
@@ -76,6 +76,10 @@ async def test_every_screen_goes_to_a_file_and_all_of_it_to_a_session(tmp_path: 
         assert "# text after merge 1 " in await write(pilot, export, tmp_path / "merge.txt")
         await write(pilot, ("ctrl+l", "k"), tmp_path / "all.tokviz.json")
 
+        await pilot.press("ctrl+l", "k")
+        await until(pilot, lambda: isinstance(app.screen, FileDialog))
+        assert app.screen.query_one(PathField).value == "all.tokviz.json", "offered again"
+        await pilot.press("escape")
         kept = read_session(tmp_path / "all.tokviz.json")
         assert (kept.text, kept.screen) == ("hello <world> 世界", "replay")
         assert (kept.merge, kept.replayed) == (1, "gpt2")
