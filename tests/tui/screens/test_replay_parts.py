@@ -21,6 +21,7 @@ from tokviz.tui.screens.replay.card import (
     paint_candidate,
     paint_merge,
 )
+from tokviz.tui.screens.replay.comparison import nothing_rows
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows
 from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
 from tokviz.tui.screens.replay.ladder import draw
@@ -39,7 +40,7 @@ from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.card_rows import tree_rows
 from tokviz.tui.widgets.curve import Curve
-from tokviz.tui.widgets.flow import Light, Row, ToMerge
+from tokviz.tui.widgets.flow import Do, Light, Row, ToMerge
 
 
 @pytest.fixture(scope="module")
@@ -348,3 +349,10 @@ def test_a_vocabulary_without_counts_tells_the_same_step_of_the_newest_training(
     frame = make_frame(replay, 1, replay.text("a tree"), 0, beside)
     assert frame.reasons[1][0] == "At this step your training on notes.md merged "
     assert "had ended" in beside.say(4)[0]
+
+
+def test_an_empty_diff_offers_the_choice_to_the_mouse_too() -> None:
+    links = [
+        span for row in nothing_rows(46) for span in row if span.action == Do("screen.compare")
+    ]
+    assert " ".join(span.text for span in links) == "Ctrl+D chooses."

@@ -28,7 +28,7 @@ _NUMBER = 9
 
 NOTHING = (
     "Compare this training or vocabulary with another one, or with a file of merges: CS336's, "
-    "GPT-2's merges.txt, a tokenizer.json or tiktoken's ranks. Ctrl+D chooses."
+    "GPT-2's merges.txt, a tokenizer.json or tiktoken's ranks."
 )
 
 
@@ -60,7 +60,8 @@ class Comparison:
 
 def nothing_rows(width: int) -> list[Row]:
     """Say how to compare."""
-    return flow(words_of(NOTHING, "dim"), width)
+    choose = Span("Ctrl+D chooses.", "link", Do("screen.compare"))
+    return flow([*words_of(NOTHING, "dim"), (choose,)], width)
 
 
 def waiting_rows(other: str, width: int) -> list[Row]:
