@@ -78,7 +78,7 @@ def test_no_merges_are_no_error():
         (b'[["a", "b"], ["a"]]', "item 1: ['a'] is not a pair"),
         (b'[["a", "b"], [[97], [98]]]', "item 1: is not written as item 0 is"),
         (b"[[[97], [256]]]", "item 0: [[97], [256]] is not a pair"),
-        (b'["a b",', "line 1, column 8: is not JSON: the file is cut off"),
+        (b'["a b",', "line 1, column 8: is not JSON: it is cut off"),
         (b"[" * 100_000, "nested too deeply"),
         (b"(b'a', b'b')\n(b'a', __import__('os'))\n", "line 2:"),
         (b"(" * 100_000, "line 1:"),

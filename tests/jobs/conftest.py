@@ -11,7 +11,7 @@ from tokviz.errors import TokvizError
 from tokviz.jobs.split_client import SplitClient
 from tokviz.jobs.split_result import Piece, SplitPart, SplitResult
 
-WAIT = 20.0
+WAIT = 60.0
 """Seconds after which a test gives up; never how long it takes."""
 
 EXPLODING = r"(a|aa)+$"

@@ -160,7 +160,7 @@ class Training(Controller):
             self._side.live.take(said)
             self.session.set_progress(self.screen.SCREEN_ID, progress_word(said))
             return
-        self._close_question()
+        self._close_question(is_over=True)
         if isinstance(said, TrainSummary):
             self._finish(client, said)
         else:
@@ -255,10 +255,11 @@ class Training(Controller):
         else:
             self.say("There is no dashboard: this needs workers, and Dask the package bokeh.")
 
-    def _close_question(self) -> None:
+    def _close_question(self, *, is_over: bool = False) -> None:
         """Take back what is asked; an answer that comes all the same is not heard."""
-        if self._question is not None and self._question is self.app.screen:
-            self._question.take_back()
+        question = self._question
+        if question is not None and question is self.app.screen:
+            (question.take_back if is_over else question.give_up)()
 
     def _give_up(self, client: TrainClient) -> None:
         """Show the form as it was; what the child wrote is removed once it has ended."""
