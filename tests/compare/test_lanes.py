@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from tests.oracles import nasty
 from tests.oracles.comparing import CAST, casts, load, slow_spans
 from tests.profiles import examples
 from tokviz import Tokenizer, bytetext
+from tokviz.compare import lanes
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.lanes import (
     Lane,
@@ -144,3 +147,18 @@ def test_a_cause_found_from_a_window_is_that_of_the_whole_text(
         assert (told.ids, told.reasons) == (found.ids, found.reasons)
         numbers = range(len(tokenizers))
         assert [told.sentences(n) for n in numbers] == [found.sentences(n) for n in numbers]
+
+
+def test_counting_ends_where_the_tokens_of_one_tokenizer_end_before_the_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def spans_in(tracks: Any, start: int, end: int) -> tuple[list[list[int]], int, int]:
+        # Seven bytes of ten have tokens: no border is shared behind them.
+        return ([[3, 5]], 0, 7) if start == 0 else ([], start, start)
+
+    monkeypatch.setattr(lanes, "_spans_in", spans_in)
+    tracks: Any = [SimpleNamespace(n_bytes=10)] * 2
+    asked = iter(range(100))
+    starts = lanes.all_starts(tracks, lambda: next(asked) == 99)
+    assert starts is not None and list(starts) == [3]
+    assert next(asked) < 10, "it came to its end by itself"

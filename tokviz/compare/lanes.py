@@ -210,6 +210,8 @@ def _spans_from(
     while at < n_bytes and not cancelled():
         spans, _, last = _spans_in(tracks, at, min(at + look, n_bytes))
         yield [span for span in spans if span[0] >= at], max(at, last)
+        if last <= at and at + look >= n_bytes:
+            return  # the tokens of one of them do not end where the text does
         # Where a stretch without a shared border is longer than what was looked at, look at more.
         at, look = max(at, last), min(look * 4, most) if last > at else look * 4
 
