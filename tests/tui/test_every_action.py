@@ -134,8 +134,8 @@ class Stage:
             self.app.clear_notifications()
             await settle(self.pilot)
 
-    def noticeable(self) -> tuple[object, ...]:
-        """Give what the user could notice, and what the session holds."""
+    def noticeable(self) -> dict[str, object]:
+        """Give what the user could notice, and what the session holds, each with its name."""
         app, session = self.app, self.app.session
         screen = app.screen
         fields = [
@@ -143,18 +143,21 @@ class Stage:
             for kind in (Input, TextArea)
             for field in screen.query(kind)
         ]
-        return (
-            self.lines(),
-            tuple(type(shown) for shown in app.screen_stack),
-            screen.focused,
-            str(fields),
-            tuple(notice.message for notice in app._notifications),
-            tuple(self.copied),
-            app.theme,
-            (session.live.text, session.tokenizer.name, session.path, session.settings),
-            len(self.ends),
-            getattr(getattr(screen, "state", None), "lit", None),  # seen in its style alone
-        )
+        return {
+            **{f"line {row}": line for row, line in enumerate(self.lines())},
+            "screens": tuple(type(shown) for shown in app.screen_stack),
+            "focus": screen.focused,
+            "fields": str(fields),
+            "notices": tuple(notice.message for notice in app._notifications),
+            "copied": tuple(self.copied),
+            "theme": app.theme,
+            "text": session.live.text,
+            "tokenizer": session.tokenizer.name,
+            "path": session.path,
+            "settings": session.settings,
+            "ends": len(self.ends),
+            "lit": getattr(getattr(screen, "state", None), "lit", None),  # seen in its style alone
+        }
 
 
 @pytest.fixture(autouse=True)
@@ -489,10 +492,10 @@ async def changes(stage: Stage, way: Way) -> bool:
     return stage.noticeable() != before
 
 
-async def try_ways(stage: Stage, ways: list[Way]) -> tuple[list[Way], list[Way]]:
-    """Find the ways that do not call their action, and those that change something without it."""
+async def try_ways(stage: Stage, ways: list[Way]) -> tuple[list[Way], list[str]]:
+    """Find the ways that do not call their action, and what changes without it."""
     before, calls = stage.noticeable(), list[object]()
-    deaf, without = list[Way](), list[Way]()
+    deaf, without = list[Way](), list[str]()
     action = ways[0].action
     owner = stage.app if action in APP_ACTIONS else stage.app.screen
     with pytest.MonkeyPatch.context() as patch:
@@ -502,8 +505,14 @@ async def try_ways(stage: Stage, ways: list[Way]) -> tuple[list[Way], list[Way]]
             await go(stage, way)
             if not calls or calls[n_calls:] != calls[:1]:
                 deaf.append(way)
-            if stage.noticeable() != before:
-                without.append(way)
+            after = stage.noticeable()
+            if after != before:
+                others = {
+                    name: (before.get(name), after.get(name))
+                    for name in before | after
+                    if before.get(name) != after.get(name)
+                }
+                without.append(f"{way}: {others}")
                 await make_ready(stage, way)
                 before = stage.noticeable()
     return deaf, without
@@ -532,7 +541,7 @@ async def test_every_way_of_every_action_does_something(
             if called := [way for way in ways if not does_it_itself(way)]:
                 do_not_call, do_more = await try_ways(stage, called)
                 deaf += map(str, do_not_call)
-                without += map(str, do_more)
+                without += do_more
             for number, way in enumerate(way for way in ways if way not in called[1:]):
                 if number:
                     await make_ready(stage, way)

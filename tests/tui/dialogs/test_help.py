@@ -116,3 +116,23 @@ async def test_every_key_of_every_part_of_a_screen_is_in_its_help(
             await pilot.press("f2")
             await settle(pilot)
     assert not missing
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 10)])
+async def test_no_frame_of_a_dialog_in_a_small_terminal_has_a_border(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = TokvizApp(Session(Opened("hello"), trained(), remember=False))
+    frames: list[str] = []
+
+    def drawn() -> None:
+        if isinstance(app.screen, HelpDialog):
+            frames.append("".join(strip.text for strip in app.screen._compositor.render_strips()))
+
+    monkeypatch.setattr(app, "post_display_hook", drawn)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        await pilot.press("f1")
+        await settle(pilot)
+    assert "Esc close" in frames[-1]
+    assert not [frame for frame in frames if "╭─ Help" in frame]

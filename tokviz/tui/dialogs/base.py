@@ -20,6 +20,7 @@ from textual.widgets import Static
 
 from tokviz.glyphs import safe
 from tokviz.tui.messages import Begun, TakenBack
+from tokviz.tui.sizes import TINY_COLUMNS
 from tokviz.tui.widgets.field import Field
 
 ResultT = TypeVar("ResultT")
@@ -89,6 +90,9 @@ def _width(hints: Sequence[Hint]) -> int:
 
 
 _GAP = "   "
+
+WIDE_COLUMNS, HIGH_LINES = 44, 12
+"""In a smaller terminal a dialog has no frame and all of the screen."""
 
 
 class Modal(ModalScreen[ResultT], Generic[ResultT]):
@@ -190,10 +194,6 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
     }
     """
 
-    # Textual declares them as instance variables, so they cannot be annotated as ClassVar.
-    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (28, "-narrow"), (44, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (12, "-high")]  # noqa: RUF012
-
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", show=False)]
 
     dialog_title = ""
@@ -225,20 +225,31 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
         return None
 
     def on_mount(self) -> None:
-        """Have the right height in the first frame too: a resize is heard behind it."""
-        self.fit_height(self.app.size)
+        """Have the right looks in the first frame too: a resize is heard behind it."""
+        self._fit(self.app.size)
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the frame inside the screen. Its lists then share what is left."""
-        self.fit_height(event.size)
+        self._fit(event.size)
+
+    def _fit(self, size: Size) -> None:
+        is_wide, is_high = size.width >= WIDE_COLUMNS, size.height >= HIGH_LINES
+        is_tiny = size.width < TINY_COLUMNS
+        classes = {
+            "-tiny": is_tiny,
+            "-narrow": not is_tiny and not is_wide,
+            "-framed": is_wide and is_high,
+            "-short": not is_high,
+        }
+        self.update_classes(classes)
+        self.fit_height(size)
 
     def fit_height(self, size: Size) -> None:
         """Take the rows that are wanted, as far as a screen of that size has them."""
         wanted = self.wanted_height()
         if wanted is not None:
             frame = self.query_one("#dialog")
-            framed = size.height >= 12 and size.width >= 44
-            rows = wanted + 2 if framed else size.height
+            rows = wanted + 2 if self.has_class("-framed") else size.height
             frame.styles.height = min(rows, size.height)
 
     def on_click(self, event: events.Click) -> None:

@@ -21,7 +21,7 @@ class ConfirmDialog(Dialog[bool]):
     DEFAULT_CSS = """
     ConfirmDialog {
         #dialog { width: 60; }
-        &.-danger.-wide.-high #dialog { border: round $warning; }
+        &.-danger.-framed #dialog { border: round $warning; }
         #question { height: auto; padding: 1 0; }
         &.-short #dialog { height: 100%; }
         &.-short #question { height: 1fr; padding: 0; }
