@@ -20,7 +20,7 @@ from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
 import tokviz
-from tests.tui.waiting import until
+from tests.tui.waiting import is_still, until
 from tokviz.autosave import Autosave
 from tokviz.chat.conversation import Conversation
 from tokviz.compare.lanes import Other
@@ -74,9 +74,9 @@ class Way(NamedTuple):
 
 
 async def settle(pilot: Pilot[None]) -> None:
-    """Wait until messages are handled and workers are done; quicker than `waiting.settle`."""
+    """Wait until workers are done and all is drawn; quicker than `waiting.settle`."""
     await pilot.pause()
-    while len(pilot.app.workers):
+    while len(pilot.app.workers) or not is_still(pilot.app):
         with contextlib.suppress(WorkerCancelled):
             await pilot.app.workers.wait_for_complete()
         await pilot.pause()

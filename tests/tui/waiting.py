@@ -16,10 +16,10 @@ WAIT = 60.0
 
 
 async def settle(pilot: Pilot[None]) -> None:
-    """Wait until messages are handled and workers are done, also those that they started."""
+    """Wait until all is handled and drawn, and workers are done, also those that they started."""
     workers = pilot.app.workers
     await pilot.pause()
-    while any(not worker.is_finished for worker in workers):
+    while any(not worker.is_finished for worker in workers) or not is_still(pilot.app):
         # What is cancelled, since something newer took its place, is done too.
         with suppress(WorkerCancelled):
             await workers.wait_for_complete()
@@ -28,6 +28,21 @@ async def settle(pilot: Pilot[None]) -> None:
             # It is the waiting that was given up. Textual tells this as the worker's end.
             raise asyncio.CancelledError
         await pilot.pause()
+
+
+def is_still(app: App[Any]) -> bool:
+    """Tell whether every message is handled, and everything drawn that is to be.
+
+    `Pilot.pause` tells by the processor time that the process takes, which is none, too, while
+    others have the processor.
+    """
+    screen = app.screen
+    if screen._dirty_widgets or screen._callbacks or app._message_queue.qsize():
+        return False
+    return not any(
+        node._layout_required or node._repaint_required or node._message_queue.qsize()
+        for node in screen.walk_children(with_self=True)
+    )
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
