@@ -27,6 +27,7 @@ from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
 from tokviz.tui.screens.replay.ladder import draw
 from tokviz.tui.screens.replay.opened import Opened, open_source, spread
 from tokviz.tui.screens.replay.position import (
+    FRAMES_SHOWN_UP_TO,
     SPEEDS,
     START,
     Player,
@@ -86,7 +87,16 @@ def test_a_player_begins_at_once_and_stops_at_the_end() -> None:
     assert player.advance(START, 0.0, 9) == Position(1, False)
     assert player.advance(Position(1, False), 0.5, 9) == Position(1)
     assert player.advance(Position(1), 0.1, 9) == Position(1)
-    assert player.advance(Position(1), 60.0, 9) == Position(9)
+    assert player.advance(Position(9, False), 0.5, 9) == Position(9)
+    assert player.advance(Position(9), 60.0, 9) == Position(9)
+
+
+def test_frames_that_are_meant_to_be_seen_are_never_left_out_however_busy_the_app_was() -> None:
+    player = Player(speed=FRAMES_SHOWN_UP_TO)
+    player.start()
+    assert player.advance(START, 60.0, 9) == Position(1, False)
+    assert player.advance(Position(1, False), 60.05, 9) == Position(1)
+    assert player.advance(Position(1), 0.05, 9) == Position(1), "what came late is not made up for"
 
 
 def test_a_fast_player_leaves_out_the_frames_that_nobody_could_see() -> None:

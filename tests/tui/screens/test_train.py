@@ -884,7 +884,9 @@ async def test_the_text_at_hand_and_a_typed_one_are_learned_from_byte_for_byte()
         assert (typed.name, typed.read_bytes()) == ("a-b-a-b.txt", b"a/b a/b")
 
 
-async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(tmp_path: Path) -> None:
+async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app, words = make_app(), tmp_path / "words"
     words.write_text("low low low low low lower lower widest widest widest" + " newest" * 6)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -905,15 +907,17 @@ async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(tmp_path
         (notice,) = app._notifications  # and not that it has ended, besides
         assert notice.message.startswith("Trained. Watch it grow")
         assert replay.state.player.playing and replay.state.position.number <= 1
-        seen = set()
+        seen = [replay.state.position]
+        show = replay.transport.show
 
-        def is_grown() -> bool:
-            seen.add(replay.state.position.number)
-            return replay.state.position == Position(6)
+        def shown() -> None:
+            seen.append(replay.state.position)
+            show()
 
+        monkeypatch.setattr(replay.transport, "show", shown)
         await pilot.press(*["plus"] * 2)
-        await until(pilot, is_grown)
-        assert seen == {0, 1, 2, 3, 4, 5, 6}, "each is seen"
+        await until(pilot, lambda: replay.state.position == Position(6))
+        assert {position.number for position in seen} == {0, 1, 2, 3, 4, 5, 6}, "each is seen"
         await settle(pilot)
         assert len(replay.corpus.tokens.rows) == 7
         await pilot.press("alt+r")

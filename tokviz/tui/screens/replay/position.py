@@ -101,14 +101,16 @@ class Player:
         return self.speed <= FRAMES_SHOWN_UP_TO
 
     def advance(self, position: Position, seconds: float, n_merges: int) -> Position:
-        """Say where to be some time later; several merges may pass in one call."""
+        """Say where to be some time later.
+
+        Several merges may pass in one call, but none whose frames are meant to be seen one by one:
+        where the app was busy, those come later instead.
+        """
         self._owed += seconds * self.frames_per_second
         n_frames = max(0, int(self._owed))
         self._owed -= n_frames
         if self.shows_pairs:
-            for _ in range(n_frames):
-                position = frame_on(position, n_merges)
-            return position
+            return frame_on(position, n_merges) if n_frames else position
         return clamped(position.number + n_frames, n_merges) if n_frames else position
 
 
