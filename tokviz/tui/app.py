@@ -19,13 +19,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual import events
 from textual.app import App
+from textual.await_remove import AwaitRemove
 from textual.binding import BindingType
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets._toast import ToastRack
 from textual.worker import WorkerCancelled, WorkerFailed
 
@@ -490,6 +493,10 @@ class TokvizApp(App[None]):
             if screen.is_mounted:
                 screen.begin()
         self.switch_mode(screen_id)
+
+    def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
+        """Take out what goes. Where that is a dialog, the screen below is drawn by coming back."""
+        return super()._prune(*nodes, parent=None if parent is self else parent)
 
     def _make_ahead(self) -> None:
         """Make a screen that nobody has been to: it comes in less than half the time then."""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
-from rich.console import RenderableType
 from rich.segment import Segment
 from textual._compositor import ChopsUpdate, Compositor, CompositorMap, ReflowResult
 from textual._styles_cache import StylesCache
 from textual.cache import FIFOCache
 from textual.geometry import Region, Size
+from textual.screen import Screen
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
+
+ResultT = TypeVar("ResultT")
+
+TICK_SECONDS = 1 / 240
+"""A frame comes at a tick. Textual's 1/60 s are too long for one that is late."""
 
 _APART = 8
 """Rows between two changes of a widget that cost less than asking it twice."""
@@ -59,24 +65,15 @@ class SteadyCompositor(Compositor):
         super().__init__()
         self._laid_out: CompositorMap = {}
         self.waits = False
-        """Whether the next drawing is left out: what it would draw is drawn right after it."""
+        """Whether the widgets have yet to hear of a new size."""
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
         """Lay out, and tell what is new, gone or of another size since the layout before."""
-        if self.size and size != self.size and parent.screen.is_current:
-            self.waits = True
-            parent.refresh()
+        self.waits = self.waits or size != self.size
         self._full_map = self._laid_out
         result = super().reflow(parent, size)
         self._laid_out = self._full_map
         return result
-
-    def render_update(self, *arguments: Any, **options: Any) -> RenderableType | None:
-        """Draw what changed, but nothing between a new size and the widgets' hearing of it."""
-        if self.waits:
-            self.waits = False
-            return None
-        return super().render_update(*arguments, **options)
 
     def render_partial_update(self) -> ChopsUpdate | None:
         """Render what changed."""
@@ -89,10 +86,11 @@ class SteadyCompositor(Compositor):
         ends: Any = {y: self.cuts[y][1:] for y in chops}
         return ChopsUpdate(chops, spans, ends)
 
-    def _render_chops(self, crop: Region, is_rendered_line: object) -> Any:
-        """Render all there is."""
-        rows = self._rendered_by_front([(y, 0, crop.right) for y in range(len(self.cuts))])
-        return [*rows.values()]
+    def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Any:
+        """Render the rows that are asked for."""
+        asked = [y for y in range(len(self.cuts)) if is_rendered_line(y)]
+        rows = self._rendered_by_front([(y, 0, crop.right) for y in asked])
+        return [rows.get(y, {}) for y in range(len(self.cuts))]
 
     def _rendered_by_front(self, spans: Sequence[tuple[int, int, int]]) -> Any:
         """Render stretches of rows, each by the widget in front: for each row, strips by column."""
@@ -128,3 +126,49 @@ def _rendered(
             wanted = set(rows[first:at])
             yield from ((y, strip) for y, strip in enumerate(strips, top) if y in wanted)
             first = at
+
+
+class SteadyScreen(Screen[ResultT]):
+    """A screen that is drawn once for all that changed until a tick.
+
+    Textual's is drawn by each layout, and once more where all of it is to be drawn. Below a dialog
+    it has all of that drawn anew whenever it has heard of something.
+    """
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        """Begin with nothing laid out."""
+        super().__init__(classes=classes)
+        self._compositor: SteadyCompositor = SteadyCompositor()
+        self._frames: Timer | None = None
+        self._ticks = False
+
+    @property
+    def _update_timer(self) -> Timer:
+        """Draw what changed at the next tick; after a slow frame Textual's skips one or two."""
+        if self._frames is None:
+            self._frames = self.set_interval(TICK_SECONDS, self._tick, pause=True)
+        return self._frames
+
+    def _compositor_refresh(self) -> None:
+        """Leave it to the tick."""
+        if not self._ticks:
+            self._repaint_required = True
+            self.check_idle()
+
+    def _tick(self) -> None:
+        """Lay out, and draw what changed, but nothing until the widgets know of a new size."""
+        self._ticks = True
+        self._on_timer_update()
+        self._ticks = False
+        if not self.is_current or self.app._batch_count:
+            return
+        changed = self._compositor._dirty_regions
+        if self._compositor.waits:
+            self._compositor.waits = False
+            self.refresh()
+        elif changed and self is self.app.screen:
+            super()._compositor_refresh()
+        elif changed:
+            self.app.screen.refresh(*changed)
+            changed.clear()
+        self._dirty_widgets.clear()

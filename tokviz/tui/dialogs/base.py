@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, TypeVar
 
+from rich.segment import Segment
+from rich.style import Style as RichStyle
 from textual import events, messages
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
+from textual.color import Color
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
+from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
+from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
 from tokviz.glyphs import safe
+from tokviz.tui.compositor import SteadyScreen
 from tokviz.tui.messages import Begun, TakenBack
 from tokviz.tui.sizes import TINY_COLUMNS
 from tokviz.tui.widgets.field import Field
@@ -95,7 +102,7 @@ WIDE_COLUMNS, HIGH_LINES = 44, 12
 """In a smaller terminal a dialog has no frame and all of the screen."""
 
 
-class Modal(ModalScreen[ResultT], Generic[ResultT]):
+class Modal(SteadyScreen[ResultT], ModalScreen[ResultT], Generic[ResultT]):
     """What lies over a screen until it is answered, once.
 
     Two keys can come in one read: the second one is on its way to the dialog that the first one
@@ -141,6 +148,19 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
         self.has_begun = True
         self.app.post_message(Begun())
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Show rows of the screen below through the veil: only those that have changed."""
+        stack, veil = self.app.screen_stack, self.styles.background
+        below = stack[stack.index(self) - 1]
+        chops: Any = below._compositor._render_chops(crop, crop.line_range.__contains__)
+        strips = [Strip.join(row.values()) for row in chops[crop.y : crop.bottom]]
+        strips += [Strip([])] * (crop.height - len(strips))
+        veiled = [
+            Strip([Segment(text, _veiled(style, veil)) for text, style, _ in strip])
+            for strip in strips
+        ]
+        return [strip.crop_extend(crop.x, crop.right, None) for strip in veiled]
+
     def take_back(self) -> None:
         """Close, since there is nothing to answer any more."""
         self.dismiss(None)
@@ -155,6 +175,12 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
     ) -> Iterator[tuple[type, Callable[[Message], Any]]]:
         if not self._is_over or isinstance(message, self._ENDING):
             yield from super()._get_dispatch_methods(method_name, message)
+
+
+@lru_cache(4096)
+def _veiled(style: RichStyle | None, veil: Color) -> RichStyle | None:
+    (segment,) = BackgroundScreen.process_segments([Segment("", style)], veil)
+    return segment.style
 
 
 class Dialog(Modal[ResultT], Generic[ResultT]):

@@ -12,7 +12,6 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -30,7 +29,7 @@ from tokviz.session import (
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
-from tokviz.tui.compositor import SteadyCompositor
+from tokviz.tui.compositor import SteadyScreen
 from tokviz.tui.late_clicks import widget_at
 from tokviz.tui.messages import RIGHT, Begun, CopyRequested, Notice
 from tokviz.tui.palette import TakesPalette, palette_of
@@ -41,14 +40,11 @@ from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.status_line import StatusLine
 
-TICK_SECONDS = 1 / 240
-"""A frame comes at a tick. Textual's 1/60 s are too long for one that is late."""
-
 T = TypeVar("T")
 Handler = tuple[type[Message], dict[str, Any], str]
 
 
-class TokvizScreen(Screen[None]):
+class TokvizScreen(SteadyScreen[None]):
     """A screen of the app: layout and routing. What it can do is done by its controllers.
 
     A subclass names its controllers' classes in `CONTROLLERS` and makes them in `compose`, once the
@@ -74,8 +70,6 @@ class TokvizScreen(Screen[None]):
     def __init__(self, session: Session) -> None:
         """Take what the app is about."""
         super().__init__()
-        self._compositor: SteadyCompositor = SteadyCompositor()
-        self._frames: Timer | None = None
         self.session = session
         self.title_bar = Bar(id="title")
         self.keys = Bar(id="keys")
@@ -91,19 +85,6 @@ class TokvizScreen(Screen[None]):
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
         self._fitted_size: Size | None = None
-
-    @property
-    def _update_timer(self) -> Timer:
-        """Draw what changed at the next tick; after a slow frame Textual's skips one or two."""
-        if self._frames is None:
-            self._frames = self.set_interval(TICK_SECONDS, self._draw, pause=True)
-        return self._frames
-
-    def _draw(self) -> None:
-        """Draw once: Textual's draws a new layout, and then all of it where all is to be drawn."""
-        self._compositor.waits = self._layout_required and self._repaint_required
-        self._on_timer_update()
-        self._compositor.waits = False
 
     # -- controllers
 
