@@ -138,9 +138,12 @@ def test_a_tokenizer_made_in_python_ends_what_explodes_and_asks_once_for_many_te
             encode("\n" + Z34)
     calls = []
     ask = JobClient.call
-    monkeypatch.setattr(
-        JobClient, "call", lambda *given, **more: calls.append(1) or ask(*given, **more)
-    )
+
+    def counted(*given, **more):
+        calls.append(given)
+        return ask(*given, **more)
+
+    monkeypatch.setattr(JobClient, "call", counted)
     texts = [f"ab {i}" for i in range(50)]
     assert tok.encode_batch(texts) == [list(text.encode()) for text in texts]
     assert len(calls) == 1
