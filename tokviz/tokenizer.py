@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import cached_property
 from itertools import pairwise
@@ -95,7 +96,9 @@ class Tokenizer:
             special_tokens: Special tokens with their ids; or a list of them, which get the ids
                 after the rest unless the vocabulary already holds them; or `SpecialTokens`, which
                 say more about them.
-            split_pattern: A named split pattern or any regex; that runs in this process.
+            split_pattern: A named split pattern or any regex, which runs in a child process: it
+                may take for ever over a few characters. A `SplitPattern` that is not guarded runs
+                here.
             ignore_merges: Whether a piece that is a token becomes it whatever the merges make of
                 it, as with Hugging Face's option of this name.
             name: A name to show.
@@ -103,9 +106,10 @@ class Tokenizer:
         Raises:
             VocabularyError: If the vocabulary and the merges do not hold together.
             SpecialTokenError: If a special token is empty or its id is another token's.
-            PatternError: If the split pattern is no valid regex.
+            PatternError: If the split pattern is no valid regex. What encodes raises it where a
+                step from one piece to the next takes too long.
         """
-        pattern = get_split_pattern(split_pattern, guarded=False)
+        pattern = get_split_pattern(split_pattern)
         specials = _specials(special_tokens, vocab)
         special_bytes = {token_id: text.encode() for text, token_id in specials.ids.items()}
         ordinary = {i: token for i, token in vocab.items() if special_bytes.get(i) != token}
@@ -149,7 +153,7 @@ class Tokenizer:
             raise VocabularyError(
                 f"{len(lacking)} of the 256 single bytes have no token, first 0x{lacking[0]:02x}"
             )
-        pattern = get_split_pattern(split_pattern, guarded=False)
+        pattern = get_split_pattern(split_pattern)
         self = cls.__new__(cls)
         self.ignore_merges = ignore_merges
         self.nfc = self.lossy = nfc
@@ -384,7 +388,8 @@ class Tokenizer:
                         yield nfc(segment) if self.nfc else segment, False
                 stops.append((n, None))
 
-        encoded = self._encoder.encode(self.split_pattern, plain(), sum(map(len, texts)))
+        with self._split_ahead(texts):
+            encoded = self._encoder.encode(self.split_pattern, plain(), sum(map(len, texts)))
         if len(stops) == 1:
             yield encoded.ids
             return
@@ -398,6 +403,14 @@ class Tokenizer:
                 ids = array("I")
             else:
                 ids.append(special_id)
+
+    def _split_ahead(self, texts: Sequence[str]) -> AbstractContextManager[None]:
+        """Ask a child once for many texts; those that hold special tokens are asked for alone."""
+        if len(texts) == 1 or not self.split_pattern.guarded:
+            return nullcontext()
+        from tokviz.pretokenize.guard import split_ahead
+
+        return split_ahead(self.split_pattern, texts)
 
     def _segments(self, text: str, allowed: AllowedSpecial | bool) -> Iterator[tuple[str, bool]]:
         """Give the parts of a text, and whether each is a special token."""

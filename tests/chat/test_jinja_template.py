@@ -316,23 +316,28 @@ def test_qwens_tool_calls_are_learned_whole():
     assert jinja.mask == ours.mask
 
 
-def test_tool_calls_are_found_though_the_tools_stand_before_the_last_question():
-    """So Mistral's templates write them."""
+@pytest.mark.parametrize("place", range(4))
+def test_tool_calls_are_learned_wherever_the_tools_stand(place):
+    """At the start, before the last question as Mistral has it, and at the end."""
+    tools = ["" if n != place else "{{ 'Tools: ' ~ tools | tojson if tools }}" for n in range(4)]
     source = (
         "{% set ns = namespace(last=0) %}{% for m in messages %}{% if m.role == 'user' %}"
-        "{% set ns.last = loop.index0 %}{% endif %}{% endfor %}{% for m in messages %}"
-        "{% if loop.index0 == ns.last %}{{ tools | tojson }}{% endif %}"
+        "{% set ns.last = loop.index0 %}{% endif %}{% endfor %}"
+        f"{tools[0]}{{% for m in messages %}}"
+        f"{{% if loop.index0 == ns.last %}}{tools[1]}{{% endif %}}"
         "<|im_start|>{{ m.role }}\n{{ m.content }}"
         "{{ m.tool_calls | tojson if m.tool_calls }}<|im_end|>{% endfor %}"
-        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+        f"{tools[2]}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}{tools[3]}"
     )
     call = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "now"}}]}
     asked = [*turns("Hi"), call, {"role": "tool", "content": "12"}, *turns("So?", "Noon")]
-    conversation = read({"messages": [*asked, *asked], "tools": [{"name": "now"}]})
-    rendering = rendered_by(source, conversation)
-    written = ['[{"function": {"name": "now"}}]<|im_end|>', "Noon<|im_end|>"]
-    assert in_short(learned(rendering)).decode().strip("|") == "|".join(written * 2)
-    assert left_out(conversation, rendering) == []
+    written = ['[{"function": {"name": "now"}}]<|im_end|>', "Noon<|im_end|>"] * 2
+    # The call is the last of all, too.
+    for messages, said in (([*asked, *asked], written), ([*asked, *asked[:2]], written[:3])):
+        conversation = read({"messages": messages, "tools": [{"name": "now"}]})
+        rendering = rendered_by(source, conversation)
+        assert in_short(learned(rendering)).decode().strip("|") == "|".join(said)
+        assert left_out(conversation, rendering) == []
 
 
 def test_templates_are_given_tools_and_further_keys():

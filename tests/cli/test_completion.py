@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,26 +13,143 @@ from tokviz.cli.command import COMMANDS
 from tokviz.cli.completion import completion_script
 from tokviz.runs import runs_folder
 
-needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+_TIES = ["first", "lexicographic", "smallest_id"]
+OFFERED = {
+    "tokviz co": ["compare", "completion", "config", "count"],
+    "tokviz no": ["notes.md"],
+    "tokviz --ver": ["--version"],
+    "tokviz -t qwen2.": ["qwen2.5"],
+    "tokviz -t cl100k_base no": ["notes.md"],
+    "tokviz -t cl100k_base cou": ["count"],
+    "tokviz notes.md -t qwen2.": ["qwen2.5"],
+    "tokviz encode --sp": ["--spans", "--specials", "--split-pattern"],
+    "tokviz encode --split-pattern gp": ["gpt2", "gpt4", "gpt4o"],
+    "tokviz count no": ["notes.md"],
+    "tokviz count notes.md no": ["notes.md"],
+    'tokviz count "my': ["my text.md"],
+    "tokviz count -t cl": ["cl100k", "cl100k_base"],
+    "tokviz count -t davi": ["davi.json", "davinci"],
+    "tokviz count -t mi": ["mine"],
+    "tokviz count --specials ": ["huggingface", "parsed", "text"],
+    "tokviz compare -t gpt2 -t o2": ["o200k", "o200k_base"],
+    "tokviz chat --template ch": ["chatml"],
+    "tokviz chat --template ow": ["own.jinja"],
+    "tokviz chat notes.md --ignore ro": ["roles-out-of-order"],
+    "tokviz train notes.md --pattern na": ["nanochat"],
+    "tokviz train notes.md --ties ": _TIES,
+    "tokviz train notes.md -o ": ["runs"],
+    "tokviz replay mi": ["mine"],
+    "tokviz replay no": ["notes.md"],
+    "tokviz replay mine --diff davi": ["davi.json", "davinci"],
+    "tokviz tokenizers --check davi": ["davi.json"],
+    "tokviz lesson mi": ["minbpe"],
+    "tokviz help to": ["tokenizers", "tokens"],
+    "tokviz help tokens we": ["web"],
+    "tokviz config che": ["check"],
+    "tokviz config set pri": ["price_model"],
+    "tokviz config check no": ["notes.md"],
+    "tokviz completion z": ["zsh"],
+}
+"""What is typed → what every shell offers for its last word, in any order."""
 
-
-@pytest.fixture(scope="module")
-def bash_script() -> str:
-    return completion_script("bash")
-
-
-def complete_in_bash(script: str, *words: str, folder: Path | str = ".") -> list[str]:
-    """What bash offers for the last of the words."""
-    quoted = " ".join(f"'{word}'" for word in words)
-    code = f"""{script}
-COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}
-_shtab_tokviz
-printf '%s\\n' "${{COMPREPLY[@]}}"
+_BASH = """
+source "$SCRIPT"
+while IFS= read -r line; do
+  echo "> $line"
+  # A shell begins a word at a quote too; one that ends in a blank has an empty word behind.
+  COMP_WORDS=(${line//\\"/}); [[ $line == *" " ]] && COMP_WORDS+=("")
+  COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
+  _shtab_tokviz 2>/dev/null
+  # `complete -o default`, which only works while somebody types.
+  (( ${#COMPREPLY[@]} )) || mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
+  printf '%s\\n' "${COMPREPLY[@]}"
+done < "$TYPED" > "$OFFERED"
 """
+_FISH = """
+source $SCRIPT
+while read -L -l typed
+  echo "> $typed"
+  complete -C $typed | string replace -r '\\t.*' '' | string trim -r -c /
+end < $TYPED > $OFFERED
+true
+"""
+_ZSH = """
+autoload -Uz compinit; compinit -u -D
+eval "$(<$SCRIPT)"
+compadd() {
+  local -a hits
+  [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\\ * ]] || {
+    builtin compadd -A hits "$@"
+    (( $#hits )) && print -rl -- ${(Q)hits} >> $OFFERED
+  }
+  builtin compadd "$@"
+}
+zle -C offer list-choices _main_complete
+zle-line-init() {
+  for BUFFER in "${(@f)$(<$TYPED)}"; do
+    print -r -- "> $BUFFER" >> $OFFERED
+    CURSOR=$#BUFFER
+    zle offer
+  done
+  BUFFER=exit
+  zle accept-line
+}
+zle -N zle-line-init
+"""
+
+
+def in_bash(script: Path) -> list[str]:
+    return ["bash", "--norc", str(script)]
+
+
+def in_fish(script: Path) -> list[str]:
+    return ["fish", "--no-config", str(script)]
+
+
+def in_zsh(script: Path) -> list[str]:
+    script.rename(script.with_name(".zshrc"))
+    # It completes in a terminal only.
+    return [sys.executable, "-c", "import pty; pty.spawn(['zsh', '-i'])"]
+
+
+SHELLS = {"bash": (_BASH, in_bash), "fish": (_FISH, in_fish), "zsh": (_ZSH, in_zsh)}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_shells_offer_commands_options_names_and_files(shell, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    tokviz_package.train(["abab" * 9], 258).save(runs_folder() / "mine")
+    folder = tmp_path / "work"
+    (folder / "runs").mkdir(parents=True)
+    for name in ("notes.md", "my text.md", "davi.json", "own.jinja"):
+        (folder / name).touch()
+    asking, command = SHELLS[shell]
+    for name, text in (
+        ("completion", completion_script(shell)),
+        ("typed", "\n".join(OFFERED) + "\n"),
+        ("asking", asking),
+    ):
+        (tmp_path / name).write_text(text)
     done = subprocess.run(
-        ["bash", "--norc"], input=code, capture_output=True, text=True, check=True, cwd=folder
+        command(tmp_path / "asking"),
+        cwd=folder,
+        env={
+            **os.environ,
+            "SCRIPT": str(tmp_path / "completion"),
+            "TYPED": str(tmp_path / "typed"),
+            "OFFERED": str(tmp_path / "offered"),
+            "ZDOTDIR": str(tmp_path),
+            "TERM": "xterm",
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
     )
-    return [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    assert done.stderr == b""
+    answers = (tmp_path / "offered").read_text().split("> ")[1:]
+    lines = [answer.splitlines() for answer in answers]
+    assert {typed: sorted({*offered} - {""}) for typed, *offered in lines} == OFFERED
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
@@ -43,90 +162,27 @@ def test_the_shell_accepts_its_script(tokviz, shell):
     assert (checked.returncode, checked.stderr) == (0, b"")
 
 
-@needs_bash
-def test_bash_completes_commands(bash_script):
-    assert complete_in_bash(bash_script, "tokviz", "") == list(COMMANDS)
-    assert complete_in_bash(bash_script, "tokviz", "co") == [
-        *("count", "compare", "config", "completion")
-    ]
-
-
-@needs_bash
-def test_bash_completes_options(bash_script):
-    assert complete_in_bash(bash_script, "tokviz", "encode", "--sp") == [
-        "--split-pattern",
-        "--specials",
-        "--spans",
-    ]
-    assert complete_in_bash(bash_script, "tokviz", "--ver") == ["--version"]
-
-
-@needs_bash
-def test_bash_completes_values(bash_script):
-    offered = complete_in_bash(bash_script, "tokviz", "count", "-t", "cl")
-    assert offered == ["cl100k_base", "cl100k"]
-    assert complete_in_bash(bash_script, "tokviz", "-t", "qwen2.") == ["qwen2.5"]
-    assert complete_in_bash(bash_script, "tokviz", "count", "--specials", "") == [
-        "parsed",
-        "text",
-        "huggingface",
-    ]
-    assert complete_in_bash(bash_script, "tokviz", "completion", "z") == ["zsh"]
-
-
-@needs_bash
-def test_bash_completes_files(bash_script, tmp_path):
-    (tmp_path / "notes.md").touch()
-    assert complete_in_bash(bash_script, "tokviz", "count", "no", folder=tmp_path) == ["notes.md"]
-    # Where no command fits, bash itself offers files.
-    assert complete_in_bash(bash_script, "tokviz", "no", folder=tmp_path) == []
-    assert "complete -o bashdefault -o default -F _shtab_tokviz tokviz" in bash_script
-
-
-def test_zsh_offers_files_beside_the_commands():
-    assert "_describe command _commands; _files" in completion_script("zsh")
-
-
-@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        ("tokviz co", ["completion", "count"]),
-        ("tokviz no", ["notes.md"]),
-        ("tokviz count no", ["notes.md"]),
-        ("tokviz count -t cl", ["cl100k", "cl100k_base"]),
-        ("tokviz completion f", ["fish"]),
-        ("tokviz encode --sp", ["--spans", "--specials", "--split-pattern"]),
-    ],
-)
-def test_fish_completes_commands_files_values_and_options(tmp_path, typed, offered):
-    (tmp_path / "notes.md").touch()
-    done = subprocess.run(
-        ["fish", "--no-config", "-c", f"source; complete -C '{typed}'"],
-        input=completion_script("fish"),
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-    )
-    assert sorted(line.partition("\t")[0] for line in done.stdout.splitlines()) == offered
-
-
-def test_fish_offers_files_in_place_of_a_command():
-    assert completion_script("fish").endswith("complete -c tokviz -n __fish_is_first_token -F\n")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
+def test_every_script_has_the_commands_and_the_names(shell):
+    words = completion_script(shell).replace("'", " ").replace("(", " ").replace(")", " ").split()
+    names = {
+        "cl100k_base",
+        "nanochat",
+        "gpt-oss",
+        "cs336",
+        "minbpe",
+        "lexicographic",
+        "tutorial-mask",
+    }
+    assert {*COMMANDS, *names} <= {word.strip('"') for word in words}
 
 
 def test_files_and_folders_are_offered_where_they_can_be_given():
-    zsh, fish = completion_script("zsh"), completion_script("fish")
-    for option, offers in (("--template", ":NAME:_files"), ("--folder", ":DIR:_files -/")):
-        assert sum(option in line and offers in line for line in zsh.splitlines()) == 1
-    tokenizers = [line for line in fish.splitlines() if " -l tokenizer " in line]
-    assert all(" -rFka " in line for line in tokenizers)
-    assert len(tokenizers) > 9
-
-
-@needs_bash
-def test_the_names_of_trained_tokenizers_are_offered(tmp_path):
-    tokviz_package.train(["abab" * 9], 258).save(runs_folder() / "mine")
-    script = completion_script("bash")
-    assert complete_in_bash(script, "tokviz", "count", "-t", "mi") == ["mine"]
+    bash, zsh, fish = map(completion_script, ("bash", "zsh", "fish"))
+    assert "complete -o bashdefault -o default -F _shtab_tokviz tokviz" in bash
+    assert "_describe command _commands; _files" in zsh
+    folders = [line for line in zsh.splitlines() if line.endswith(':_files -/"')]
+    assert [line.partition("[")[0].strip() for line in folders] == ['{-o,--output}"', '"--folder']
+    # A positional argument, and an option with a value.
+    assert fish.count(" -F -d 'a text to count;") == 1
+    assert all(" -rFka " in line for line in fish.splitlines() if " -l tokenizer " in line)

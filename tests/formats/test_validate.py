@@ -95,6 +95,23 @@ def test_a_merge_is_early_only_before_its_parts_are_made(merges, early):
     assert ("warning", "duplicate-merge" if early is None else "early-merge") in codes(report)
 
 
+def test_a_list_of_every_way_to_build_a_token_is_one_note():
+    """So transformers converts tiktoken's files: also ways by a part with a later rank."""
+    tokens = [b"  ", b"    ", b"   ", b"     "]
+    ways = [(token[:i], token[i:]) for token in tokens for i in range(1, len(token))]
+    merges = [way for way in ways if {*way} <= {b" ", *tokens}]
+    vocab = dict(enumerate([*BASE.values(), *tokens]))
+    report = validate(tokviz.Tokenizer(vocab, merges, split_pattern="gpt4"))
+    assert [(finding.severity, str(finding)) for finding in report.findings] == [
+        (
+            "note",
+            "merge 1: another merge makes b'    ' before its part b'   ' is made (and 1 more like "
+            "it): a file converted from tiktoken lists every way to build a token; the ids are "
+            "right",
+        )
+    ]
+
+
 def test_unmerged_tokens_are_exactly_those_whose_bytes_do_not_give_them():
     tok = tokviz.Tokenizer(BASE | {256: b"ab", 257: b"bc", 258: b"abc"}, [
         (b"b", b"c"), (b"a", b"b"), (b"ab", b"c")

@@ -12,13 +12,14 @@ import regex
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tokviz.child.runner import JobDroppedError
+from tokviz.child.runner import JobClient, JobDroppedError
 from tokviz.errors import PatternError
 from tokviz.jobs.step_limit import StepLimit
 from tokviz.pretokenize import guard
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import join_steps, split, split_in_steps
 from tokviz.pretokenize.tolerance import tolerant
+from tokviz.tokenizer import Tokenizer
 
 ATOMS = [r"a", r"b", r".", r"\s", r"\w", r"[^a]", r"\p{L}", r"(?=b)", r"(?<=a)", r"(?:ab|b)"]
 ATOMS += [r"^", r"$", r"\b", r"\udcff", r"\x00", r"\u2028"]
@@ -126,6 +127,26 @@ def test_an_error_counts_only_where_it_is_not_tolerated():
     for _ in range(2):  # the second time it is remembered
         with pytest.raises(PatternError, match="at character 1 of the text, 'zzz"):
             split(pattern, "\n" + Z34)
+
+
+def test_a_tokenizer_made_in_python_ends_what_explodes_and_asks_once_for_many_texts(monkeypatch):
+    bytes_only = {i: bytes([i]) for i in range(256)}
+    tok = Tokenizer(bytes_only, [], split_pattern=EXPLODING)
+    assert tok.split_pattern.guarded
+    for encode in (tok.encode, tok.tokenize, lambda text: tok.encode_batch(["a", text])):
+        with pytest.raises(PatternError, match="at character 1 of the text, 'zzz"):
+            encode("\n" + Z34)
+    calls = []
+    ask = JobClient.call
+
+    def counted(*given, **more):
+        calls.append(given)
+        return ask(*given, **more)
+
+    monkeypatch.setattr(JobClient, "call", counted)
+    texts = [f"ab {i}" for i in range(50)]
+    assert tok.encode_batch(texts) == [list(text.encode()) for text in texts]
+    assert len(calls) == 1
 
 
 def test_what_hears_no_signal_is_killed(monkeypatch):

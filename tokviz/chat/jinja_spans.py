@@ -12,8 +12,11 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.spans import Reason, TemplateSpan, content
 from tokviz.encoding.specials import Search, search_for, segments
 
+GIVEN_BESIDE = ("tools", "documents")
+"""What a template is given of a conversation beside its messages."""
+
 MOST_TURNS = 64
-"""Of so many messages the whole turn is found, which takes two renderings each."""
+"""Of so many messages the whole turn is found, which takes two to four renderings each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from tokviz.chat.conversation import MESSAGE_ASIDES, Aside, Conversation, ConversationError
 from tokviz.chat.conversation import Message as ChatMessage
-from tokviz.chat.jinja_spans import MOST_TURNS, MarkedText, to_spans
+from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText, to_spans
 from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
 from tokviz.child.limits import HAS_CPU_LIMITS, Limits
 from tokviz.child.process import JobTimeoutError
@@ -28,8 +28,6 @@ _TIMES_BY_THE_CLOCK = 15 if HAS_CPU_LIMITS else 1
 LIMITS = Limits(memory_mb=512, cpu_seconds=30)
 
 _MAX_TIMEOUTS = 3
-_GIVEN_BESIDE = ("tools", "documents")
-"""What a template is given of a conversation beside its messages."""
 _LIKE_A_SPECIAL = re.compile(r"<\|[^|<>\s]{1,60}\|>")
 
 
@@ -126,7 +124,7 @@ class JinjaTemplate:
         lost = set(marked.lost)
         for aside in conversation.asides():
             if aside.message is None:
-                is_written = aside.key in _GIVEN_BESIDE and aside.key in self.source
+                is_written = aside.key in GIVEN_BESIDE and aside.key in self.source
             elif aside.key in MESSAGE_ASIDES:
                 is_written = isinstance(aside.value, str) and (aside.message, aside.key) not in lost
             else:
@@ -193,7 +191,7 @@ class JinjaTemplate:
             yield {
                 "do": "render",
                 "messages": [_given(message) for message in conversation.messages],
-                "variables": {key: conversation.extra.get(key) for key in _GIVEN_BESIDE},
+                "variables": {key: conversation.extra.get(key) for key in GIVEN_BESIDE},
             }
 
 

@@ -26,7 +26,7 @@ import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tokviz.chat.conversation import ADDRESS_KEYS, MESSAGE_ASIDES
-from tokviz.chat.jinja_spans import MOST_TURNS, MarkedText
+from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText
 
 MAX_OUTPUT_CHARS = 10_000_000
 """A longer rendering is refused."""
@@ -187,9 +187,9 @@ class Sandbox:
     ) -> list[tuple[int, int, int]]:
         """Find what the assistant writes in messages that are more than plain content.
 
-        It is what a message adds to the text before it with the prompt for the assistant. Where
-        the whole text begins otherwise, as Mistral's templates move the tools to the last question,
-        it is looked for between the contents around it.
+        It is what a message adds to the text before it (`_added`). Where the whole text begins
+        otherwise, as Mistral's templates move the tools to the last question, it is looked for
+        between the contents around it.
 
         Args:
             text: What the template writes.
@@ -201,16 +201,12 @@ class Sandbox:
         turns = []
         wanted = [i for i, m in enumerate(messages) if i in speaking or _calls_of(m)]
         for index in wanted[:MOST_TURNS]:
-            try:
-                prompted = {**variables, "add_generation_prompt": True}
-                before = self._render(messages[:index], prompted)
-                after = self._render(messages[: index + 1], variables)
-            except TemplateFailure:
+            added = self._added(messages[: index + 1], variables)
+            if added is None:
                 continue
-            if not after.startswith(before):
-                continue
-            turn, start = after[len(before) :], len(before)
-            if not text.startswith(after):
+            before, turn = added
+            start = len(before)
+            if not text.startswith(before + turn):
                 ends = [(message, end) for _, end, message in contents if message < index]
                 starts = [(message, at) for at, _, message in contents if message > index]
                 last, following = max(ends, default=(0, 0)), min(starts, default=(0, len(text)))
@@ -221,6 +217,21 @@ class Sandbox:
             if start >= 0:
                 turns.append((start, start + len(turn), index))
         return turns
+
+    def _added(self, messages: list[Json], variables: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Give the text before the last message, with the prompt, and what the message adds to it.
+
+        A template that writes the tools behind the messages does so when it is given none.
+        """
+        for given in (variables, {**variables, **dict.fromkeys(GIVEN_BESIDE)}):
+            try:
+                before = self._render(messages[:-1], {**given, "add_generation_prompt": True})
+                after = self._render(messages, given)
+            except TemplateFailure:
+                continue
+            if after.startswith(before):
+                return before, after[len(before) :]
+        return None
 
 
 class _Marks:

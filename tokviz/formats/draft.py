@@ -300,7 +300,11 @@ def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iter
     twice = _Fault("warning", "duplicate-merge", "remove it; the first one counts")
     remedy = "the merge never applies, or only after later ones"
     early = _Fault("warning", "early-merge", remedy)
+    remedy = "a file converted from tiktoken lists every way to build a token; the ids are right"
+    another = _Fault("note", "every-way", remedy)
     made = {bytes([byte]) for byte in range(256)}
+    in_time: set[bytes] = set()
+    late: list[tuple[int, bytes, bytes]] = []
     seen: set[Merge] = set()
     for number, merge in enumerate(merges):
         left, right = merge
@@ -313,8 +317,18 @@ def _faulty_merges(draft: Draft, merges: list[Merge], known: set[bytes]) -> Iter
             twice.add(place(number), f"{left[:40]!r} + {right[:40]!r} is listed before")
         elif left not in made or right not in made:
             lacking = left if left not in made else right
-            early.add(place(number), f"no merge before makes its part {lacking[:40]!r}")
+            late.append((number, lacking, product))
+        else:
+            in_time.add(product)
         made.add(product)
         seen.add(merge)
-    for fault in (missing, twice, early):
+    for number, lacking, product in late:
+        if product in in_time:
+            message = (
+                f"another merge makes {product[:40]!r} before its part {lacking[:40]!r} is made"
+            )
+            another.add(place(number), message)
+        else:
+            early.add(place(number), f"no merge before makes its part {lacking[:40]!r}")
+    for fault in (missing, twice, early, another):
         yield from fault.found()
