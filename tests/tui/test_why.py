@@ -24,6 +24,7 @@ from tokviz.tui.dialogs.why import WhyDialog
 from tokviz.tui.palette import N_HUES, token_palette
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.chat import ChatScreen
+from tokviz.tui.screens.compare import CompareScreen
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
@@ -233,6 +234,23 @@ async def test_a_right_click_on_a_token_of_a_conversation_and_of_the_vocabulary_
         await pilot.click(vocabulary.table, offset=(4, 5), button=3)
         dialog = await answered(pilot)
         assert dialog.answers[0].tokens[0][1] == vocabulary.pages.shown_id
+
+
+async def test_a_right_click_asks_the_tokenizer_in_whose_row_the_token_is() -> None:
+    app = make_app("compare", compared=("cl100k_base",))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begun(pilot)
+        assert isinstance(screen, CompareScreen)
+        await until(pilot, lambda: len(screen.state.rows()) == 2)
+        await settle(pilot)
+        for row, token in enumerate((b" 123", b"123")):
+            await pilot.click(screen.gloss, offset=(36, row), button=3)
+            dialog = await answered(pilot)
+            assert [one for one, _ in dialog.answers[0].tokens] == [token]
+            await pilot.press("escape")
+            await settle(pilot)
+        await pilot.press("n", "shift+f1")
+        assert "gpt2" in words(await answered(pilot)).splitlines()[0], "the first row's again"
 
 
 async def test_the_text_of_the_replay_is_asked_about_by_a_right_click_and_while_it_is_edited() -> (

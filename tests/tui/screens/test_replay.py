@@ -25,6 +25,7 @@ from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp, screen_class
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+from tokviz.tui.dialogs.why import WhyDialog
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.replay import opening as opening_module
 from tokviz.tui.screens.replay import transport as transport_module
@@ -452,6 +453,36 @@ async def test_candidates_lead_to_their_merges(words: str) -> None:
         assert screen.merges.field.value == "ba" and screen.state.position == last
 
 
+async def test_a_right_click_on_a_merge_or_a_candidate_asks_why_it_is_a_token(words: str) -> None:
+    app = make_app(ReplayRequest(words, at=1))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        rows = screen.candidates.rows
+        at, number = next((i, row.number) for i, row in enumerate(rows) if (row.number or 0) > 1)
+        await pilot.click("#candidates", offset=(4, at + 1), button=3)
+        await asked(pilot, screen, number or 0)
+        assert screen.state.number == 1, "what is asked about is not gone to"
+        never = next(i for i, row in enumerate(rows) if row.number is None)
+        await pilot.click("#candidates", offset=(4, never + 1), button=3)
+        await settle(pilot)
+        said = [notice.message for notice in app._notifications]
+        assert app.screen is screen and said == ["This pair is never merged."]
+        await pilot.click("#merges", offset=(4, 4), button=3)
+        await asked(pilot, screen, screen.state.number)
+        assert screen.state.number != 1
+
+
+async def asked(pilot: Pilot[None], screen: ReplayScreen, number: int) -> None:
+    """Wait until it is answered why the token of a merge is one, and close that."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, WhyDialog))
+    dialog = pilot.app.screen
+    assert isinstance(dialog, WhyDialog) and screen.state.replay is not None
+    await until(pilot, lambda: dialog.answers)
+    assert dialog.answers[0].tokens[0][1] == screen.state.replay.step(number).new_id
+    await pilot.press("escape")
+    await settle(pilot)
+
+
 async def test_what_is_still_worked_out_is_said_to_be(
     words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -827,6 +858,10 @@ async def test_a_merges_file_is_compared(tiny: str, tmp_path: Path) -> None:
         at = next(index for index, row in enumerate(rows) if "A and B part" in row)
         await pilot.click("#diff", offset=(rows[at].index("2") + 2, at + 1))
         assert screen.state.position == Position(2, False)
+        rows = ["".join(span.text for span in row) for row in screen.diff.rows]
+        at = next(index for index, row in enumerate(rows) if row.split()[:2] == ["1", "ab"])
+        await pilot.click("#diff", offset=(rows[at].index("ab") + 2, at + 1))
+        assert screen.state.position == Position(1, False), "all of a row leads to its merge"
 
 
 async def test_what_cannot_be_compared_is_a_message(tiny: str, tmp_path: Path) -> None:

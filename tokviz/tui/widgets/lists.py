@@ -18,6 +18,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
 RowT = TypeVar("RowT")
@@ -290,3 +291,10 @@ class PickList(RowList[RowT], can_focus=True):
         &:nocolor:blur > .row-list--highlighted { text-style: bold underline; }
     }
     """
+
+    def take_click(self, event: events.Click) -> int | None:
+        """Pick the row under the mouse; the right button asks why it is as it is."""
+        picked = super().take_click(event)
+        if event.button == RIGHT and self.index_at(event) is not None:
+            self.post_message(WhyWanted())
+        return picked

@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual import on
 
@@ -28,7 +29,11 @@ from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.splits.gloss import Spans
+from tokviz.tui.widgets.splits.rows import TokenRow
 from tokviz.tui.widgets.splits.view import GlossView, PieceClicked
+
+if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
 
 _WAITING = "The tokens there are not known yet. Try again when they are counted."
 
@@ -57,6 +62,8 @@ class Disagreements(Controller):
         self._told = Told(())
         self.span: tuple[int, int] | None = None
         """The bytes of the disagreement that is shown, None if none is."""
+        self.asked: Tokenizer | None = None
+        """Whose token was clicked last, None for the tokenizer in use."""
 
     @property
     def char(self) -> int:
@@ -70,7 +77,7 @@ class Disagreements(Controller):
             char: The character that the user looks at now, None for the first in view.
         """
         self._steps.clear()
-        self.span, self._char = None, char
+        self.span, self._char, self.asked = None, char, None
         self._starts, self._counting, self._progress = None, None, ""
         self._gloss.set_spans(Spans())
         self._tell(Told(()))
@@ -130,7 +137,9 @@ class Disagreements(Controller):
     def _clicked(self, message: PieceClicked) -> None:
         message.stop()
         self._steps.clear()
-        self._char = message.offset
+        self._char, self.asked = message.offset, None
+        if isinstance(message.row, TokenRow) and message.row.document is not self._state.live:
+            self.asked = message.row.document.tokenizer
         byte = self._state.live.byte_offset(message.offset)
         self._search(lambda tracks, task: span_at(tracks, byte), "They agree on this token.")
 
@@ -143,6 +152,7 @@ class Disagreements(Controller):
             return
         # Keys come quicker than answers: each goes on from the answer before.
         self._steps.append(step)
+        self.asked = None
         if not self._is_searching:
             self._next_step()
 

@@ -107,13 +107,11 @@ class CompareScreen(TokvizScreen):
         yield self.keys
 
     def _asked_why(self) -> Asked | str:
-        """Mean the token of the first row where the user looks."""
-        live = self.session.live
-        return (
-            asked_at(live, self.disagreements.char, self.session.tokenizer)
-            if live.n_chars
-            else NO_TOKEN
-        )
+        """Mean the token where the user looks, of the row that was clicked, else of the first."""
+        live, looking = self.session.live, self.disagreements
+        if not live.n_chars:
+            return NO_TOKEN
+        return asked_at(live, looking.char, looking.asked or self.session.tokenizer)
 
     def _shown(self) -> Shown:
         """Give what is to be exported: the text in all tokenizers that are loaded."""

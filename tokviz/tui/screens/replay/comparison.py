@@ -107,13 +107,14 @@ def _rung_rows(diff: MergesDiff, at: int, width: int) -> Iterator[Row]:
     for k, steps in diff.rungs(at):
         mark = "▸" if k == (at or diff.first_number) else " "
         number = f"{mark}{k:>{_NUMBER - 3},}  "
-        spans = [Span(number, "link", ToMerge(min(k, diff.a.n_merges)))]
+        go = ToMerge(min(k, diff.a.n_merges))
+        spans = [Span(number, "link", go)]
         is_same = len({step and step.pair[:2] for step in steps}) == 1
         for step in steps:
             count = "" if step is None or step.count is None else f" {step.count:,}×"
             shown = "" if step is None else fit(label_of(step.token), column - len(count) - 1)
-            spans.append(Span(shown, "dim" if is_same else "made"))
-            spans.append(Span(count + " " * (column - cell_len(shown + count)), "dim"))
+            spans.append(Span(shown, "dim" if is_same else "made", go))
+            spans.append(Span(count + " " * (column - cell_len(shown + count)), "dim", go))
         yield tuple(spans)
 
 

@@ -199,7 +199,10 @@ class ReplayScreen(TokvizScreen):
         }
 
     def _asked_why(self) -> Asked | str:
-        """Mean the token of your text that was clicked or is edited, else what the merge makes."""
+        """Mean the token of your text that was clicked or is edited, else what a merge makes.
+
+        That is the merge of the candidate where the keyboard is, else the one at hand.
+        """
         from tokviz.explain.why import bytes_place
 
         state = self.state
@@ -209,9 +212,14 @@ class ReplayScreen(TokvizScreen):
         own = self.own.asked(tokenizer)
         if own is not None:
             return own
-        if state.step is None:
+        step, candidate = state.step, self.candidates.row
+        if candidate is not None and self.candidates.has_focus:
+            if candidate.number is None:
+                return "This pair is never merged."
+            step = state.replay.step(candidate.number)
+        if step is None:
             return "Before the first merge every byte is a token. Go to a merge, or edit your text."
-        token_id = state.step.new_id
+        token_id = step.new_id
         return tokenizer, bytes_place(tokenizer.token_bytes(token_id), token_id)
 
     # -- routing

@@ -37,12 +37,12 @@ class TokenRow:
     def __init__(self, title: str, document: LiveDocument) -> None:
         """Take what to call it, and the document."""
         self.title = title
-        self._document = document
+        self.document = document
 
     def pieces_in(self, lo: int, hi: int) -> list[GlossPiece]:
         """List the tokens that touch some characters; those that divide a character are one."""
-        tokenizer, found = self._document.tokenizer, list[GlossPiece]()
-        for start, end, _, token_id, hue, split in self._document.tokens_in(lo, hi):
+        tokenizer, found = self.document.tokenizer, list[GlossPiece]()
+        for start, end, _, token_id, hue, split in self.document.tokens_in(lo, hi):
             if token_id < 0 or tokenizer is None:
                 continue
             inner = (len(tokenizer.token_bytes(token_id)),) if split else ()

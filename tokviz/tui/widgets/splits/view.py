@@ -22,11 +22,12 @@ from tokviz.tui.widgets.splits.rows import Row
 class PieceClicked(Message):
     """The user pointed at a piece: the editor goes there."""
 
-    def __init__(self, offset: int, end: int) -> None:
-        """Take the characters of the piece."""
+    def __init__(self, offset: int, end: int, row: Row) -> None:
+        """Take the characters of the piece, and the row in which it was."""
         super().__init__()
         self.offset = offset
         self.end = end
+        self.row = row
 
 
 class GlossView(Widget, can_focus=True):
@@ -220,6 +221,6 @@ class GlossView(Widget, can_focus=True):
         line = lines[event.y]
         piece = line.place.piece_at(line.row, event.x - self._current_gloss().label_width)
         if piece is not None:
-            self.post_message(PieceClicked(*piece))
+            self.post_message(PieceClicked(*piece, self._rows[line.row]))
             if event.button == RIGHT:
                 self.post_message(WhyWanted())
