@@ -76,9 +76,6 @@ textual.drivers.linux_driver:LinuxDriver._sigtstp_application
 textual.message_pump:MessagePump._get_dispatch_methods
 textual.screen:Screen._compositor
 textual.screen:Screen._compositor_refresh
-textual.screen:Screen._dirty_widgets
-textual.screen:Screen._on_timer_update
-textual.screen:Screen._repaint_required
 textual.screen:Screen._update_timer
 textual.widget:Widget._border_subtitle
 textual.widget:Widget._border_title
@@ -126,11 +123,14 @@ ELSEWHERE = {
     "app._driver": "textual.app:App._driver",
     "app._exit": "textual.app:App._exit",
     "around._border_title": "textual.widget:Widget._border_title",
-    "below._compositor": "textual.screen:Screen._compositor",
     "below._compositor._render_chops": "textual._compositor:Compositor._render_chops",
     "edit._edit_result": "textual.document._edit:Edit._edit_result",
     "node._pruning": "textual.dom:DOMNode._pruning",
-    "self.app._batch_count": "textual.app:App._batch_count",
+    "Screen._compositor_refresh": "textual.screen:Screen._compositor_refresh",
+    "screen._dirty_widgets": "textual.screen:Screen._dirty_widgets",
+    "screen._on_timer_update": "textual.screen:Screen._on_timer_update",
+    "screen.app._batch_count": "textual.app:App._batch_count",
+    "self._screen._repaint_required": "textual.widget:Widget._repaint_required",
     "self._compositor._dirty_regions": "textual._compositor:Compositor._dirty_regions",
     "self.app._start_widget": "textual.app:App._start_widget",
     "self._app._exit": "textual.app:App._exit",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.segment import Segment
 from textual._compositor import ChopsUpdate, Compositor, CompositorMap, ReflowResult
@@ -15,8 +15,6 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
-
-ResultT = TypeVar("ResultT")
 
 TICK_SECONDS = 1 / 240
 """A frame comes at a tick. Textual's 1/60 s are too long for one that is late."""
@@ -128,47 +126,46 @@ def _rendered(
             first = at
 
 
-class SteadyScreen(Screen[ResultT]):
-    """A screen that is drawn once for all that changed until a tick.
+class Ticks:
+    """Has a screen drawn at ticks: once for all that changed until then.
 
     Textual's is drawn by each layout, and once more where all of it is to be drawn. Below a dialog
     it has all of that drawn anew whenever it has heard of something.
     """
 
-    def __init__(self, *, classes: str | None = None) -> None:
-        """Begin with nothing laid out."""
-        super().__init__(classes=classes)
-        self._compositor: SteadyCompositor = SteadyCompositor()
-        self._frames: Timer | None = None
+    def __init__(self, screen: Screen[Any], compositor: SteadyCompositor) -> None:
+        """Draw nothing until the screen asks for `timer`."""
+        self._screen, self._compositor = screen, compositor
+        self._timer: Timer | None = None
         self._ticks = False
 
     @property
-    def _update_timer(self) -> Timer:
+    def timer(self) -> Timer:
         """Draw what changed at the next tick; after a slow frame Textual's skips one or two."""
-        if self._frames is None:
-            self._frames = self.set_interval(TICK_SECONDS, self._tick, pause=True)
-        return self._frames
+        if self._timer is None:
+            self._timer = self._screen.set_interval(TICK_SECONDS, self._tick, pause=True)
+        return self._timer
 
-    def _compositor_refresh(self) -> None:
-        """Leave it to the tick."""
+    def draw_later(self) -> None:
+        """Leave what is to be drawn to the tick."""
         if not self._ticks:
-            self._repaint_required = True
-            self.check_idle()
+            self._screen._repaint_required = True
+            self._screen.check_idle()
 
     def _tick(self) -> None:
         """Lay out, and draw what changed, but nothing until the widgets know of a new size."""
+        screen, changed = self._screen, self._compositor._dirty_regions
         self._ticks = True
-        self._on_timer_update()
+        screen._on_timer_update()
         self._ticks = False
-        if not self.is_current or self.app._batch_count:
+        if not screen.is_current or screen.app._batch_count:
             return
-        changed = self._compositor._dirty_regions
         if self._compositor.waits:
             self._compositor.waits = False
-            self.refresh()
-        elif changed and self is self.app.screen:
-            super()._compositor_refresh()
+            screen.refresh()
+        elif changed and screen is screen.app.screen:
+            Screen._compositor_refresh(screen)
         elif changed:
-            self.app.screen.refresh(*changed)
+            screen.app.screen.refresh(*changed)
             changed.clear()
-        self._dirty_widgets.clear()
+        screen._dirty_widgets.clear()

@@ -22,10 +22,11 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.style import Style
+from textual.timer import Timer
 from textual.widgets import Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.compositor import SteadyScreen
+from tokviz.tui.compositor import SteadyCompositor, Ticks
 from tokviz.tui.messages import Begun, TakenBack
 from tokviz.tui.sizes import TINY_COLUMNS
 from tokviz.tui.widgets.field import Field
@@ -102,7 +103,7 @@ WIDE_COLUMNS, HIGH_LINES = 44, 12
 """In a smaller terminal a dialog has no frame and all of the screen."""
 
 
-class Modal(SteadyScreen[ResultT], ModalScreen[ResultT], Generic[ResultT]):
+class Modal(ModalScreen[ResultT], Generic[ResultT]):
     """What lies over a screen until it is answered, once.
 
     Two keys can come in one read: the second one is on its way to the dialog that the first one
@@ -122,6 +123,19 @@ class Modal(SteadyScreen[ResultT], ModalScreen[ResultT], Generic[ResultT]):
     """Whether it shows what it begins with, and can take input."""
     _is_over = False
     _late: tuple[ResultT | None] | None = None
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        """Begin with nothing laid out."""
+        super().__init__(classes=classes)
+        self._compositor: SteadyCompositor = SteadyCompositor()
+        self._ticks = Ticks(self, self._compositor)
+
+    @property
+    def _update_timer(self) -> Timer:
+        return self._ticks.timer
+
+    def _compositor_refresh(self) -> None:
+        self._ticks.draw_later()
 
     def dismiss(self, result: ResultT | None = None) -> AwaitComplete:
         """Close with a result; only the first one counts.

@@ -12,6 +12,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -29,7 +30,7 @@ from tokviz.session import (
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
-from tokviz.tui.compositor import SteadyScreen
+from tokviz.tui.compositor import SteadyCompositor, Ticks
 from tokviz.tui.late_clicks import widget_at
 from tokviz.tui.messages import RIGHT, Begun, CopyRequested, Notice
 from tokviz.tui.palette import TakesPalette, palette_of
@@ -44,7 +45,7 @@ T = TypeVar("T")
 Handler = tuple[type[Message], dict[str, Any], str]
 
 
-class TokvizScreen(SteadyScreen[None]):
+class TokvizScreen(Screen[None]):
     """A screen of the app: layout and routing. What it can do is done by its controllers.
 
     A subclass names its controllers' classes in `CONTROLLERS` and makes them in `compose`, once the
@@ -70,6 +71,8 @@ class TokvizScreen(SteadyScreen[None]):
     def __init__(self, session: Session) -> None:
         """Take what the app is about."""
         super().__init__()
+        self._compositor: SteadyCompositor = SteadyCompositor()
+        self._ticks = Ticks(self, self._compositor)
         self.session = session
         self.title_bar = Bar(id="title")
         self.keys = Bar(id="keys")
@@ -85,6 +88,13 @@ class TokvizScreen(SteadyScreen[None]):
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
         self._fitted_size: Size | None = None
+
+    @property
+    def _update_timer(self) -> Timer:
+        return self._ticks.timer
+
+    def _compositor_refresh(self) -> None:
+        self._ticks.draw_later()
 
     # -- controllers
 
