@@ -193,7 +193,10 @@ def test_ends_and_counts_are_those_of_the_plain_way(name: str, parts) -> None:
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-@given(parts=st.lists(st.tuples(texts, st.booleans()), max_size=5), length=st.integers(1, 20))
+@given(
+    parts=st.lists(st.tuples(texts | st.just("low lower é lowest"), st.booleans()), max_size=5),
+    length=st.integers(1, 20),
+)
 def test_parts_of_any_length_and_threads_change_nothing(n_threads: int, parts, length: int) -> None:
     made, pattern = of_name("gpt2"), SPLIT_PATTERNS["gpt2"]
     expected = made.encode(pattern, parts, with_ends=True)
