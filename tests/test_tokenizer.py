@@ -60,6 +60,14 @@ def test_lone_surrogates_follow_tiktokens_rule(name: str, text: str) -> None:
     assert tok.tokenize(text).n_replaced == bytetext.replace_surrogates(text)[1]
 
 
+def test_surrogates_in_a_long_text_follow_tiktokens_rule() -> None:
+    tok, reference = tokviz.load("cl100k_base"), tiktoken_encoding("cl100k_base")
+    for text in ("é 👍 " * 150_000 + "\ud83d", "\ud83d\udc4d" * 150_000 + "\udc80 "):
+        expected = reference.encode_ordinary(text)
+        assert tok.encode(text, "none") == tok.encode_to_numpy(text, "none").tolist() == expected
+        assert tok.encode_batch(["a", text], "none")[1] == tok.tokenize(text, "none").ids
+
+
 @pytest.mark.parametrize("name", NAMES)
 @given(text=byte_texts)
 def test_bytes_come_back_exactly(name: str, text: str) -> None:

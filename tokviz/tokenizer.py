@@ -12,6 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
+from tokviz.encoding.encoded import ToBytes
 from tokviz.encoding.encoder import Encoder
 from tokviz.encoding.merging import Merge
 from tokviz.encoding.normalization import is_nfc, nfc, origins
@@ -284,8 +285,7 @@ class Tokenizer:
         Returns:
             The token ids.
         """
-        mended, _ = bytetext.replace_surrogates(text)
-        return self.encode_to_array(mended, allowed_special).tolist()
+        return self._encode_any([text], allowed_special)[0].tolist()
 
     def encode_bytes(self, data: bytes, allowed_special: AllowedSpecial = "all") -> list[int]:
         """Encode bytes, also such as are not UTF-8: `decode_bytes` gives exactly them back.
@@ -353,15 +353,21 @@ class Tokenizer:
         """Do what `encode` does, into an array; shape (n,), uint32."""
         import numpy as np
 
-        mended, _ = bytetext.replace_surrogates(text)
-        return np.frombuffer(self.encode_to_array(mended, allowed_special), np.uint32)
+        return np.frombuffer(self._encode_any([text], allowed_special)[0], np.uint32)
 
     def encode_batch(
         self, texts: Iterable[str], allowed_special: AllowedSpecial = "all"
     ) -> list[list[int]]:
         """Encode texts, each by itself; many are faster together than one by one."""
-        mended = [bytetext.replace_surrogates(text)[0] for text in texts]
-        return [ids.tolist() for ids in self.encode_byte_texts(mended, allowed_special)]
+        return [ids.tolist() for ids in self._encode_any([*texts], allowed_special)]
+
+    def _encode_any(self, texts: Sequence[str], allowed: AllowedSpecial) -> list[array[int]]:
+        """Encode any texts; that one holds surrogates is noticed when bytes are made of it."""
+        try:
+            return [*self.encode_byte_texts(texts, allowed, str.encode)]
+        except UnicodeEncodeError:
+            mended = [bytetext.replace_surrogates(text)[0] for text in texts]
+            return [*self.encode_byte_texts(mended, allowed)]
 
     def encode_to_array(
         self, text: str, parse_specials: bool | AllowedSpecial = True
@@ -371,9 +377,16 @@ class Tokenizer:
         return ids
 
     def encode_byte_texts(
-        self, texts: Sequence[str], allowed: AllowedSpecial | bool
+        self,
+        texts: Sequence[str],
+        allowed: AllowedSpecial | bool,
+        to_bytes: ToBytes = bytetext.to_bytes,
     ) -> Iterator[array[int]]:
-        """Encode byte texts, each by itself, into arrays; see `encode_byte_text`."""
+        """Encode byte texts, each by itself, into arrays; see `encode_byte_text`.
+
+        Raises:
+            UnicodeEncodeError: If `to_bytes` raises it.
+        """
         stops: list[tuple[int, int | None]] = []
         """Behind how many segments there is which special token; None where a text ends."""
 
@@ -389,7 +402,9 @@ class Tokenizer:
                 stops.append((n, None))
 
         with self._split_ahead(texts):
-            encoded = self._encoder.encode(self.split_pattern, plain(), sum(map(len, texts)))
+            encoded = self._encoder.encode(
+                self.split_pattern, plain(), sum(map(len, texts)), to_bytes=to_bytes
+            )
         if len(stops) == 1:
             yield encoded.ids
             return

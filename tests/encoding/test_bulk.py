@@ -192,15 +192,48 @@ def test_ends_and_counts_are_those_of_the_plain_way(name: str, parts) -> None:
         assert len(without.token_borders) == len(without.piece_borders) == 1
 
 
-@pytest.mark.parametrize("n_threads", [2, 3])
-@given(parts=st.lists(st.tuples(texts, st.booleans()), max_size=5))
-def test_threads_change_nothing(n_threads: int, parts) -> None:
+@pytest.mark.parametrize("n_threads", [1, 3])
+@given(
+    parts=st.lists(st.tuples(texts | st.just("low lower é lowest"), st.booleans()), max_size=5),
+    length=st.integers(1, 20),
+)
+def test_parts_of_any_length_and_threads_change_nothing(n_threads: int, parts, length: int) -> None:
     made, pattern = of_name("gpt2"), SPLIT_PATTERNS["gpt2"]
     expected = made.encode(pattern, parts, with_ends=True)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk, "_PART_CHARS", length)
         patch.setattr(bulk, "_WORTH_THREADS", 0)
         patch.setattr(bulk, "n_processors", lambda: n_threads)
         assert made.encode(pattern, parts, with_ends=True) == expected
+
+
+def test_a_long_text_is_never_all_in_bytes() -> None:
+    sizes, to_bytes = [], bytetext.to_bytes
+
+    def noted(text: str) -> bytes:
+        sizes.append(len(text))
+        return to_bytes(text)
+
+    tok, text = tokviz.load("gpt2"), "low lower 世 " * 100_000
+    made = encoder(tok.tables, whole=True)
+    found = made.encode(tok.split_pattern, [(text, False)], len(text), to_bytes=noted)
+    assert found.ids.tolist() == tiktoken_encoding("gpt2").encode_ordinary(text)
+    assert max(sizes) < len(text) / 4
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_the_first_error_ends_all_threads(n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "_PART_CHARS", 8)
+    monkeypatch.setattr(bulk, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(bulk, "n_processors", lambda: n_threads)
+    tok = tokviz.Tokenizer({0: b"b", 1: b" "}, [], split_pattern="gpt2")
+    made = encoder(tok.tables, whole=False)
+    with pytest.raises(VocabularyError, match="0x61"):
+        ids_of(made, tok.split_pattern, "b " * 50 + "a " + "b " * 50 + "c ")
+    with pytest.raises(UnicodeEncodeError):
+        text = "b " * 50 + "\ud800"
+        made.encode(tok.split_pattern, [(text, False)], to_bytes=str.encode)
+    assert ids_of(made, tok.split_pattern, "b b") == [0, 1, 0]
 
 
 def test_memory_for_a_long_piece_is_given_back() -> None:

@@ -32,7 +32,7 @@ from tokviz.compiled import (
     trailing_zeros,
     word,
 )
-from tokviz.compiled.machine_code import host_machine
+from tokviz.compiled.machine_code import any_machine
 
 _types: Any = numba.types
 _njit: Any = numba.njit  # typed without the options that keep Python's wrappers out
@@ -84,18 +84,23 @@ def compile_module(module: ModuleType) -> bytes:
     whole = parts[0]
     for part in parts[1:]:
         whole.link_in(part)
-    _forget_names(whole)
+    _optimize(whole)
     return bytes(whole.as_bitcode())
 
 
-def _forget_names(code: Any) -> None:
-    """Leave nothing but kernels: helpers are parts of them by now, and Numba counts its names."""
+def _optimize(code: Any) -> None:
+    """Optimize a module anew, now that all but kernels is its own, and leave no other names.
+
+    Numba does not know that of helpers: it leaves more of them functions, and calls cost time.
+    """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
+    builder = llvm.create_pass_builder(any_machine(), options)
+    builder.getModulePassManager().run(code, builder)
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_strip_symbols_pass()
     passes.add_strip_dead_prototype_pass()
-    passes.run(code, llvm.create_pass_builder(host_machine(), options))
+    passes.run(code, builder)
     code.name = ""
 
 

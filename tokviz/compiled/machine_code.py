@@ -107,12 +107,21 @@ def host_machine() -> Any:
     import llvmlite.binding as llvm
 
     _initialize()
+    features = llvm.get_host_cpu_features().flatten()
+    return _machine(cpu=llvm.get_host_cpu_name(), features=features)
+
+
+def any_machine() -> Any:
+    """Describe any machine of this kind to LLVM."""
+    return _machine()
+
+
+def _machine(**processor: str) -> Any:
+    import llvmlite.binding as llvm
+
+    _initialize()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=3,
-        reloc="pic",
-        codemodel="small",
+        **processor, opt=3, reloc="pic", codemodel="small"
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-from array import array
 from contextlib import suppress
 from typing import Literal
 
@@ -30,15 +29,6 @@ def zeros(n: int, item_type: ItemType) -> memoryview:
         with suppress(OSError):
             memory.madvise(_HUGE_PAGES)
     return memoryview(memory)[:n_bytes].cast(item_type)
-
-
-def appended(memory: memoryview, n: int, part: memoryview | array[int]) -> memoryview:
-    """Put numbers behind the first `n` of a memory; give it, or a longer one with both."""
-    end = n + len(part)
-    if end > len(memory):
-        memory = longer(memory, 2 * end)
-    memory[n:end] = part
-    return memory
 
 
 def longer(memory: memoryview, n: int) -> memoryview:

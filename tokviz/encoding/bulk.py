@@ -7,19 +7,18 @@ are cut by compiled scanners, others as everywhere else.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
-from threading import Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
-from tokviz.compiled.memory import appended, zeros
+from tokviz.compiled.memory import zeros
 from tokviz.encoding import bulk_kernels as kernels
 from tokviz.encoding import vocabulary_kernels
-from tokviz.encoding.encoded import Columns, Encoded, Segments, piece_ends
+from tokviz.encoding.encoded import Columns, Encoded, Segments, ToBytes, piece_ends
 from tokviz.encoding.merge_kernels import Scratch
 from tokviz.encoding.vocabulary_kernels import (
     CONTEXT_BITS,
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
     from tokviz.pretokenize.scan_kernels import Texts
 
 _MOST_MERGES = 1 << 22
-_WORTH_THREADS = 1 << 19  # bytes
+_PART_CHARS = 1 << 18
+_WORTH_THREADS = 2 * _PART_CHARS
 _LINES_BITS = 15
 _HASH_BITS = 13
 _IDS_AT_ONCE = 1 << 15
@@ -96,74 +96,74 @@ class BulkEncoder:
         return cls(vocabulary) if built else None
 
     def encode(
-        self, pattern: SplitPattern, segments: Segments, *, with_ends: bool = False
+        self,
+        pattern: SplitPattern,
+        segments: Segments,
+        n_chars: int = 0,
+        *,
+        with_ends: bool = False,
+        to_bytes: ToBytes = bytetext.to_bytes,
     ) -> Encoded:
         """Encode texts.
 
         Args:
             pattern: How they are cut into pieces.
             segments: The texts; special tokens between them are not encoded.
+            n_chars: About how long they are together: several threads encode what is long.
             with_ends: Whether the ends of tokens and pieces are wanted.
+            to_bytes: See `Encoder.encode`.
 
         Raises:
             VocabularyError: If a text holds a byte that has no token.
             PatternError: If it is a custom pattern, and fails.
+            UnicodeEncodeError: If `to_bytes` raises it.
         """
         scanner = scanner_of(pattern)
-        parts: list[bytes] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        n_pieces = []
-        at = 0
-        for text, special in segments:
-            parts.append(bytetext.to_bytes(text))
-            end = at + len(parts[-1])
-            if not special:
-                found = (end,) if scanner else piece_ends(pattern, text, at)
-                starts += [at, *found[:-1]] if found else ()
-                ends += found
-                n_pieces.append(len(found))
-            at = end
-        data = parts[0] if len(parts) == 1 else b"".join(parts)
-        encoded = self._encode(scanner or _WHOLE, data, starts, ends, with_ends)
-        if scanner is None:
-            after = (0, *encoded.after)
-            texts = array("q", (after[n] for n in accumulate(n_pieces)))
-            encoded = encoded._replace(after=texts)
-        return encoded
+        if scanner is not None:
+            n_threads = n_processors() if n_chars >= _WORTH_THREADS else 1
+            return self._encode(scanner, _parts(scanner, segments, to_bytes), n_threads, with_ends)
+        part, n_pieces = _cut_by_regex(pattern, segments, to_bytes)
+        encoded = self._encode(_WHOLE, iter([part]), 1, with_ends)
+        after = (0, *encoded.after)
+        return encoded._replace(after=array("q", (after[n] for n in accumulate(n_pieces))))
 
     def _encode(
-        self, scanner: Scanner, data: bytes, starts: list[int], ends: list[int], with_ends: bool
+        self, scanner: Scanner, parts: Iterator[_Part], n_threads: int, with_ends: bool
     ) -> Encoded:
-        """Encode the texts at some places, with several threads if they are long."""
-        n = n_processors() if len(data) >= _WORTH_THREADS else 0
-        shares = [*_shares(scanner, data, starts, ends, n)] if n else [_Share(starts, ends)]
-        found: list[Encoded | BaseException] = [Encoded.none() for _ in shares]
+        """Encode parts, of which every thread takes the next when it is done with one."""
+        lock = Lock()
+        found: list[tuple[bool, Encoded | BaseException]] = []
 
-        def run(number: int) -> None:
+        def run() -> None:
+            nonlocal parts
             try:
                 worker = self._free.pop()
             except IndexError:
                 worker = _Worker(self._vocabulary)
+            number = -1
             try:
-                texts = scanner.texts(data, shares[number].starts, shares[number].ends)
-                found[number] = worker.encode(texts, with_ends)
+                while True:
+                    with lock:
+                        part = next(parts, None)
+                        if part is None:
+                            break
+                        number = len(found)
+                        found.append((part.goes_on, Encoded.none()))
+                    texts = scanner.texts(part.data, part.starts, part.ends)
+                    found[number] = part.goes_on, worker.encode(texts, with_ends, part.before)
             except BaseException as error:
-                found[number] = error
+                with lock:
+                    parts = iter(())  # so that the other threads end too
+                    found[number:] = [(False, error)]
             self._free.append(worker)
 
-        threads = [Thread(target=run, args=[number]) for number in range(1, len(shares))]
+        threads = [Thread(target=run) for _ in range(n_threads - 1)]
         for thread in threads:
             thread.start()
-        run(0)
+        run()
         for thread in threads:
             thread.join()
-        parts = []
-        for part in found:
-            if isinstance(part, BaseException):
-                raise part
-            parts.append(part)
-        return parts[0] if len(parts) == 1 else _joined(shares, parts)
+        return _joined(found)
 
 
 class _Worker:
@@ -207,8 +207,8 @@ class _Worker:
         self._work = kernels.Work(**self._kept, **found), *scratch
         self._run = kernels.encode.bind(self._vocabulary, *self._work)
 
-    def encode(self, texts: Texts, with_ends: bool) -> Encoded:
-        """Encode texts.
+    def encode(self, texts: Texts, with_ends: bool, before: int = 0) -> Encoded:
+        """Encode texts; ends are counted from `before` bytes before them.
 
         Raises:
             VocabularyError: If a text holds a byte that has no token.
@@ -219,24 +219,15 @@ class _Worker:
         for place in (kernels.TEXT, kernels.AT_TEXT, kernels.N_BEFORE):
             state[place] = 0
         state[kernels.POSITION] = texts.starts[0] if n_texts else 0
-        borders, n_borders = [memoryview(array("q", [0]))] * 2, [1, 1]
-        if with_ends and n_texts:
-            # In large pages, as many as there may be: taking them is most of what ends cost.
-            room = 1 + (texts.ends[n_texts - 1] - texts.starts[0]) // 3
-            borders = [zeros(room, "q"), zeros(room, "q")]
-
-        def add_ends(*found: Any) -> None:
-            for i, ends in enumerate(found):
-                borders[i] = appended(borders[i], n_borders[i], ends)
-                n_borders[i] += len(ends)
-
+        state[kernels.BYTES_BEFORE] = before
         reason = kernels.FULL if n_texts else kernels.DONE
         while reason != kernels.DONE:
             reason = self._run(texts, encoded.after, with_ends)
             n_ids, n_pieces = state[kernels.N_IDS], state[kernels.N_PIECES]
             encoded.ids.frombytes(self._ids[:n_ids].cast("B"))
             if with_ends:
-                add_ends(self._token_ends[:n_ids], self._piece_ends[:n_pieces])
+                encoded.token_borders.frombytes(self._token_ends[:n_ids].cast("B"))
+                encoded.piece_borders.frombytes(self._piece_ends[:n_pieces].cast("B"))
             state[kernels.N_BEFORE] += n_ids
             if reason == kernels.LONG:
                 length = state[kernels.WANTED]
@@ -246,7 +237,8 @@ class _Worker:
                 start, n_before = state[kernels.POSITION], len(encoded.ids)
                 ends = self._by_stretches(texts.data, start, start + length, encoded.ids)
                 if with_ends:
-                    add_ends(ends, array("q", [start + length]))
+                    encoded.token_borders.extend([before + end for end in ends])
+                    encoded.piece_borders.append(before + start + length)
                 state[kernels.N_BEFORE] += len(encoded.ids) - n_before
                 state[kernels.POSITION] = start + length
             elif reason == kernels.MISSING:
@@ -254,8 +246,7 @@ class _Worker:
                 raise VocabularyError(f"the byte 0x{byte:02x} has no token in this vocabulary")
         if state[kernels.ROOM] > 2 * _IDS_AT_ONCE:
             self._make_room(_IDS_AT_ONCE)
-        whole = (memory[:n] for memory, n in zip(borders, n_borders, strict=True))
-        return Encoded(*encoded[:2], *whole)
+        return encoded
 
     @cached_property
     def _stretch(self) -> int:
@@ -301,28 +292,90 @@ class _Worker:
         return self.encode(_WHOLE.texts(data, [start], [end]), with_ends=True)
 
 
-class _Share(NamedTuple):
-    """The texts of one thread.
+class _Part(NamedTuple):
+    """Texts that one thread encodes at a time.
 
     Attributes:
-        starts: Where each starts.
+        data: Holds them.
+        starts: Where each starts there.
         ends: Where each ends.
-        goes_on: Whether the first one is the rest of the last one of the share before.
+        before: How many bytes there are before `data`.
+        goes_on: Whether the first one is the rest of the last one of the part before.
     """
 
+    data: bytes
     starts: list[int]
     ends: list[int]
+    before: int = 0
     goes_on: bool = False
 
 
-def _joined(shares: list[_Share], parts: list[Encoded]) -> Encoded:
-    """Join what lies one behind another; what the first was is no longer of use."""
-    ids, after = parts[0][:2]
-    for share, part in zip(shares[1:], parts[1:], strict=True):
-        if share.goes_on:
+def _parts(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterator[_Part]:
+    """Give texts in parts, the long ones cut where a piece ends whatever follows."""
+    held: list[bytes] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    size = before = 0
+    goes_on = False
+    for text, special in segments:
+        if not special:
+            starts.append(size)
+        for at in range(0, len(text), _PART_CHARS):
+            held.append(to_bytes(text[at : at + _PART_CHARS]))
+            size += len(held[-1])
+            if special or at + _PART_CHARS >= len(text):
+                continue
+            if cut := scanner.last_cut(held[-1], 0, len(held[-1])):
+                rest = held[-1][cut:]
+                held[-1] = held[-1][:cut]
+                ends.append(size - len(rest))
+                yield _Part(b"".join(held), starts, ends, before, goes_on)
+                before += size - len(rest)
+                held, starts, ends, size, goes_on = [rest], [0], [], len(rest), True
+        if not special:
+            ends.append(size)
+        if size >= _PART_CHARS:
+            yield _Part(b"".join(held), starts, ends, before, goes_on)
+            before += size
+            held, starts, ends, size, goes_on = [], [], [], 0, False
+    yield _Part(held[0] if len(held) == 1 else b"".join(held), starts, ends, before, goes_on)
+
+
+def _cut_by_regex(
+    pattern: SplitPattern, segments: Segments, to_bytes: ToBytes
+) -> tuple[_Part, list[int]]:
+    """Give the pieces of texts as if they were texts, and how many each text has."""
+    held: list[bytes] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    n_pieces = []
+    at = 0
+    for text, special in segments:
+        held.append(to_bytes(text))
+        if not special:
+            found = piece_ends(pattern, text, at)
+            starts += [at, *found[:-1]] if found else ()
+            ends += found
+            n_pieces.append(len(found))
+        at += len(held[-1])
+    return _Part(b"".join(held), starts, ends), n_pieces
+
+
+def _joined(found: list[tuple[bool, Encoded | BaseException]]) -> Encoded:
+    """Join what was found in parts; raise the first error instead."""
+    parts: list[Encoded] = []
+    for _, part in found:
+        if isinstance(part, BaseException):
+            raise part
+        parts.append(part)
+    if len(parts) == 1:
+        return parts[0]
+    ids, after = array("I"), array("q")
+    for (goes_on, _), part in zip(found, parts, strict=True):
+        if goes_on:
             after.pop()
         n = len(ids)
-        after.extend(array("q", [n + count for count in part.after]))
+        after.extend([n + count for count in part.after])
         ids.extend(part.ids)
     token_borders = _one_behind_another([part.token_borders for part in parts])
     return Encoded(
@@ -330,28 +383,11 @@ def _joined(shares: list[_Share], parts: list[Encoded]) -> Encoded:
     )
 
 
-def _one_behind_another(borders: Sequence[Any]) -> memoryview:
+def _one_behind_another(borders: Sequence[array[int]]) -> memoryview:
     """Join borders; each begins with 0, which the whole has once."""
     n = 1
     whole = zeros(n + sum(len(part) - 1 for part in borders), "q")
     for part in borders:
-        whole[n : n + len(part) - 1] = part[1:]
+        whole[n : n + len(part) - 1] = memoryview(part)[1:]
         n += len(part) - 1
     return whole
-
-
-def _shares(
-    scanner: Scanner, data: bytes, starts: list[int], ends: list[int], n: int
-) -> Iterator[_Share]:
-    """Divide texts among n threads, by places where a piece ends whatever follows."""
-    goes_on = False
-    while n > 1 and starts:
-        wanted = starts[0] + (ends[-1] - starts[0]) // n
-        text = max(bisect_right(starts, wanted) - 1, 0)
-        cut = scanner.last_cut(data, starts[text], max(min(wanted, ends[text]), starts[text]))
-        inside = starts[text] < cut < ends[text]
-        yield _Share(starts[: text + inside], [*ends[:text], cut][: text + inside], goes_on)
-        starts, ends = [cut, *starts[text + 1 :]] if inside else starts[text:], ends[text:]
-        goes_on = inside
-        n -= 1
-    yield _Share(starts, ends, goes_on)

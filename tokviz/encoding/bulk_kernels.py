@@ -38,6 +38,7 @@ byte is no token."""
     N_IDS,
     N_PIECES,
     N_BEFORE,
+    BYTES_BEFORE,
     WANTED,
     ROOM,
     POOL_END,
@@ -45,7 +46,7 @@ byte is no token."""
     LINE_SHIFT,
     HASH_SHIFT,
     N_STATE,
-) = range(13)
+) = range(14)
 """The places of `Work.state`."""
 
 BATCH = 256
@@ -80,9 +81,10 @@ class Work(NamedTuple):
         token_ends: Receives where each token ends.
         piece_ends: Receives where each piece ends.
         state: The text and the position to go on with; the text that is being encoded; how many ids
-            and pieces there are; how many ids there were before them; the length of the piece for
-            which there is no room, or the place of a byte that is no token; how many ids there is
-            room for; where the pool is free; its size; how far to shift keys for lines and hashes.
+            and pieces there are; how many ids there were before them; how many bytes there are
+            before the texts' memory, from which ends are counted; the length of the piece for which
+            there is no room, or the place of a byte that is no token; how many ids there is room
+            for; where the pool is free; its size; how far to shift keys for lines and hashes.
     """
 
     lines: Int64s
@@ -290,6 +292,7 @@ def encode(
     ids = work.ids
     ends = work.token_ends
     most = state[ROOM]
+    before = state[BYTES_BEFORE]
     line_shift = state[LINE_SHIFT]
     hash_shift = state[HASH_SHIFT]
     out = 0
@@ -325,7 +328,7 @@ def encode(
                 state[WANTED] = length
                 return LONG if length + MOST_IDS > most else FULL
             if with_ends:
-                work.piece_ends[n_pieces] = end
+                work.piece_ends[n_pieces] = before + end
                 n_pieces += 1
             first_key = keys[3 * i]
             second_key = keys[3 * i + 1]
@@ -344,10 +347,11 @@ def encode(
                         ids[out + 4] = (three >> ID_BITS) & _ID
                         ids[out + 5] = (three >> 2 * ID_BITS) & _ID
                     if with_ends:
+                        start += before
                         for k in range(out, out + count - 1):
                             start += tokens.lengths[ids[k]]
                             ends[k] = start
-                        ends[out + count - 1] = end
+                        ends[out + count - 1] = before + end
                     out += count
                     continue
             elif length < LONG_PIECE:
@@ -355,6 +359,7 @@ def encode(
                 if at and work.hashes[2 * place] == first_key and work.pool[at] == length:
                     count = integer(work.pool[at + 1])
                     if same(source, start, work.pool_bytes, 4 * (at + 2 + count), length):
+                        start += before
                         for k in range(count):
                             ids[out + k] = work.pool[at + 2 + k]
                             start += tokens.lengths[ids[out + k]]
@@ -379,7 +384,7 @@ def encode(
                     state[WANTED] = start + whole.at[k]
                     return MISSING
                 if with_ends:
-                    ends[out + k] = start + whole.at[k + 1]
+                    ends[out + k] = before + start + whole.at[k + 1]
             if length < SHORT_PIECE and count <= MOST_IDS:
                 _keep_short(lines, place, first_key, second_key, whole, count)
             elif length >= SHORT_PIECE and length < LONG_PIECE:

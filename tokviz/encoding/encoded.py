@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tokviz import bytetext
@@ -12,6 +12,9 @@ from tokviz.pretokenize.split import split
 
 Segments = Iterable[tuple[str, bool]]
 """Byte texts one behind another, and whether each is a special token."""
+
+ToBytes = Callable[[str], bytes]
+"""Gives the bytes of a text or of any part of it."""
 
 
 class Columns(NamedTuple):

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
-from tokviz.encoding.encoded import Encoded, Segments, piece_ends
+from tokviz.encoding.encoded import Encoded, Segments, ToBytes, piece_ends
 from tokviz.encoding.merging import merge_piece
 from tokviz.errors import VocabularyError
 from tokviz.pretokenize.patterns import SplitPattern
@@ -47,20 +47,37 @@ class Encoder:
         self._pieces: dict[bytes, list[int]] = {}
 
     def encode(
-        self, pattern: SplitPattern, found: Segments, n_chars: int, *, with_ends: bool = False
+        self,
+        pattern: SplitPattern,
+        found: Segments,
+        n_chars: int,
+        *,
+        with_ends: bool = False,
+        to_bytes: ToBytes = bytetext.to_bytes,
     ) -> Encoded:
         """Encode texts of about `n_chars` characters together; see `BulkEncoder.encode`.
+
+        Args:
+            pattern: How they are cut into pieces.
+            found: The texts; special tokens between them are not encoded.
+            n_chars: About how long they are together.
+            with_ends: Whether the ends of tokens and pieces are wanted.
+            to_bytes: That of byte text; or `str.encode`, which refuses surrogates.
 
         Raises:
             VocabularyError: If a text holds a byte that has no token.
             PatternError: If it is a custom pattern, and fails.
+            UnicodeEncodeError: If `to_bytes` raises it.
         """
         if n_chars > SHORT_TEXT and not self._is_prepared:
             self.prepare()
         if self._compiled is not None:
-            return self._compiled.encode(pattern, found, with_ends=with_ends)
+            return self._compiled.encode(
+                pattern, found, n_chars, with_ends=with_ends, to_bytes=to_bytes
+            )
         encoded, at, length = Encoded.none(), 0, cache(self._length)
         for text, special in found:
+            n_bytes = len(to_bytes(text))
             if not special:
                 ids = self._encode_pieces(pattern, text)
                 encoded.ids.extend(ids)
@@ -69,7 +86,7 @@ class Encoder:
                     ends = accumulate(map(length, ids), initial=at)
                     encoded.token_borders.extend(islice(ends, 1, None))
                     encoded.piece_borders.extend(piece_ends(pattern, text, at))
-            at += bytetext.n_bytes(text)
+            at += n_bytes
         return encoded
 
     def prepare(self) -> None:

@@ -16,6 +16,7 @@ from os import fspath
 from typing import Any
 
 from tokviz import bytetext
+from tokviz.encoding.encoded import ToBytes
 from tokviz.encoding.packed import PackedMerges
 from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
@@ -112,10 +113,14 @@ class ForeignTokenizer(Tokenizer):
         self._library.close()
 
     def encode_byte_texts(
-        self, texts: Sequence[str], allowed: AllowedSpecial | bool
+        self,
+        texts: Sequence[str],
+        allowed: AllowedSpecial | bool,
+        to_bytes: ToBytes = bytetext.to_bytes,
     ) -> Iterator[array[int]]:
         """Encode byte texts one by one."""
         for text in texts:
+            to_bytes(text)  # which may refuse it
             yield self._library.encode(text, self._named(allowed)).ids
 
     def encode_with_borders(

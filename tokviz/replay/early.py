@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokviz import bytetext
-from tokviz.encoding.encoded import Encoded, Segments, piece_ends
+from tokviz.encoding.encoded import Encoded, Segments, ToBytes, piece_ends
 
 if TYPE_CHECKING:
     from tokviz.pretokenize.patterns import SplitPattern
@@ -20,11 +20,18 @@ class _EarlyEncoder:
         self._replay, self._k = replay, k
 
     def encode(
-        self, pattern: SplitPattern, found: Segments, n_chars: int, *, with_ends: bool = False
+        self,
+        pattern: SplitPattern,
+        found: Segments,
+        n_chars: int,
+        *,
+        with_ends: bool = False,
+        to_bytes: ToBytes = bytetext.to_bytes,
     ) -> Encoded:
         """Encode texts; see `Encoder.encode`."""
         encoded, start = Encoded.none(), 0
         for text, special in found:
+            n_bytes = len(to_bytes(text))
             if not special:
                 tokens = self._replay.text(text, parse_specials=False).at(self._k)
                 encoded.ids.extend(tokens.ids.tolist())
@@ -32,7 +39,7 @@ class _EarlyEncoder:
                 if with_ends:
                     encoded.token_borders.extend((tokens.byte_ends + start).tolist())
                     encoded.piece_borders.extend(piece_ends(pattern, text, start))
-            start += bytetext.n_bytes(text)
+            start += n_bytes
         return encoded
 
     def prepare(self) -> None:
