@@ -11,9 +11,10 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual._context import visible_screen_stack
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Input
 
 import tokviz
-from tests.tui.waiting import settle
+from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
@@ -76,12 +77,15 @@ async def test_below_a_dialog_only_what_changed_is_drawn(monkeypatch: pytest.Mon
         below: Any = app.screen
         await settle(pilot)
         await pilot.press("f1")
+        for field in app.screen.query(Input):
+            field.cursor_blink = False
         await settle(pilot)
         drawn = watched(app, monkeypatch)
         below.check_idle()
         await settle(pilot)
         assert not drawn
         below.status.refresh()
+        await until(pilot, lambda: drawn)  # the screen below hears of nothing that is waited for
         await settle(pilot)
         monkeypatch.undo()
         (update,) = drawn

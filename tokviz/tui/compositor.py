@@ -67,7 +67,8 @@ class SteadyCompositor(Compositor):
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
         """Lay out, and tell what is new, gone or of another size since the layout before."""
-        self.waits = self.waits or size != self.size
+        # Before the first layout there is nobody who knows of another.
+        self.waits = self.waits or bool(self.size and size != self.size)
         self._full_map = self._laid_out
         result = super().reflow(parent, size)
         self._laid_out = self._full_map
