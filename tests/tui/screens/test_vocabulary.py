@@ -498,6 +498,11 @@ async def test_filters_that_a_narrow_terminal_has_no_room_for_are_behind_a_mark(
         await pilot.click(screen.filtering.bar, offset=(row.index("…") + 3, 0))
         await settle(pilot)
         assert "What to type" in shown(app)
+        lines = shown(app).splitlines()
+        y = next(y for y, line in enumerate(lines) if "chars: counts" in line) - 1
+        await pilot.click(offset=(lines[y].index("len:3-5") + 1, y))
+        await settle(pilot)
+        assert screen.field.value == "len:3-5"
 
 
 @pytest.mark.parametrize("how", ["click", "type"])

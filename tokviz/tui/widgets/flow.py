@@ -61,13 +61,19 @@ class Filter(NamedTuple):
     value: str
 
 
+class Search(NamedTuple):
+    """Search for something, in place of what is searched for."""
+
+    typed: str
+
+
 class Do(NamedTuple):
     """Do one of the screen's actions; `call` is its call."""
 
     call: str
 
 
-Action = Copy | GoTo | Step | ToMerge | ToToken | Light | ToFinding | Filter | Do
+Action = Copy | GoTo | Step | ToMerge | ToToken | Light | ToFinding | Filter | Search | Do
 Role = Literal[
     "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning",
     "error", "bar", "good", "left", "right", "result",

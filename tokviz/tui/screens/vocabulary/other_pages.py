@@ -8,7 +8,7 @@ from tokviz.formats.report import FileFinding, Report
 from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.widgets.flow import Role, Row, Span, flow, words_of
+from tokviz.tui.widgets.flow import Role, Row, Search, Span, flow, words_of
 from tokviz.vocabulary.query import SYNTAX
 
 _SIGNS: dict[str, tuple[str, Role]] = {
@@ -20,10 +20,11 @@ _FINDINGS_SHOWN = 200
 
 
 def syntax_rows(width: int) -> list[Row]:
-    """Explain what can be typed into the search field."""
+    """Explain what can be typed into the search field; a click on an example searches for it."""
     rows: list[Row] = [(Span("What to type", "heading"),), ()]
-    for typed, meaning in SYNTAX:
-        rows.append((Span(typed, "link"),))
+    for examples, meaning in SYNTAX:
+        first, *others = (Span(typed, "link", Search(typed)) for typed in examples.split("  "))
+        rows.append((first, *(span for other in others for span in (Span("  "), other))))
         rows += flow(words_of(meaning), width, (Span("  "),))
     return rows
 

@@ -27,7 +27,7 @@ from tokviz.tui.screens.vocabulary.table import TableHead, TokenTable
 from tokviz.tui.screens.vocabulary.token_actions import TokenActions
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
 from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.flow import Filter, GoTo, Step, ToToken
+from tokviz.tui.widgets.flow import Filter, GoTo, Search, Step, ToToken
 from tokviz.tui.widgets.lists import MOVES
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.status_line import duration
@@ -202,6 +202,8 @@ class VocabularyScreen(TokvizScreen):
                 self.tokens.jump(index)
             case Filter(name, value):
                 self.filtering.toggle(name, value)
+            case Search(typed):
+                self.field.put(typed)
 
     def action_move(self, step: int) -> None:
         """Move the mark in the list."""
