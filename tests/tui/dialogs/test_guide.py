@@ -4,7 +4,8 @@ from functools import partial
 
 from textual._slug import slug
 from textual.containers import VerticalScroll
-from textual.widgets import Markdown
+from textual.widgets import Label, Markdown
+from textual.widgets.markdown import MarkdownFence
 
 import tokviz
 from tests.tui.waiting import settle, until
@@ -80,3 +81,18 @@ async def test_the_guide_opens_where_you_are_and_leads_on() -> None:
         await settle(pilot)
         shown = app.screen.query_one(Markdown)
         assert is_at("why")
+
+
+async def test_no_line_of_an_example_is_cut() -> None:
+    app = TokvizApp(Session(Opened("text"), tokviz.load("gpt2")))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(GuideDialog("chat"))
+        await until(pilot, lambda: app.screen.query(MarkdownFence))
+        await settle(pilot)
+        fences = app.screen.query(MarkdownFence)
+        assert any(max(map(len, fence.code.splitlines())) > 80 for fence in fences)
+        for fence in fences:
+            (words,) = fence.query(Label)
+            assert words.region.width <= fence.region.width
+            drawn = "".join(words.render_line(y).text for y in range(words.size.height))
+            assert "".join(drawn.split()) == "".join(fence.code.split())

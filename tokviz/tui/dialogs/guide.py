@@ -26,6 +26,7 @@ class GuideDialog(PageDialog):
     GuideDialog #dialog { width: 100; }
     GuideDialog VerticalScroll { height: 1fr; }
     GuideDialog Markdown { background: transparent; padding: 0; }
+    GuideDialog MarkdownFence > Label { width: 1fr; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
