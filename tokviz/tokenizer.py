@@ -472,14 +472,17 @@ class Tokenizer:
             text: Any `str`; see `encode`.
             allowed_special: See `encode`.
         """
-        mended, n_replaced = bytetext.replace_surrogates(text)
-        return self._tokenize(mended, allowed_special, n_replaced)
+        try:
+            return self._tokenize(text, allowed_special, to_bytes=str.encode)
+        except UnicodeEncodeError:
+            mended, n_replaced = bytetext.replace_surrogates(text)
+            return self._tokenize(mended, allowed_special, n_replaced)
 
     def tokenize_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> Tokenization:
         """Do what `tokenize` does, for byte text; see `encode_byte_text`."""
-        return self._tokenize(text, parse_specials, 0)
+        return self._tokenize(text, parse_specials)
 
     def split_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True
@@ -496,7 +499,13 @@ class Tokenizer:
             offset += len(segment)
         return spans
 
-    def _tokenize(self, text: str, allowed: AllowedSpecial | bool, n_replaced: int) -> Tokenization:
+    def _tokenize(
+        self,
+        text: str,
+        allowed: AllowedSpecial | bool,
+        n_replaced: int = 0,
+        to_bytes: ToBytes = bytetext.to_bytes,
+    ) -> Tokenization:
         import numpy as np
 
         noted: list[tuple[str, str, bool]] = []
@@ -509,8 +518,8 @@ class Tokenizer:
                 yield composed, special
 
         encoded = self._encoder.encode(
-            self.split_pattern, segments(), len(text), with_ends=True
-        )  # fmt: skip
+            self.split_pattern, segments(), len(text), with_ends=True, to_bytes=to_bytes
+        )
         ids = np.frombuffer(encoded.ids, np.uint32)
         token_borders = np.frombuffer(encoded.token_borders, np.int64)
         piece_borders = np.frombuffer(encoded.piece_borders, np.int64)

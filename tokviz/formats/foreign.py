@@ -167,9 +167,16 @@ class ForeignTokenizer(Tokenizer):
             "'huggingface'"
         )
 
-    def _tokenize(self, text: str, allowed: AllowedSpecial | bool, n_replaced: int) -> Tokenization:
+    def _tokenize(
+        self,
+        text: str,
+        allowed: AllowedSpecial | bool,
+        n_replaced: int = 0,
+        to_bytes: ToBytes = bytetext.to_bytes,
+    ) -> Tokenization:
         import numpy as np
 
+        to_bytes(text)  # which may refuse it
         encoding = self._library.encode(text, self._named(allowed))
         borders = pairwise(self._borders(text, encoding))
         ends = pairwise([0, *self._piece_ends(text, encoding)])
