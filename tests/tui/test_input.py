@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import pytest
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Markdown
 
 import tokviz
 from tests.tui.dialogs.conftest import NOT_CLOSED, DialogApp
+from tests.tui.mouse import click
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.session import Opened, Session
 from tokviz.tui import app as app_module
@@ -24,10 +25,12 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.base import Dialog
 from tokviz.tui.dialogs.confirm import ConfirmDialog
+from tokviz.tui.dialogs.guide import GuideDialog
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
+from tokviz.tui.late_clicks import widget_at
 
 APP = Path(app_module.__file__)
 
@@ -311,3 +314,23 @@ async def test_letters_behind_the_key_of_a_dialog_go_into_its_field() -> None:
         await settle(pilot)
         assert app.screen.query_one(Input).value == "lo"
         assert app.session.live.text == "hello"
+
+
+async def test_a_press_on_what_has_been_taken_out_does_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = EarlyApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(dialog := GuideDialog("chat"))
+        await until(pilot, lambda: dialog.query("MarkdownParagraph"))
+        await settle(pilot)
+        place = dialog.query("MarkdownParagraph").first().region.offset
+        pressed = widget_at(dialog, place)
+        with monkeypatch.context() as patch:
+            patch.setattr(GuideDialog, "_refresh_layout", lambda *size, **options: None)
+            await dialog.query_one(Markdown).remove_children()
+            assert widget_at(dialog, place) is pressed, "it is seen until the next frame"
+            await click(pilot, place)
+        dialog.refresh(layout=True)
+        await settle(pilot)
+        assert app.screen is dialog and widget_at(dialog, place) is not pressed

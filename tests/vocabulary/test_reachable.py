@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -52,9 +53,11 @@ def test_tokens_are_tried_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     calls: list[int] = []
     encode = Encoder.encode
 
-    def counted(encoder: Encoder, pattern: SplitPattern, found: Segments, n_chars: int) -> Encoded:
+    def counted(
+        encoder: Encoder, pattern: SplitPattern, found: Segments, n_chars: int, **options: Any
+    ) -> Encoded:
         calls.append(n_chars)
-        return encode(encoder, pattern, found, n_chars)
+        return encode(encoder, pattern, found, n_chars, **options)
 
     index = index_of(get_split_pattern(CUTS_BEFORE_SIGNS)._replace(guarded=False))
     monkeypatch.setattr(Encoder, "encode", counted)

@@ -12,10 +12,11 @@ from textual.widget import Widget
 
 
 class LateClicks:
-    """Finds the presses that repeat one whose widget is gone since.
+    """Finds the presses whose widget is gone, and those that repeat one whose widget is gone since.
 
-    The second click of a double one must not act on what a dialog uncovers or covers, or on what
-    takes the place of a button: nobody can have seen that before.
+    A press may meet what has been taken out and is seen until the next frame; Textual would ask
+    what that stood in. The second click of a double one must not act on what a dialog uncovers or
+    covers, or on what takes the place of a button: nobody can have seen that before.
     """
 
     def __init__(self) -> None:
@@ -32,7 +33,8 @@ class LateClicks:
             repeats = event.time - self._time <= App.CLICK_CHAIN_TIME_THRESHOLD
             self._is_late = repeats and place == self._place and self._is_gone(screen)
             if not self._is_late:
-                self._widget = widget_at(screen, place)
+                self._widget = pressed = widget_at(screen, place)
+                self._is_late = pressed is not None and not pressed.is_attached
             self._place, self._time = place, event.time
         return self._is_late
 
