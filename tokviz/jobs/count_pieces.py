@@ -27,8 +27,8 @@ from tokviz.bpe.counting import PlainCounter
 from tokviz.child.protocol import Body, pack, pack_numbers, unpack, unpack_numbers
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.errors import JobError
-from tokviz.pretokenize.guard import STEP_SECONDS
 from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.step_limit import STEP_SECONDS
 
 _SLICE = 50_000
 

@@ -27,11 +27,8 @@ from tokviz.errors import JobError, PatternError
 from tokviz.pretokenize.alternatives import Alternative, Cut
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import Split, SplitProgress, join_steps
-from tokviz.pretokenize.step_limit import TOO_LONG, beginning
+from tokviz.pretokenize.step_limit import STEP_SECONDS, TOO_LONG, beginning
 from tokviz.pretokenize.tolerance import are_tolerated, offset_of, report
-
-STEP_SECONDS = 0.4
-"""Processor time that the way from one piece to the next may take, in a text of no great length."""
 
 COMPILE_SECONDS = 1.0
 """Processor time that compiling may take."""

@@ -22,6 +22,9 @@ from tokviz.errors import PatternError
 if TYPE_CHECKING:
     from regex import Match, Pattern
 
+STEP_SECONDS = 0.4
+"""Processor time that the way from one piece to the next may take, in a text of no great length."""
+
 _TICK_SECONDS = 0.02
 """How often the time is looked at."""
 
