@@ -76,6 +76,7 @@ class PatternError(TokvizError):
         *,
         place: int | None = None,
         piece: str = "",
+        file: str = "",
     ) -> None:
         """Describe what is wrong.
 
@@ -85,6 +86,7 @@ class PatternError(TokvizError):
             position: The character offset in the regex text if known; told counted from 1.
             place: The character offset of the piece in the split text that takes too long.
             piece: The beginning of that piece, as it is to be shown.
+            file: The file that the text is of, if known.
         """
         self.pattern = pattern
         self.reason = reason
@@ -94,6 +96,7 @@ class PatternError(TokvizError):
         where = "" if position is None else f" at character {position + 1}"
         if place is not None:
             where = f" at character {place:,} of the text, {piece}"
+        where += f", in {file}" if file else ""
         self.trouble = f"{reason}{where}"
         shown = repr(pattern if len(pattern) <= 80 else pattern[:77] + "...")
         # A regex as it is written, not as Python would write it.
@@ -104,6 +107,13 @@ class PatternError(TokvizError):
         """Say the same of a longer text, in which so many characters stand before this one."""
         place = None if self.place is None else self.place + n_chars
         return PatternError(self.pattern, self.reason, self.position, place=place, piece=self.piece)
+
+    def of_file(self, file: str) -> PatternError:
+        """Say the same and name the file that the text is of."""
+        place, piece = self.place, self.piece
+        return PatternError(
+            self.pattern, self.reason, self.position, place=place, piece=piece, file=file
+        )
 
 
 class TokenIdError(TokvizError):

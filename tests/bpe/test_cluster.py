@@ -28,8 +28,9 @@ from tokviz.bpe.cluster import shards, tasks
 from tokviz.bpe.cluster.client import ClusterCount
 from tokviz.bpe.cluster.parts import Rules, parts_of
 from tokviz.bpe.counting import PieceCounts, count_pieces
+from tokviz.child.limits import HAS_CPU_LIMITS
 from tokviz.corpus.corpus import Corpus
-from tokviz.errors import InputFileError, JobError, TokvizError
+from tokviz.errors import InputFileError, JobError, PatternError, TokvizError
 from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.workers import local_cluster
 
@@ -156,6 +157,17 @@ def is_same(together: TrainingRun, alone: TrainingRun) -> None:
     assert alone.blame is not None
     for name, column in alone.blame.memory.items():
         assert bytes(together.blame.memory[name]) == bytes(column)
+
+
+@pytest.mark.skipif(not HAS_CPU_LIMITS, reason="such a system has no such timers")
+def test_a_custom_regex_of_workers_is_watched(corpus: Path, cluster: Client) -> None:
+    pattern = r"(?:z|z)*b|\w+|\s+"
+    together = tokviz.train(corpus, 400, split_pattern=pattern, client=cluster)
+    is_same(together, tokviz.train(corpus, 400, split_pattern=pattern))
+    (corpus / "7.txt").write_text(f"one {'z' * 34}")
+    with pytest.raises(PatternError, match=r"character 4 of the text, 'z{24}'…, in .*7\.txt"):
+        pattern = r"(?:z|z)*b|[a-y0-9]+|\s+"
+        tokviz.train(corpus, 400, split_pattern=pattern, client=cluster)
 
 
 @pytest.mark.parametrize("at", [0, 40, 120])

@@ -110,7 +110,7 @@ def test_counts_equal_a_dict(
 def test_a_custom_regex_counts_as_split_cuts(
     regex: str, documents: list[str], block_bytes: int
 ) -> None:
-    pattern = get_split_pattern(regex)
+    pattern = get_split_pattern(regex, guarded=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_MATCHES_AT_ONCE", block_bytes % 7)  # some, or a few
         patch.setattr(counting, "_CHARS_AT_ONCE", block_bytes % 9)
@@ -208,13 +208,17 @@ def test_an_unreadable_file_in_the_middle_is_named(engine: str, monkeypatch, tmp
 def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing:
         groups = 0
+        pattern = "(?:a|b)"
 
         def findall(self, text: str) -> list[str]:
             raise MemoryError
 
+        def finditer(self, text: str, start: int) -> Iterator[object]:
+            yield from self.findall(text)
+
     monkeypatch.setattr("tokviz.pretokenize.patterns.compiled_regex", lambda _: Failing())
-    with pytest.raises(PatternError, match="memory"):
-        count_pieces(Corpus(["ab"]), get_split_pattern("(?:a|b)"))
+    with pytest.raises(PatternError, match="memory for one piece at character 0 of the text, 'ab'"):
+        count_pieces(Corpus(["ab"]), get_split_pattern(Failing.pattern, guarded=False))
 
 
 @pytest.mark.parametrize("pattern", ["gpt4", "none", r"\w+"])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from array import array
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from tokviz.bpe import counting, regex_counter
 from tokviz.bpe.counting import PieceCounts, PlainCounter, count_pieces
 from tokviz.bpe.regex_counter import RegexCounter
 from tokviz.bpe.threads import Threads
+from tokviz.child.limits import HAS_CPU_LIMITS
 from tokviz.child.protocol import describe_error, pack_numbers, restore_error
 from tokviz.corpus import text_blocks
 from tokviz.corpus.corpus import Corpus
@@ -135,6 +137,50 @@ def answer_part(counter: PlainCounter, data: bytes, place: int, n: int) -> list[
     return [*answer({"do": "count", "lengths": lengths, "file": -1, "part": [place, n]}, state)]
 
 
+SLOW = r"(?:a|a)*[0-9]|\w|\s"
+"""Takes time on every letter of a word without digits, and twice as much for one letter more."""
+
+needs_timers = pytest.mark.skipif(not HAS_CPU_LIMITS, reason="such a system has no such timers")
+
+
+@needs_timers
+@pytest.mark.parametrize("n_parts", [0, 2])
+def test_steps_may_take_long_together_but_not_one_of_them(n_parts: int) -> None:
+    pattern = SplitPattern("mine", SLOW, "here")
+
+    def pieces_of(text: str) -> list[tuple[bytes, int]]:
+        counter = PlainCounter(pattern, 0.15)
+        data = text.encode()
+        with counter.watching(len(text)):
+            for place in range(n_parts):
+                answer_part(counter, data, place, n_parts)
+                counter.keep(0, text_blocks.REST)
+            if not n_parts:
+                deque(counter.steps(TextBlock(data, [0], [len(data)], [True])), maxlen=0)
+        return list(counter.result(0, True).pieces())
+
+    began = time.process_time()
+    assert dict(pieces_of(f"{'a' * 12} " * 500))[b"a"] >= 6_000
+    assert time.process_time() - began > 0.15, "all steps together take longer than one may"
+    with pytest.raises(
+        PatternError, match="too long for one piece at character 51 of the text, 'a"
+    ):
+        pieces_of("b " * 25 + " " + "a" * 40)
+
+
+@needs_timers
+def test_a_piece_that_takes_too_long_is_named_and_nobody_counts_on(tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    texts = [f"{'a' * 12} ".encode() * 100_000, b"1\n" + b"a" * 40]
+    blocks = [
+        TextBlock(text, [0], [len(text)], [True], file=place) for place, text in enumerate(texts)
+    ]
+    counter = RegexCounter(get_split_pattern(SLOW), 2, files)
+    with pytest.raises(PatternError, match=r"character 2 of the text, 'a{24}'…, in .*b\.txt"):
+        result_of(counter, blocks)
+    assert sum(process.n_counted for process in counter._processes) < len(texts[0])
+
+
 def test_a_text_that_is_not_long_takes_one_process() -> None:
     pattern = get_split_pattern(r"(?s)a.*z|.")
     counter = RegexCounter(pattern, 2)
@@ -201,7 +247,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc").exists(), reason="needs a list
 @needs_proc
 def test_stopping_ends_a_process_that_is_caught_in_a_text(monkeypatch) -> None:
     monkeypatch.setattr(regex_counter, "_SECONDS_TO_STOP", 0.1)
-    counter = RegexCounter(get_split_pattern(ENDLESS), 2)
+    counter = RegexCounter(get_split_pattern(ENDLESS, guarded=False), 2)
     counter.add(blocks_of(["fine text", "a" * 50_000], 100_000)[0], lambda _: False)
     process = pid_of(*counter._processes)
     assert is_running(process)
@@ -276,7 +322,7 @@ def test_no_process_survives_who_started_it() -> None:
         "from tokviz.bpe.regex_counter import RegexCounter\n"
         "from tokviz.corpus.text_blocks import TextBlock\n"
         "from tokviz.pretokenize.patterns import get_split_pattern\n"
-        f"counter = RegexCounter(get_split_pattern({ENDLESS!r}), 1)\n"
+        f"counter = RegexCounter(get_split_pattern({ENDLESS!r}, guarded=False), 1)\n"
         "counter.add(TextBlock(b'a' * 300_000, [0], [300_000], [True]), lambda _: False)\n"
         "while counter._processes[0]._jobs.pid is None: time.sleep(0.001)\n"
         "print(counter._processes[0]._jobs.pid, flush=True)\n"

@@ -11,6 +11,7 @@ import tokviz
 from tokviz.bpe import compiled_trainer, counting
 from tokviz.bpe import train as train_module
 from tokviz.bpe.progress import Clock, TrainProgress, cells_at_end, merging_seconds, reading_seconds
+from tokviz.child.limits import HAS_CPU_LIMITS
 from tokviz.corpus import text_blocks
 
 WORDS = "low low low low low lower lower widest widest widest" + " newest" * 6
@@ -257,6 +258,22 @@ def test_an_empty_corpus_is_an_error(texts):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(tokviz.InputFileError, match=r"nowhere\.txt"):
         tokviz.train(tmp_path / "nowhere.txt", 300)
+
+
+@pytest.mark.skipif(not HAS_CPU_LIMITS, reason="such a system has no such timers")
+@pytest.mark.parametrize("is_large", [False, True])
+def test_a_regex_that_explodes_is_an_error_with_the_piece_and_its_file(
+    is_large, tmp_path, monkeypatch
+):
+    if is_large:
+        monkeypatch.setattr(counting, "SMALL_FOR_PROCESSES", -1)
+        monkeypatch.setattr(counting, "n_processors", lambda: 2)
+    for name, text in {"a": "fine", "b": f"1 {'z' * 34}"}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    named = r"at character 2 of the text, 'z{24}'…"
+    for source, where in ((tmp_path, r", in .*b\.txt$"), ([f"1 {'z' * 34}"], "$")):
+        with pytest.raises(tokviz.PatternError, match=named + where):
+            tokviz.train(source, 260, split_pattern=r"(?:z|z)*b|\d|\s+")
 
 
 def test_a_corpus_without_any_pair_gives_a_tokenizer_of_bytes():

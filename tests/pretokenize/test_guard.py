@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from tokviz.child.runner import JobClient, JobDroppedError
 from tokviz.errors import PatternError
-from tokviz.jobs.step_limit import StepLimit
 from tokviz.pretokenize import guard
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import join_steps, split, split_in_steps
+from tokviz.pretokenize.step_limit import StepLimit
 from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 

@@ -10,8 +10,9 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from itertools import accumulate, chain, islice, pairwise, takewhile
+from math import inf
 from operator import itemgetter, methodcaller, mul, sub
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -19,13 +20,15 @@ from tokviz import bytetext
 from tokviz.bpe.columns import Column
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.text_blocks import REST, TextBlock
-from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.scan import scanner_of
+from tokviz.pretokenize.step_limit import StepLimit
 from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
 from tokviz.processors import n_processors
 
 if TYPE_CHECKING:
+    from regex import Match
+
     from tokviz.bpe.columns import Memory
     from tokviz.bpe.compiled_counter import CompiledCounter
     from tokviz.bpe.regex_counter import RegexCounter
@@ -211,7 +214,7 @@ def count_pieces(
 
     Raises:
         InputFileError: If a file cannot be read.
-        PatternError: If the regex is invalid or fails on a text.
+        PatternError: If the regex is invalid or fails on a text, or (guarded) takes too long.
         JobError: If a process that was started to count ends before it is done.
         SpecialTokenError: If a special token is empty.
     """
@@ -219,13 +222,14 @@ def count_pieces(
     blocks = corpus.text_blocks(special_tokens)
     scanner = scanner_of(pattern)
     head, is_small = _read_head(blocks, SMALL_CORPUS_BYTES if scanner else SMALL_FOR_PROCESSES)
+    n_processes = 0 if is_small or scanner else n_processors()
     counter: PlainCounter | CompiledCounter | RegexCounter
-    if is_small or (scanner is None and n_processors() == 0):
-        counter = PlainCounter(pattern)
-    elif scanner is None:
+    if n_processes or pattern.guarded:
         from tokviz.bpe.regex_counter import RegexCounter
 
-        counter = RegexCounter(pattern, n_processors())
+        counter = RegexCounter(pattern, max(n_processes, 1), corpus.files)
+    elif is_small or scanner is None:
+        counter = PlainCounter(pattern)
     else:
         from tokviz.bpe.compiled_counter import CompiledCounter
 
@@ -292,10 +296,19 @@ Tick = Callable[[int], bool]
 
 
 class PlainCounter:
-    """Counts with the regex and a dict, here and now."""
+    """Counts with the regex and a dict, here and now.
 
-    def __init__(self, pattern: SplitPattern) -> None:
-        """Take the pattern that cuts texts into pieces."""
+    Attributes:
+        watching: Limits the steps of what is done within, in a text of so many characters at most.
+    """
+
+    def __init__(self, pattern: SplitPattern, step_seconds: float | None = None) -> None:
+        """Take the pattern, and how long a step from one piece to the next may take.
+
+        Only a main thread can limit that; None for as long as it likes.
+        """
+        self._limit = StepLimit(step_seconds or inf, 1)
+        self.watching = nullcontext if step_seconds is None else self._limit.watching
         self._pattern = pattern
         self._compiled = pattern.compile()
         self._counts: Counter[str] = Counter()
@@ -351,9 +364,6 @@ class PlainCounter:
         counts = self._counts if file == REST else Counter[str]()
         try:
             yield counts
-        except (MemoryError, RecursionError) as error:
-            reason = "needs too much memory on this text"
-            raise PatternError(self._pattern.regex, reason) from error
         finally:
             if file != REST:
                 self._counts.update(counts)
@@ -382,7 +392,7 @@ class PlainCounter:
         position, last = (len(text) * i // n for i in (place, place + 1))
         first, ends = position, set[int]()
         if last < len(text):
-            spans = map(_SPAN, self._compiled.finditer(seen, last))
+            spans = map(_SPAN, chain.from_iterable(self._matches(seen, last)))
             near = takewhile(lambda span: span[1] <= last + _JOIN_CHARS, spans)
             ends = {last, *(end for start, end in near if start < end)}
         self._head, self._rest = [], Counter()
@@ -417,8 +427,7 @@ class PlainCounter:
         self, text: str, seen: str, position: int
     ) -> Iterator[tuple[list[Any], list[str], int]]:
         """Give some matches at a time, the pieces up to the last one's end, and where that is."""
-        matches = self._compiled.finditer(seen, position)
-        while some := list(islice(matches, _MATCHES_AT_ONCE)):
+        for some in self._matches(seen, position):
             pieces = list(map(_GROUP, some))
             reached = some[-1].end()
             if seen is not text or sum(map(len, pieces)) < reached - position:
@@ -430,9 +439,17 @@ class PlainCounter:
             position = reached
         yield [], [text[position:]], len(text)
 
+    def _matches(self, text: str, start: int) -> Iterator[list[Match[str]]]:
+        """Give the matches from a place on, some at a time."""
+        matches = self._compiled.finditer(text, start)
+        take, most = self._limit.take, _MATCHES_AT_ONCE
+        while some := take(matches, most, self._compiled, text, start):
+            yield some
+            start = some[-1].end()
+
     def _counted_at_once(self, text: str, counts: Counter[str]) -> bool:
         """Take the matches as they are where they are all pieces, at twice the speed."""
-        matches = [] if self._compiled.groups else self._compiled.findall(text)
+        matches = [] if self._compiled.groups else self._limit.find_all(self._compiled, text)
         if sum(map(len, matches)) < len(text):
             return False
         counts.update(filter(None, matches))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from itertools import accumulate, pairwise
 from operator import sub
@@ -20,10 +20,13 @@ from typing import Any, NamedTuple
 from tokviz.bpe.counting import PieceCounts, Tick, counts_by_file
 from tokviz.bpe.threads import Threads
 from tokviz.child.limits import Limits
+from tokviz.child.process import JobTimeoutError
 from tokviz.child.protocol import Body, Message, pack, pack_numbers, unpack, unpack_numbers
 from tokviz.child.runner import JobClient, JobDroppedError
 from tokviz.corpus.text_blocks import REST, TextBlock
+from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.step_limit import TOO_LONG
 
 _LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=0)
 """A process that counts is part of this one, and may take what this one may."""
@@ -47,10 +50,10 @@ class _Part(NamedTuple):
 class RegexCounter:
     """Counts in processes, each of which takes texts as long as there are any."""
 
-    def __init__(self, pattern: SplitPattern, n_processes: int) -> None:
-        """Take the pattern that cuts texts into pieces, and how many processes are to count."""
+    def __init__(self, pattern: SplitPattern, n_processes: int, files: Sequence[str] = ()) -> None:
+        """Take what cuts texts into pieces, how many processes count, and the corpus's files."""
         self._parts: dict[int, _Part] = {}
-        self._processes = [_Process(pattern, self._parts) for _ in range(n_processes)]
+        self._processes = [_Process(pattern, self._parts, files) for _ in range(n_processes)]
         self._threads = Threads(self._processes)
         self._n_batches = self._n_taken = 0
         self._texts: list[bytes] = []
@@ -137,12 +140,14 @@ class RegexCounter:
             self._n_batches += 1
 
     def _should_stop(self, tick: Tick) -> bool:
-        if not tick(self.n_unique):
-            return False
         now = time.monotonic()
-        if self._kill_at is None:
+        if self._threads.failed:
+            self._kill_at = now
+        elif not tick(self.n_unique):
+            return False
+        elif self._kill_at is None:
             self._kill_at = now + _SECONDS_TO_STOP
-        elif now >= self._kill_at:
+        if now >= self._kill_at:
             for process in self._processes:
                 process.kill()
         return True
@@ -160,8 +165,11 @@ class _Process:
         n_invalid: The bytes among them that are not UTF-8.
     """
 
-    def __init__(self, pattern: SplitPattern, parts: dict[int, _Part]) -> None:
+    def __init__(
+        self, pattern: SplitPattern, parts: dict[int, _Part], files: Sequence[str]
+    ) -> None:
         self._parts = parts
+        self._files = files
         self.n_unique = self.n_counted = 0
         self.news: dict[int, tuple[int, int]] = {}
         self.pieces: list[tuple[bytes, int]] = []
@@ -195,7 +203,11 @@ class _Process:
             self.n_counted = before + answer["n_counted"]
 
         # A process that is killed has counted nothing.
-        answers = self._ask(*requests, hear=hear)
+        try:
+            answers = self._ask(*requests, hear=hear)
+        except PatternError as error:
+            files = self._files if block.file == REST else [self._files[block.file]]
+            raise error.of_file(files[0] if len(files) == 1 else "") from None
         if answers and part is not None:
             answers = self._keep(part, answers[-1]["end"], block.file, should_stop)
         if answers:
@@ -263,4 +275,6 @@ class _Process:
             self._jobs.call(requests, take)
         except JobDroppedError:
             return []
+        except JobTimeoutError:
+            raise PatternError(self._pattern.regex, TOO_LONG) from None
         return answers

@@ -44,6 +44,11 @@ class Threads:
         self._join(should_stop)
         self._raise_errors()
 
+    @property
+    def failed(self) -> bool:
+        """Whether something went wrong in a thread."""
+        return bool(self._errors)
+
     def close(self) -> None:
         """End all threads soon."""
         self._stopping.set()

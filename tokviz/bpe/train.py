@@ -87,8 +87,9 @@ def train(
     Args:
         source: A path, several paths, or an iterable of str; see `tokviz.corpus.corpus.Corpus`.
         vocab_size: The tokens wanted: 256 bytes, merged tokens and special tokens together.
-        split_pattern: A named split pattern or any regex, which runs in this process; no merge
-            crosses a piece.
+        split_pattern: A named split pattern or any regex, which runs in child processes: it may
+            take for ever over a few characters. A `SplitPattern` that is not guarded may run here.
+            No merge crosses a piece.
         special_tokens: Special tokens. They are cut out of the corpus first, so that no token holds
             a part of one.
         special_ids: Whether their ids come before all others or after them.
@@ -116,14 +117,15 @@ def train(
     Raises:
         VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
         SpecialTokenError: If a special token is empty, listed twice, or a single byte.
-        PatternError: If the split pattern is no valid regex.
+        PatternError: If the split pattern is no valid regex, or a step from one piece to the next
+            takes too long.
         InputFileError: If a file cannot be read.
         CorpusError: If the corpus holds no text.
         TokvizError: If another argument is out of range.
     """
     settings = TrainSettings.checked(
         vocab_size,
-        split_pattern=get_split_pattern(split_pattern, guarded=False),
+        split_pattern=get_split_pattern(split_pattern),
         special_tokens=special_tokens,
         special_ids=special_ids,
         tie_break=tie_break,

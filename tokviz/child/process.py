@@ -117,7 +117,7 @@ class ChildProcess:
         with self._stderr:
             words = self._last_words()
         if -code == getattr(signal, "SIGVTALRM", None):
-            # Its own watchdog, in processor time: see `tokviz.jobs.step_limit`.
+            # Its own watchdog, in processor time: see `tokviz.pretokenize.step_limit`.
             return JobTimeoutError(self._job)
         end = self._garbled or JobError(_obituary(self._job, code, words))
         if -code == getattr(signal, "SIGXCPU", None):

@@ -2,7 +2,8 @@
 
 The child keeps the counts. Requests:
 
-- `{"do": "begin", …}`: the fields of the `SplitPattern`.
+- `{"do": "begin", …}`: the fields of the `SplitPattern`. If it is guarded, a step from one piece to
+  the next that takes too long is an error.
 - `{"do": "take", "data": packed}`: a part of the data of texts to come.
 - `{"do": "count", "lengths": packed, "file": number}`: count texts of a file, so many bytes of the
   data each. Answers all the while `{"n_unique": n, "n_counted": n}`: how many different pieces
@@ -17,7 +18,7 @@ The child keeps the counts. Requests:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice, pairwise
 from typing import Any
 
@@ -27,6 +28,7 @@ from tokviz.child.protocol import Body, pack, pack_numbers, unpack, unpack_numbe
 from tokviz.corpus.text_blocks import TextBlock
 from tokviz.errors import JobError
 from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.pretokenize.step_limit import STEP_SECONDS
 
 _SLICE = 50_000
 
@@ -35,25 +37,22 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """Answer one request of this job.
 
     Raises:
-        PatternError: If the regex is invalid or fails on a text.
+        PatternError: If the regex is invalid or fails on a text, or (guarded) takes too long.
     """
     match request:
         case {"do": "begin", **fields}:
-            state["counter"] = PlainCounter(SplitPattern(**fields))
+            pattern = SplitPattern(**fields)
+            state["counter"] = PlainCounter(pattern, STEP_SECONDS if pattern.guarded else None)
         case {"do": "take"}:
             state.setdefault("data", []).append(unpack(request["data"]))
         case {"do": "count"}:
             counter = state["counter"]
             block = TextBlock(b"".join(state.pop("data", [])), file=request["file"])
-            if request.get("part"):
-                yield from _part(counter, block.data, *request["part"])
-                return
-            lengths = unpack_numbers(request["lengths"], "q")
-            for start, end in pairwise(accumulate(lengths, initial=0)):
-                block.add(start, end, True)
-            for n_counted in counter.steps(block):
-                yield {"n_unique": counter.n_unique, "n_counted": n_counted}
-            yield {"n_unique": counter.n_unique, "n_counted": block.n_bytes}
+            with counter.watching(len(block.data)):
+                if request.get("part"):
+                    yield from _part(counter, block.data, *request["part"])
+                else:
+                    yield from _whole(counter, block, unpack_numbers(request["lengths"], "q"))
         case {"do": "keep"}:
             state["counter"].keep(request["begin"], request["file"])
             yield {"n_unique": state["counter"].n_unique}
@@ -72,6 +71,14 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
                 yield {"file": file, **packed}
         case unknown:
             raise JobError(f"the count_pieces job has no request {unknown['do']!r}")
+
+
+def _whole(counter: PlainCounter, block: TextBlock, lengths: Iterable[int]) -> Iterator[Body]:
+    for start, end in pairwise(accumulate(lengths, initial=0)):
+        block.add(start, end, True)
+    for n_counted in counter.steps(block):
+        yield {"n_unique": counter.n_unique, "n_counted": n_counted}
+    yield {"n_unique": counter.n_unique, "n_counted": block.n_bytes}
 
 
 def _part(counter: PlainCounter, data: bytes, place: int, n: int) -> Iterator[Body]:

@@ -41,11 +41,11 @@ from typing import Any
 
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.errors import JobError, PatternError
-from tokviz.jobs.step_limit import StepLimit
 from tokviz.pretokenize.alternatives import cut_of
-from tokviz.pretokenize.guard import COMPILE_SECONDS, beginning
+from tokviz.pretokenize.guard import COMPILE_SECONDS
 from tokviz.pretokenize.patterns import SplitPattern, compiled_regex
 from tokviz.pretokenize.split import SplitProgress, join_steps, split_in_steps
+from tokviz.pretokenize.step_limit import StepLimit, beginning
 
 ANSWER_SECONDS = 0.05
 """How much work goes into one answer; well below any watchdog's patience."""

@@ -11,7 +11,8 @@ from tokviz.child.protocol import Body, Message
 from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import PatternError, TokvizError
 from tokviz.jobs.split_result import SplitPart
-from tokviz.pretokenize.guard import MOST_TOLERATED, PATIENCE_SECONDS, STEP_SECONDS
+from tokviz.pretokenize.guard import MOST_TOLERATED, PATIENCE_SECONDS
+from tokviz.pretokenize.step_limit import STEP_SECONDS
 from tokviz.snapshots import changed_range
 
 _PART_CHARS = 262_144

@@ -27,10 +27,8 @@ from tokviz.errors import JobError, PatternError
 from tokviz.pretokenize.alternatives import Alternative, Cut
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import Split, SplitProgress, join_steps
+from tokviz.pretokenize.step_limit import STEP_SECONDS, TOO_LONG, beginning
 from tokviz.pretokenize.tolerance import are_tolerated, offset_of, report
-
-STEP_SECONDS = 0.4
-"""Processor time that the way from one piece to the next may take, in a text of no great length."""
 
 COMPILE_SECONDS = 1.0
 """Processor time that compiling may take."""
@@ -43,7 +41,6 @@ PATIENCE_SECONDS = 30.0 if HAS_CPU_LIMITS else 2.0
 
 _LIMITS = Limits(niceness=0)
 _PART_CHARS = 1 << 20
-_SHOWN_CHARS = 24
 _KEPT_CHARS = 1 << 20
 
 _Failure = tuple[int, str, str]
@@ -171,7 +168,7 @@ def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
     except JobDroppedError:
         raise
     except JobTimeoutError:
-        died = "takes too long for one piece"
+        died = TOO_LONG
     except JobError as error:
         died = str(error)
     steps = [_as_progress(answer) for answer in answers if "ends" in answer]
@@ -240,16 +237,6 @@ def _as_progress(answer: Message) -> SplitProgress:
     start: int = answer["start"]
     ends = array("q", map(start.__add__, unpack_numbers(answer["ends"])))
     return SplitProgress(start, ends, tuple(answer["gaps"]), answer["n_zero_width"])
-
-
-def beginning(text: str, place: int) -> str:
-    """Show how a stretch of a text begins.
-
-    >>> beginning("abc", 1)
-    "'bc'"
-    """
-    piece = text[place : place + _SHOWN_CHARS]
-    return repr(piece) + ("…" if place + len(piece) < len(text) else "")
 
 
 def _forget() -> None:

@@ -6,6 +6,7 @@ A task that was done before is not done again: what it made lies in the folder t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from io import BytesIO
 from itertools import groupby
 from operator import itemgetter
@@ -26,6 +27,7 @@ from tokviz.bpe.cluster.tables import (
 from tokviz.bpe.compiled_counter import CompiledCounter
 from tokviz.bpe.counting import DocumentCount, FileCounts, PieceCounts, PlainCounter
 from tokviz.bpe.piece_table import PieceTable
+from tokviz.bpe.regex_counter import RegexCounter
 from tokviz.corpus.text_blocks import REST, text_blocks
 from tokviz.files import write_file
 from tokviz.pretokenize.scan import scanner_of
@@ -90,7 +92,7 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
     Raises:
         InputFileError: If a file cannot be read.
         OutputFileError: If the folder is not there or not to be written.
-        PatternError: If the regex fails on a text.
+        PatternError: If the regex fails on a text, or (guarded) takes too long.
     """
     path = part_file(folder, part.number)
     done = read_about(path)
@@ -100,11 +102,16 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
     reader = PartReader(part, rules)
     documents = DocumentCount()
     scanner = scanner_of(rules.pattern)
-    counter = PlainCounter(rules.pattern) if scanner is None else CompiledCounter(scanner, 0)
-    for block in text_blocks(reader.chunks(), rules.specials, rules.delimiter):
-        counter.add(block, _never)
-        documents.add(block)
-    counter.finish(_never)
+    counter: PlainCounter | CompiledCounter | RegexCounter
+    if rules.pattern.guarded:
+        counter = RegexCounter(rules.pattern, 1, [span.path for span in part.spans])
+    else:
+        counter = PlainCounter(rules.pattern) if scanner is None else CompiledCounter(scanner, 0)
+    with closing(counter):
+        for block in text_blocks(reader.chunks(), rules.specials, rules.delimiter):
+            counter.add(block, _never)
+            documents.add(block)
+        counter.finish(_never)
     counted = counter.result(0, complete=True)
     sums = PartSums(
         counted.n_bytes,

@@ -12,13 +12,18 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from tokviz.child.limits import HAS_CPU_LIMITS, allow_silence
+from tokviz.errors import PatternError
 
 if TYPE_CHECKING:
-    from regex import Pattern
+    from regex import Match, Pattern
+
+STEP_SECONDS = 0.4
+"""Processor time that the way from one piece to the next may take, in a text of no great length."""
 
 _TICK_SECONDS = 0.02
 """How often the time is looked at."""
@@ -26,11 +31,19 @@ _TICK_SECONDS = 0.02
 _SECONDS_A_CHAR = 2e-7
 """What a step may take more for every character that it may have to pass."""
 
+_MOST_CHARS = 1 << 21
+"""Whoever passes more than so many characters in one step does so far quicker than that."""
+
 _WARNED = 4
 """A regex that has exploded once may take so many times less from then on."""
 
 _DEAF_SECONDS = 0.2
 """How much longer than a step a process may go on without hearing a signal."""
+
+_SHOWN_CHARS = 24
+
+TOO_LONG = "takes too long for one piece"
+_TOO_MUCH = "needs too much memory for one piece"
 
 
 class _TooLongError(Exception):
@@ -49,9 +62,12 @@ class StepLimit:
         self.stuck: list[tuple[int, str]] = []
         self._seconds = self._limit = seconds
         self._most = most
-        self._place = self._place_seen = 0
+        self._place = 0
+        self._found: list[Match[str]] = []
+        self._seen = (0, 0)
         self._since = 0.0
-        self._is_in_step = self._has_ticked = False
+        self._deaf_seconds = _DEAF_SECONDS
+        self._is_in_step = self._has_ticked = self._is_slow = False
 
     @contextmanager
     def step(self) -> Iterator[None]:
@@ -79,10 +95,9 @@ class StepLimit:
         See `split_in_steps`.
         """
         restarted = 0
-        self._limit = self._seconds + len(text) * _SECONDS_A_CHAR
-        if self.stuck:
-            self._limit /= _WARNED
-        with self._ticking():
+        with self.watching(len(text)):
+            if self.stuck:
+                self._limit /= _WARNED
             while True:
                 try:
                     self._since = time.process_time()
@@ -96,10 +111,9 @@ class StepLimit:
                     return
                 except _TooLongError:
                     place = self._find_place(pattern, text, start)
-                    reason = "takes too long for one piece"
+                    reason = TOO_LONG
                 except (MemoryError, RecursionError):
-                    place = start
-                    reason = "needs too much memory for one piece"
+                    place, reason = start, _TOO_MUCH
                 if not self.stuck:
                     self._limit /= _WARNED
                 self.stuck.append((place, reason))
@@ -107,6 +121,50 @@ class StepLimit:
                     return
                 yield None
                 start = restarted = _behind(text, place, whole_line=place == restarted > 0)
+
+    @contextmanager
+    def watching(self, n_chars: int) -> Iterator[None]:
+        """Limit the steps of what is done within to texts of so many characters at most."""
+        self._limit = self._seconds + min(n_chars, _MOST_CHARS) * _SECONDS_A_CHAR
+        with self._ticking(n_chars * _SECONDS_A_CHAR):
+            yield
+
+    def find_all(self, pattern: Pattern[str], text: str) -> list[str]:
+        """Find what `findall` does; nothing if all of it takes longer than a step may."""
+        if self._is_slow:
+            return []
+        self._place += 1
+        try:
+            self._is_in_step = True
+            return pattern.findall(text)
+        except (_TooLongError, MemoryError, RecursionError):
+            self._is_slow = True
+            return []
+        finally:
+            self._is_in_step = False
+
+    def take(
+        self, matches: Iterator[Match[str]], most: int, pattern: Pattern[str], text: str, start: int
+    ) -> list[Match[str]]:
+        """Take the next matches of a text, so many of them; the last one ended at `start`.
+
+        Raises:
+            PatternError: If a step takes too long or too much memory; it names the piece.
+        """
+        # A list that is extended grows with every step, and a signal's handler sees it grow.
+        found = self._found = []
+        try:
+            self._is_in_step = True
+            found.extend(islice(matches, most))
+            return found
+        except _TooLongError:
+            place = self._find_place(pattern, text, found[-1].end() if found else start)
+            reason = TOO_LONG
+        except (MemoryError, RecursionError):
+            place, reason = found[-1].end() if found else start, _TOO_MUCH
+        finally:
+            self._is_in_step = False
+        raise PatternError(pattern.pattern, reason, place=place, piece=beginning(text, place))
 
     def _find_place(self, pattern: Pattern[str], text: str, start: int) -> int:
         """Find where a step that began at `start` explodes: to search is to try place by place.
@@ -129,12 +187,13 @@ class StepLimit:
         return self._place
 
     @contextmanager
-    def _ticking(self) -> Iterator[None]:
+    def _ticking(self, deaf_seconds: float = 0.0) -> Iterator[None]:
         if not HAS_CPU_LIMITS:
             yield
             return
         before = signal.signal(signal.SIGPROF, self._tick)
         signal.setitimer(signal.ITIMER_PROF, _TICK_SECONDS, _TICK_SECONDS)
+        self._deaf_seconds = _DEAF_SECONDS + deaf_seconds
         self._let_live()
         try:
             yield
@@ -144,7 +203,7 @@ class StepLimit:
             signal.signal(signal.SIGPROF, before)
 
     def _let_live(self) -> None:
-        allow_silence(self._limit + _DEAF_SECONDS)
+        allow_silence(self._limit + self._deaf_seconds)
 
     def _tick(self, number: int, frame: FrameType | None) -> None:
         self._has_ticked = True
@@ -152,14 +211,25 @@ class StepLimit:
         now = time.process_time()
         # Whoever takes the matches runs in another frame, and must not be interrupted.
         is_in_step = self._is_in_step or (frame is not None and frame.f_code is _MATCHES)
-        if self._place != self._place_seen or not is_in_step:
-            self._place_seen, self._since = self._place, now
+        reached = self._place, len(self._found)
+        if reached != self._seen or not is_in_step:
+            self._seen, self._since = reached, now
         elif now - self._since >= self._limit:
             self._is_in_step, self._since = False, now
             raise _TooLongError
 
 
 _MATCHES = StepLimit.matches.__code__
+
+
+def beginning(text: str, place: int) -> str:
+    """Show how a stretch of a text begins.
+
+    >>> beginning("abc", 1)
+    "'bc'"
+    """
+    piece = text[place : place + _SHOWN_CHARS]
+    return repr(piece) + ("…" if place + len(piece) < len(text) else "")
 
 
 def _behind(text: str, start: int, *, whole_line: bool) -> int:
