@@ -327,6 +327,17 @@ async def test_input_that_still_waits_at_the_end_is_dropped() -> None:
     await app.on_begun(Begun())
 
 
+async def test_no_screen_is_gone_to_while_the_app_ends() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        app.action_show_screen("train")
+        await settle(pilot)
+        app._running = False
+        app._screen_stacks["tokens"].clear()
+        app._show_screen("tokens")
+        assert app.current_mode != "tokens"
+
+
 async def test_a_choice_is_written_when_it_is_made() -> None:
     app = TokvizApp(Session(Opened("x"), tokviz.load("gpt2")))
     async with app.run_test() as pilot:

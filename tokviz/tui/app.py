@@ -476,8 +476,8 @@ class TokvizApp(App[None]):
         self._show_screen(screen_id)
 
     def _show_screen(self, screen_id: str) -> None:
-        if len(self.screen_stack) > 1:
-            # A dialog waits for its answer.
+        if len(self.screen_stack) > 1 or not self.is_running:
+            # A dialog waits for its answer; or one screen after the other is taken apart.
             return
         following = [
             event.key for event in islice(self._waiting, 2) if isinstance(event, events.Key)
