@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import threading
+from collections import deque
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -234,6 +237,31 @@ def test_the_first_error_ends_all_threads(n_threads: int, monkeypatch: pytest.Mo
         text = "b " * 50 + "\ud800"
         made.encode(tok.split_pattern, [(text, False)], to_bytes=str.encode)
     assert ids_of(made, tok.split_pattern, "b b") == [0, 1, 0]
+
+
+def test_an_error_is_told_though_another_thread_ends_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failed, encode = threading.Event(), bulk._Worker.encode
+
+    class Free(deque[Any]):
+        def append(self, worker: Any) -> None:
+            super().append(worker)
+            failed.set()
+
+    def encode_late(worker: Any, *given: Any) -> Any:
+        assert failed.wait(60)
+        return encode(worker, *given)
+
+    monkeypatch.setattr(bulk, "_PART_CHARS", 8)
+    monkeypatch.setattr(bulk, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(bulk, "n_processors", lambda: 2)
+    monkeypatch.setattr(bulk._Worker, "encode", encode_late)
+    tok = tokviz.load("gpt2")
+    made = encoder(tok.tables, whole=True)
+    made._free = Free()
+    with pytest.raises(UnicodeEncodeError):
+        made.encode(tok.split_pattern, [("b " * 5 + "\ud800", False)], to_bytes=str.encode)
 
 
 def test_memory_for_a_long_piece_is_given_back() -> None:

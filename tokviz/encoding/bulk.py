@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
+from operator import itemgetter
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -132,7 +133,8 @@ class BulkEncoder:
     ) -> Encoded:
         """Encode parts, of which every thread takes the next when it is done with one."""
         lock = Lock()
-        found: list[tuple[bool, Encoded | BaseException]] = []
+        found: list[tuple[bool, Encoded]] = []
+        errors: list[tuple[int, BaseException]] = []
 
         def run() -> None:
             nonlocal parts
@@ -140,21 +142,21 @@ class BulkEncoder:
                 worker = self._free.pop()
             except IndexError:
                 worker = _Worker(self._vocabulary)
-            number = -1
+            number = 0
             try:
                 while True:
                     with lock:
+                        number = len(found)
                         part = next(parts, None)
                         if part is None:
                             break
-                        number = len(found)
                         found.append((part.goes_on, Encoded.none()))
                     texts = scanner.texts(part.data, part.starts, part.ends)
                     found[number] = part.goes_on, worker.encode(texts, with_ends, part.before)
             except BaseException as error:
                 with lock:
+                    errors.append((number, error))
                     parts = iter(())  # so that the other threads end too
-                    found[number:] = [(False, error)]
             self._free.append(worker)
 
         threads = [Thread(target=run) for _ in range(n_threads - 1)]
@@ -163,6 +165,8 @@ class BulkEncoder:
         run()
         for thread in threads:
             thread.join()
+        if errors:
+            raise min(errors, key=itemgetter(0))[1]
         return _joined(found)
 
 
@@ -361,25 +365,20 @@ def _cut_by_regex(
     return _Part(b"".join(held), starts, ends), n_pieces
 
 
-def _joined(found: list[tuple[bool, Encoded | BaseException]]) -> Encoded:
-    """Join what was found in parts; raise the first error instead."""
-    parts: list[Encoded] = []
-    for _, part in found:
-        if isinstance(part, BaseException):
-            raise part
-        parts.append(part)
-    if len(parts) == 1:
-        return parts[0]
+def _joined(found: list[tuple[bool, Encoded]]) -> Encoded:
+    """Join what was found in parts, and whether each goes on with the text of the one before."""
+    if len(found) == 1:
+        return found[0][1]
     ids, after = array("I"), array("q")
-    for (goes_on, _), part in zip(found, parts, strict=True):
+    for goes_on, part in found:
         if goes_on:
             after.pop()
         n = len(ids)
         after.extend([n + count for count in part.after])
         ids.extend(part.ids)
-    token_borders = _one_behind_another([part.token_borders for part in parts])
+    token_borders = _one_behind_another([part.token_borders for _, part in found])
     return Encoded(
-        ids, after, token_borders, _one_behind_another([part.piece_borders for part in parts])
+        ids, after, token_borders, _one_behind_another([part.piece_borders for _, part in found])
     )
 
 
