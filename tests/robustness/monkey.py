@@ -40,8 +40,8 @@ RUN_ACTIONS = 250
 LAST = 25
 """Actions that are printed with a crash."""
 DEAF_SECONDS = 20.0
-"""Seconds without an answer after which the app counts as deaf, unless it has not had the processor
-for half of them."""
+"""Seconds without an answer after which the app counts as deaf, unless it did something and has not
+had the processor for half of them, or others had it for a quarter of them while it could run."""
 SLOWEST_SECONDS, MOST_DRIFT = 1.0, 0.05
 N_BUSIEST = 5
 DAY_ACTIONS = 10_000
@@ -136,12 +136,13 @@ class Monkey:
                 waits = [asyncio.ensure_future(event.wait()) for event in happens]
                 done, is_starved = set[Any](), True
                 while is_starved and not done:
-                    used = time.process_time()
+                    used, waited = time.process_time(), _seconds_in_queue()
                     done, _ = await asyncio.wait(
                         waits, timeout=DEAF_SECONDS, return_when=asyncio.FIRST_COMPLETED
                     )
-                    used = time.process_time() - used
-                    is_starved = 0.05 < used / DEAF_SECONDS < 0.5
+                    used, waited = time.process_time() - used, _seconds_in_queue() - waited
+                    did_some = used > 0.05 * DEAF_SECONDS or waited > 0.25 * DEAF_SECONDS
+                    is_starved = did_some and used < 0.5 * DEAF_SECONDS
                 for wait in waits:
                     wait.cancel()
                 # A dialog that closed meanwhile answers nothing any more.
@@ -463,6 +464,12 @@ def _print_crash(seed: int, crash: Crash) -> None:
     print(f"\nCRASH  seed {seed}, run {crash.run}, after {crash.number} actions in all")
     print("\n".join(f"    {action}" for action in crash.last))
     print(crash.what, flush=True)
+
+
+def _seconds_in_queue() -> float:
+    """How long this thread could have run, but others had the processor; 0 where nobody tells."""
+    told = Path("/proc/thread-self/schedstat")
+    return int(told.read_text().split()[1]) / 1e9 if told.exists() else 0.0
 
 
 def _resident_bytes() -> float:
