@@ -43,14 +43,13 @@ class Tour:
         )
         if screen is None or not screen.has_begun or self.is_over:
             return
-        if not screen.title_bar.is_attached:
-            return  # the screen ends
         if self._view is None or self._view.parent is not screen:
             self._leave()
             # Without an id: one that was ended or left just now may still be on its way out.
             self._view = RowsView()
             self._view.add_class("tour")
-            screen.mount(self._view, after=screen.title_bar)
+            if not screen.mount_below_title(self._view):
+                return
         rows = partial(tour_rows, steps[self.at], self.at + 1, len(steps), self._app.current_mode)
         self._view.styles.height = len(rows(screen.size.width - 3))
         self._view.show(rows)

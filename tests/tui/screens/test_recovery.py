@@ -237,6 +237,21 @@ def test_what_was_typed_before_a_kill_is_there_however_long_the_text() -> None:
     assert left.text()[:17] == "firstsecondwords "
 
 
+async def test_what_is_found_while_the_screen_ends_is_offered_next_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tokens_screen, "RECOVERY_DELAY", 1000.0)
+    leave("kept from before")
+    app = make_app()
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.screen.has_begun)
+        recovery = app.screen.recovery
+        await app.screen.remove_children()
+        recovery.offer(Autosave().leftovers())
+        assert recovery.leftovers
+        assert not recovery.bar.is_attached
+
+
 async def test_a_text_that_cannot_be_kept_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     app = make_app()
     monkeypatch.setattr(Autosave, "flush", lambda self: "It is not backed up: no room.")

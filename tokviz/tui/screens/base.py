@@ -192,6 +192,13 @@ class TokvizScreen(Screen[None]):
         tabs = tab_items(self.SCREEN_ID, self.session.progress)
         self.title_bar.show(tabs, self.title_items(), MORE_TABS)
 
+    def mount_below_title(self, widget: Widget) -> bool:
+        """Put a line below the title, and say whether that could be done: the screen may end."""
+        can_be = self.title_bar.is_attached
+        if can_be:
+            self.mount(widget, after=self.title_bar)
+        return can_be
+
     def _follow_progress(self) -> None:
         if self.is_current and self.is_mounted:
             self.show_title()

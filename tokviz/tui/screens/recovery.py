@@ -138,7 +138,7 @@ class Recovery(Controller):
         own = self._answers(leftovers[0]) if leftovers else []
         self.bar.display = _is_anything_offered(self)
         if self.bar.display and not self.bar.is_attached:
-            self.screen.mount(self.bar, after=self.screen.title_bar)
+            self.screen.mount_below_title(self.bar)
         self.bar.show([*own, *self._way_elsewhere(alone=not own)])
 
     def _answers(self, leftover: Leftover) -> list[BarItem]:
