@@ -136,7 +136,9 @@ ELSEWHERE = {
     "self._app._exit": "textual.app:App._exit",
     "screen._compositor": "textual.screen:Screen._compositor",
     "screen._css_update_count": "textual.screen:Screen._css_update_count",
+    "screen._refresh_layout": "textual.screen:Screen._refresh_layout",
     "self.stylesheet._parse_cache": "textual.css.stylesheet:Stylesheet._parse_cache",
+    "sheet._variables": "textual.css.stylesheet:Stylesheet._variables",
     **{
         f"strip.{name}": f"textual.strip:Strip.{name}"
         for name in ("_cell_count", "_cell_length", "_link_ids", "_render_cache", "_segments")

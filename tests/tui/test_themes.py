@@ -5,18 +5,22 @@ from rich.color import ColorType
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.css.stylesheet import Stylesheet
 from textual.design import ColorSystem
 from textual.drivers.headless_driver import HeadlessDriver
+from textual.pilot import Pilot
 from textual.renderables.background_screen import BackgroundScreen
 from textual.theme import Theme
 
 import tokviz
 from tests.tui.test_palette import SIXTEEN, as_seen
 from tests.tui.test_palette import contrast as ink_contrast
-from tests.tui.waiting import settle
+from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.help import HelpDialog
+from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
 
 WITH_SHADES = [theme(name) for name in THEMES if not name.startswith(OWN)]
@@ -125,6 +129,50 @@ async def test_a_theme_is_chosen_from_the_list_and_the_terminals_own_is_said_in_
         await pilot.press("f10")
         await settle(pilot)
         assert app.theme == "terminal-dark"
+
+
+async def styles_of_every_screen(pilot: Pilot[None]) -> dict[str, dict[str, str]]:
+    """Go to every screen, and give the rules of everything on it by its place."""
+    app, found = pilot.app, dict[str, dict[str, str]]()
+    assert isinstance(app, TokvizApp)
+    for kind in SCREENS:
+        app.action_show_screen(kind.id)
+        await until(pilot, lambda: app.screen.has_begun)
+        await settle(pilot)
+        for node in app.screen.walk_children(with_self=True):
+            place = " ".join([kind.id, *(each.css_identifier for each in node.css_path_nodes)])
+            found[place] = {name: str(rule) for name, rule in node.styles.base.get_rules().items()}
+    return found
+
+
+async def test_every_screen_has_the_new_colours_and_styles_are_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def make(name: str) -> TokvizApp:
+        settings = Settings(theme=name)
+        return TokvizApp(Session(Opened("ab"), tokviz.load("gpt2"), settings, remember=False))
+
+    async with make(fellow(DARK)).run_test(size=(80, 24)) as pilot:
+        expected = await styles_of_every_screen(pilot)
+
+    def noted(sheet: Stylesheet) -> None:
+        read.append(sheet)
+        parse(sheet)
+
+    app, parse, read = make(DARK), Stylesheet.parse, list[Stylesheet]()
+    async with app.run_test(size=(80, 24)) as pilot:
+        before = await styles_of_every_screen(pilot)
+        await pilot.press("f1")
+        await settle(pilot)
+        monkeypatch.setattr(Stylesheet, "parse", noted)
+        app.action_toggle_theme()
+        await settle(pilot)
+        assert isinstance(app.screen, HelpDialog)
+        (box,) = app.screen.children
+        assert box.styles.background == Color.parse(app.get_css_variables()["surface"])
+        await pilot.press("escape")
+        assert await styles_of_every_screen(pilot) == expected != before
+    assert len(read) == 1
 
 
 def test_the_colours_of_one_theme_only_are_worked_out_at_the_start(

@@ -177,6 +177,22 @@ class TokvizApp(App[None]):
         """Give those of our theme; Textual asks for its default's too, which nothing uses."""
         return super().get_css_variables() if self.theme in THEMES else {}
 
+    def refresh_css(self, animate: bool = True) -> None:
+        """Read all styles once for other colours, and style what is seen; the rest when it is.
+
+        Textual reads all of them anew for every screen that is gone to after a change of colours.
+        """
+        sheet, variables = self.stylesheet, self.get_css_variables()
+        if variables != sheet._variables:
+            sheet.set_variables(variables)
+            sheet.parse()
+        sheet.update_nodes([self], animate=animate)
+        for screen in self.screen_stack:
+            sheet.update(screen, animate=animate)
+            screen._css_update_count = self._css_update_count
+            if screen is self.screen and screen.is_mounted:
+                screen._refresh_layout(self.size)
+
     # -- input
 
     async def on_event(self, event: events.Event) -> None:
