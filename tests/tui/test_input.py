@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -11,6 +12,8 @@ from typing import Any, ClassVar
 
 import pytest
 from textual import events
+from textual.document._document import EditResult
+from textual.document._edit import Edit
 from textual.pilot import Pilot
 from textual.widgets import Input, Markdown
 
@@ -31,6 +34,7 @@ from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.late_clicks import widget_at
+from tokviz.tui.widgets.editor.editor import TokenEditor
 
 APP = Path(app_module.__file__)
 
@@ -314,6 +318,65 @@ async def test_letters_behind_the_key_of_a_dialog_go_into_its_field() -> None:
         await settle(pilot)
         assert app.screen.query_one(Input).value == "lo"
         assert app.session.live.text == "hello"
+
+
+class Typed:
+    """What a text and its cursor must be after keys that came one by one."""
+
+    def __init__(self) -> None:
+        self.before = self.behind = ""
+
+    def take(self, what: str) -> None:
+        if what == "left":
+            self.before, self.behind = self.before[:-1], self.before[-1:] + self.behind
+        elif what == "backspace":
+            self.before = self.before[:-1]
+        elif what == "ctrl+end":
+            self.before, self.behind = self.before + self.behind, ""
+        else:
+            self.before += "\n" if what == "enter" else what
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_letters_that_are_late_are_put_in_together_and_where_they_belong(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    edits: list[Edit] = []
+    do = TokenEditor.edit
+
+    def noted(editor: TokenEditor, edit: Edit) -> EditResult:
+        edits.append(edit)
+        return do(editor, edit)
+
+    monkeypatch.setattr(TokenEditor, "edit", noted)
+    chance, typed = random.Random(seed), Typed()
+    app = TokvizApp(Session(Opened(""), tokviz.load("gpt2"), remember=False))
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        n_letters = 0
+        for _ in range(8):
+            letters = chance.choices([*"ab .é日" * 3, "enter"], k=chance.randint(1, 120))
+            n_letters += len(letters)
+            other = chance.choice(["left", "backspace", "ctrl+end", "(pasted)"])
+            for key in (*letters, other):
+                typed.take(key)
+            press_at_once(app, *letters)
+            if other == "(pasted)":
+                app.post_message(events.Paste(other))
+            else:
+                press_at_once(app, other)
+            if chance.random() < 0.3:
+                await settle(pilot)
+        await settle(pilot)
+        assert app.session.live.text == typed.before + typed.behind
+        await pilot.press("!")
+        assert app.session.live.text == f"{typed.before}!{typed.behind}"
+        assert len(edits) < n_letters / 2
+        editor = app.focused
+        assert isinstance(editor, TokenEditor)
+        while editor.history.undo_stack:
+            editor.undo()
+        assert not app.session.live.text
 
 
 async def test_a_press_on_what_has_been_taken_out_does_nothing(

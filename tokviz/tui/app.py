@@ -63,6 +63,7 @@ from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
 from tokviz.tui.toasts import Toasts
+from tokviz.tui.widgets.editor.editor import TokenEditor
 from tokviz.tui.widgets.turns import neighbour
 
 if TYPE_CHECKING:
@@ -256,6 +257,13 @@ class TokvizApp(App[None]):
         if is_input:
             self._toasts.notice(event, self.screen)
             self._touched = monotonic()
+        if (
+            isinstance(event, events.InputEvent | events.Paste)
+            and not event.is_forwarded
+            and isinstance(self.focused, TokenEditor)
+            and self.focused.joins(event)
+        ):
+            return
         answering: list[MessagePump] = []
         if isinstance(event, events.Key | events.MouseUp) and not event.is_forwarded:
             answering = self._answerers(event)

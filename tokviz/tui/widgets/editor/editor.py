@@ -43,6 +43,11 @@ _PULL_SECONDS = 0.05
 _SHORT_PASTE = 4096
 """Characters of a paste that may be a path."""
 
+_LATE_KEYS = 8
+"""Keys that wait for a text which is late: what is typed behind them is put in at once."""
+_BEHIND = "behind"
+"""Where a key keeps the letters that are put in behind its own."""
+
 _LONG_TEXT = 200_000
 """Characters of a text that is worth a thread before it is inserted."""
 
@@ -53,6 +58,11 @@ def as_pasted(text: str) -> str:
     Most terminals send CR for a newline, so in a paste without any line feed CR means one.
     """
     return as_byte_text(text if "\n" in text else text.replace("\r", "\n"))
+
+
+def _letter(key: events.Key) -> str:
+    """Give what a key types."""
+    return "\n" if key.key == "enter" else (key.character or "") * key.is_printable
 
 
 class TokenEditor(DrawnRows):
@@ -111,6 +121,7 @@ class TokenEditor(DrawnRows):
         """
         self.live = live
         self._pulled: events.MouseMove | None = None
+        self._last_letter: events.Key | None = None
         self._pull: Timer | None = None
         self.on_edited: Callable[[], None] = lambda: None
         """Called after every edit, undo and redo, before the frame that shows it."""
@@ -429,7 +440,25 @@ class TokenEditor(DrawnRows):
             event.stop()
             event.prevent_default()
         else:
+            if event is self._last_letter:
+                self._last_letter = None
             await super()._on_key(event)
+            if letters := event.__dict__.pop(_BEHIND, None):
+                self.type_text("".join(letters))
+
+    def joins(self, event: events.Event) -> bool:
+        """Take a letter together with the one before it, if many wait already to be typed.
+
+        The app asks before it hands anything on. A terminal that does not mark what is pasted sends
+        it as keys: one by one, a long text would take minutes.
+        """
+        key = event if isinstance(event, events.Key) else None
+        letter = _letter(key) if key else ""
+        if letter and self._last_letter and self.message_queue_size >= _LATE_KEYS:
+            self._last_letter.__dict__.setdefault(_BEHIND, []).append(letter)
+            return True
+        self._last_letter = key if letter else None
+        return False
 
     def _replace_via_keyboard(
         self, insert: str, start: Location, end: Location
