@@ -40,6 +40,9 @@ class RowsApp(App[None]):
         assert isinstance(message.action, ToToken)
         self.noted.append(message.action.token_id)
 
+    def on_why_wanted(self) -> None:
+        self.noted.append(0)
+
     def on_copy_requested(self, message: CopyRequested) -> None:
         self.copied.append(message.text)
 
@@ -79,6 +82,18 @@ async def test_a_click_follows_a_link_and_nothing_else() -> None:
         await pilot.click("#rows", offset=(7, 33))
         await pilot.pause()
         assert app.copied == ["20 74"] and app.noted == [2]
+
+
+async def test_the_right_button_asks_why_of_the_token_under_it_and_of_nothing_else() -> None:
+    app = RowsApp()
+    row = (Span("words "), Span("bar", "bar"), Span(" the", "token"), Span(" id 1", "link", ONE))
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.rows.show(lambda width: [row])
+        for x, noted in (1, []), (7, []), (10, [0]), (14, [0, 1, 0]), (30, [0, 1, 0]):
+            await pilot.click("#rows", offset=(x + 1, 0), button=3)
+            await pilot.pause()
+            assert app.noted == noted
+        assert not app.copied
 
 
 async def test_without_links_the_keys_scroll() -> None:

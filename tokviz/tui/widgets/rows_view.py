@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.tui.messages import RIGHT, CopyRequested, WhyWanted
-from tokviz.tui.widgets.flow import Action, Copy, Do, Role, Row
+from tokviz.tui.widgets.flow import Action, Copy, Do, GoTo, Role, Row, ToToken
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 from tokviz.tui.widgets.roles import TARGET
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _WORDS = ("text", "label", "heading", "dim", "warning", "good")
 """What is said in words: the rest is tokens, and what can be clicked."""
+_TOKENS = ("token", "special", "made", "new", "left", "right", "result")
+"""What is a token, or a piece of one."""
 
 
 class Link(NamedTuple):
@@ -184,12 +186,16 @@ class RowsView(QuietScroll):
             self.refresh_rows(changed.row for changed in (before, link) if changed is not None)
 
     def on_click(self, event: events.Click) -> None:
-        """Do what the words under the mouse say; the right button asks why."""
+        """Do what the words under the mouse say; the right button asks why of a token."""
+        place = self.place_at(event)
+        link = self._link_at(place)
         if event.button == RIGHT:
-            self.post_message(WhyWanted())
-            return
-        link = self._link_at(self.place_at(event))
-        if link is not None:
+            leads_to_token = link is not None and isinstance(link.action, GoTo | ToToken)
+            if link is not None and leads_to_token:
+                self.follow(link.action)
+            if leads_to_token or (place is not None and self._role_at(place) in _TOKENS):
+                self.post_message(WhyWanted())
+        elif link is not None:
             event.stop()
             self.follow(link.action)
 
@@ -209,6 +215,14 @@ class RowsView(QuietScroll):
         links = links_of(place.y, self._rows[place.y])
         found = (link for link in links if link.start <= place.x < link.stop)
         return next(found, None) or self._word_at(place)
+
+    def _role_at(self, place: Offset) -> Role | None:
+        x = 0
+        for span in self._rows[place.y]:
+            x += cell_len(span.text)
+            if place.x < x:
+                return span.role
+        return None
 
     def _word_at(self, place: Offset) -> Link | None:
         """Give the word of the glossary at a place, unless a token stands there."""
