@@ -164,7 +164,11 @@ def test_another_field(tmp_path: Path) -> None:
     ("line", "reason"),
     [
         ('{"text": ', "line 2 is not JSON"),
-        ('{"content": "a", "id": 1}', "line 2 has no field 'text'; its fields are 'content', 'id'"),
+        (
+            '{"content": "a", "id": 1}',
+            "line 2 has no field 'text'; its fields are 'content', 'id': "
+            "choose one with --field (in the app: Field, column)",
+        ),
         ("{}", "line 2 has no field 'text'; it is empty"),
         ("[1]", "line 2 has no field 'text'; it is not an object"),
         ('{"text": 5}', "line 2: the field 'text' is not text"),

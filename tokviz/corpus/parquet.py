@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, unpack
 from tokviz.child.runner import JobClient
+from tokviz.corpus.fields import choice_of
 from tokviz.corpus.storage import open_stored
 from tokviz.errors import InputFileError, JobError
 from tokviz.files import input_error, looks_binary
@@ -47,7 +48,7 @@ class Columns(NamedTuple):
             return self.trouble
         if column in self.names:
             return f"its column {column!r} is not text"
-        return f"has no column {column!r}; its columns are {', '.join(map(repr, self.names[:8]))}"
+        return f"has no column {column!r}; {choice_of('column', self.names)}"
 
 
 def columns_of(paths: Iterable[str]) -> Iterator[Columns]:

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from tokviz import bytetext
+from tokviz.corpus.fields import choice_of
 from tokviz.corpus.storage import open_stored
 from tokviz.corpus.text_blocks import BLOCK_BYTES, Chunk
 from tokviz.errors import InputFileError
@@ -139,8 +140,7 @@ def _loads(line: str | bytes, path: str, number: int) -> Any:
 def _fields_of(record: object) -> str:
     if not isinstance(record, dict):
         return "it is not an object"
-    names = ", ".join(map(repr, list(record)[:8]))
-    return f"its fields are {names}" if names else "it is empty"
+    return choice_of("field", record) if record else "it is empty"
 
 
 def _read_parquet(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:

@@ -241,7 +241,7 @@ def test_tables_without_a_text_to_learn_are_named_before_anything_is_read(tmp_pa
     assert told("") == ("a.parquet and b.parquet: its column 'text' is not text.",)
     assert told("title") == (
         "a.parquet and b.parquet: has no column 'title'; its columns are 'text', 'body', 'blob', "
-        "'note'.",
+        "'note': choose one with --field (in the app: Field, column).",
     )
     assert told("body") == told("note") == told("blob") == ()
     assert remarks([entry], "note") == []
