@@ -341,6 +341,16 @@ def test_a_summary_tells_what_it_cost_and_what_it_is_worth() -> None:
     assert max(cell_len(line) for line in text.splitlines()) <= 60
 
 
+def test_the_folder_of_a_summary_is_broken_behind_a_slash() -> None:
+    run = "/runs/of-this-week/books-and-letters"
+    lines = summary_content(SUMMARY._replace(run_folder=run), 33).plain.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("Written to"))
+    assert [line.strip() for line in lines[at : at + 2]] == [
+        "Written to  /runs/of-this-week/",
+        "books-and-letters",
+    ]
+
+
 def test_a_summary_names_the_files_that_paid_for_the_merges() -> None:
     files = FileShare("/texts/dist/out/app.min.js", 9, 0.61), FileShare("/texts/a.py", 0, 0.39)
     text = summary_content(SUMMARY._replace(files=files), 33).plain

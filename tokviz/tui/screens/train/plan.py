@@ -42,6 +42,7 @@ EMBEDDING_WIDTH = 768
 _LABEL = 8
 _MOST_REGEX_CHARS = 1_000
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)")
+_WORD_ENDS = re.compile(r"(\s+|[^\s/]*/)")
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
 _START_SECONDS = 0.8  # a child begins, and compares at the end
@@ -362,8 +363,13 @@ def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:
 
 
 def labelled(label: str, text: str, width: int, label_width: int) -> list[Content]:
-    """Draw a text of one or more lines, with a quiet word before the first."""
-    lines = textwrap.wrap(safe(text), max(width - label_width, 8)) or [""]
+    """Draw a text of one or more lines, with a quiet word before the first.
+
+    A path is broken behind a slash.
+    """
+    wrapper = textwrap.TextWrapper(max(width - label_width, 8))
+    wrapper.wordsep_re = _WORD_ENDS
+    lines = wrapper.wrap(safe(text)) or [""]
     labels = [label, *[""] * (len(lines) - 1)]
     return [
         Content.assemble((f"{word:<{label_width}}", "$text-muted"), line)
