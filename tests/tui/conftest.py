@@ -70,6 +70,7 @@ def same_styles() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("textual.app.Stylesheet", KnownStyles)
+        patch.setattr("tokviz.tui.app.StylesOnDemand", KnownStyles)
         patch.setattr(Stylesheet, "_parse_rules", parse_rules)
         yield
 

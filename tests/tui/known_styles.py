@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.app import App
 from textual.css.model import SelectorType
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
+
+from tokviz.tui.part_styles import StylesOnDemand
 
 if TYPE_CHECKING:
     from textual.css.model import RuleSet
@@ -56,7 +58,6 @@ class _ByRules:
     def __init__(self, rules: list[RuleSet]) -> None:
         self.rules = rules
         self.known: dict[int, Known] = {}
-        self.parts: dict[int, tuple[Known, ...]] = {}
         self.by_names: dict[frozenset[str], _Tried] = {}
         self._by_name: dict[str, list[int]] = {}
         for number, rule in enumerate(rules):
@@ -79,10 +80,6 @@ class _ByRules:
         return self.by_names[names]
 
 
-_NO_WIDGET: Final = DOMNode()
-"""As Textual makes one for each component class."""
-
-
 class _Found(dict[Any, "RulesMap"]):
     """What a node's rules are written to, and whether they may be kept.
 
@@ -97,7 +94,7 @@ class _Found(dict[Any, "RulesMap"]):
         return super().get(key, default)
 
 
-class KnownStyles(Stylesheet):
+class KnownStyles(StylesOnDemand):
     """Remembers which rules hold for a node.
 
     They depend on what it and those above it are: their types, names, classes and states. So they
@@ -109,7 +106,6 @@ class KnownStyles(Stylesheet):
         """Begin with nothing known."""
         super().__init__(variables=variables)
         self._places: dict[DOMNode, int] | None = None
-        self._is_sure = True
         self._forget()
 
     def parse(self) -> None:
@@ -127,7 +123,6 @@ class KnownStyles(Stylesheet):
         if key not in BY_RULES:
             BY_RULES[key] = _ByRules(self._rules)
         self._by_rules = BY_RULES[key]
-        self._begin = object()
 
     def update_nodes(self, nodes: Iterable[DOMNode], animate: bool = False) -> None:
         """Style nodes; meanwhile no state of any of them changes."""
@@ -149,7 +144,6 @@ class KnownStyles(Stylesheet):
             if known is None:
                 found = _Found()
                 super().apply(node, animate=animate, cache=found)
-                self._is_sure = self._is_sure and found.may_be_kept
                 if found.may_be_kept:
                     styles = next(iter(found.values()), None)
                     hover_and_focus = node._has_hover_style, node._has_focus_within
@@ -173,22 +167,6 @@ class KnownStyles(Stylesheet):
             node = node._parent
         return tuple(path)
 
-    def _parts(self, node: DOMNode) -> tuple[Known, ...] | None:
-        """Give the styles of a node's component classes, or nothing if one is not known."""
-        place = self._place(node)
-        parts = self._by_rules.parts.get(place)
-        if parts is None:
-            found = list[Known]()
-            for name in sorted(node._get_component_classes()):
-                tried = self._by_rules.tried(frozenset({"*", f".{name}", *_NO_WIDGET._css_types}))
-                own = DOMNode, None, tried.classes & {name}, ()
-                known = FOUND.get((tried.ids, (*own, *self._path(node, tried.classes))))
-                if known is None:
-                    return None
-                found.append(known)
-            parts = self._by_rules.parts[place] = tuple(found)
-        return parts
-
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
         """Give a node its rules, one by one only if they are others than before."""
@@ -196,35 +174,6 @@ class KnownStyles(Stylesheet):
             node.notify_style_update()
         else:
             super().replace_rules(node, rules, animate)
-
-    def _process_component_classes(self, node: DOMNode) -> None:
-        about: Any = node
-        styled = self._begin, self._place(node)
-        if getattr(about, "_styled", None) == styled:
-            return
-        if (parts := self._parts(node)) is None:
-            self._is_sure = True
-            super()._process_component_classes(node)
-            if not self._is_sure:
-                return
-            parts = self._parts(node)
-        elif getattr(about, "_parts", None) != tuple(map(id, parts)):
-            self._give_parts(node, parts)
-        about._parts = parts and tuple(map(id, parts))
-        about._styled = styled
-
-    def _give_parts(self, node: Any, parts: tuple[Known, ...]) -> None:
-        """Give a node the styles of its component classes, as Textual does that finds them."""
-        before, after = node._component_styles.copy(), node._component_styles
-        after.clear()
-        for name, known in zip(sorted(node._get_component_classes()), parts, strict=True):
-            part = DOMNode(classes=name)
-            part._attach(node)
-            if known.styles is not None:
-                self.replace_rules(part, known.styles)
-            after[name] = part.styles
-        if before != after:
-            node.refresh()
 
     def _place(self, node: Any) -> int:
         """Number what the rules for a node depend on."""

@@ -51,6 +51,7 @@ textual.app:App._prune
 textual.app:App._refresh_notifications
 textual.app:App._screen_stacks
 textual.app:App._unnotify
+textual.css.stylesheet:Stylesheet._process_component_classes
 textual.document._document:Document
 textual.document._document:Document._newline
 textual.document._document:EditResult
@@ -125,7 +126,10 @@ ELSEWHERE = {
     "around._border_title": "textual.widget:Widget._border_title",
     "below._compositor._render_chops": "textual._compositor:Compositor._render_chops",
     "edit._edit_result": "textual.document._edit:Edit._edit_result",
+    "node._component_styles": "textual.dom:DOMNode._component_styles",
+    "node._get_component_classes": "textual.dom:DOMNode._get_component_classes",
     "node._pruning": "textual.dom:DOMNode._pruning",
+    "part._attach": "textual.message_pump:MessagePump._attach",
     "Screen._compositor_refresh": "textual.screen:Screen._compositor_refresh",
     "screen._dirty_widgets": "textual.screen:Screen._dirty_widgets",
     "screen._on_timer_update": "textual.screen:Screen._on_timer_update",
@@ -137,6 +141,8 @@ ELSEWHERE = {
     "screen._compositor": "textual.screen:Screen._compositor",
     "screen._css_update_count": "textual.screen:Screen._css_update_count",
     "screen._refresh_layout": "textual.screen:Screen._refresh_layout",
+    "self._node._get_component_classes": "textual.dom:DOMNode._get_component_classes",
+    "self.stylesheet._variables": "textual.css.stylesheet:Stylesheet._variables",
     "self.stylesheet._parse_cache": "textual.css.stylesheet:Stylesheet._parse_cache",
     "sheet._variables": "textual.css.stylesheet:Stylesheet._variables",
     **{

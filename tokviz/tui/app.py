@@ -56,6 +56,7 @@ from tokviz.tui.actions import (
 from tokviz.tui.late_clicks import LateClicks, widget_at
 from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question, TakenBack
+from tokviz.tui.part_styles import StylesOnDemand
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS
@@ -139,6 +140,7 @@ class TokvizApp(App[None]):
                 one ends the app, as tests want it.
         """
         super().__init__(driver_class=driver_class)
+        self.stylesheet = StylesOnDemand(variables=self.stylesheet._variables)
         # Textual keeps the last 64 style sheets that it parsed; with more of them, each kind of
         # widget that comes would have all of them parsed anew.
         self.stylesheet._parse_cache.maxsize = STYLE_SHEETS

@@ -1,0 +1,102 @@
+"""The parts of a widget look as Textual would have them, and are styled when they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pytest
+from rich.segment import Segment
+from textual.app import App, ComposeResult
+from textual.css.stylesheet import Stylesheet
+from textual.pilot import Pilot
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tokviz.tui.part_styles import StylesOnDemand
+
+
+class Parts(Widget, can_focus=True):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"parts--seen", "parts--plain", "parts--unseen"}
+    DEFAULT_CSS = """
+    Parts { height: 1; }
+    Parts > .parts--seen { color: red; }
+    Parts:focus > .parts--seen { color: green; }
+    Parts.other > .parts--seen { color: blue; }
+    Parts > .parts--unseen { color: white; }
+    """
+    n_drawn = 0
+
+    def render_line(self, y: int) -> Strip:
+        self.n_drawn += 1
+        return Strip([Segment("seen", self.get_component_rich_style("parts--seen"))])
+
+
+class PartsApp(App[None]):
+    def __init__(self, kind: type[Stylesheet]) -> None:
+        super().__init__()
+        self.stylesheet = kind(variables=self.get_css_variables())
+
+    def compose(self) -> ComposeResult:
+        yield Parts()
+        yield Parts()
+
+
+async def colours(pilot: Pilot[None]) -> list[str]:
+    await pilot.pause()
+    parts = pilot.app.query(Parts)
+    return [each.get_component_styles("parts--seen").color.hex for each in parts]
+
+
+async def looks(kind: type[Stylesheet]) -> list[list[str]]:
+    """Give the colours after each of some changes."""
+    app, found = PartsApp(kind), list[list[str]]()
+    async with app.run_test() as pilot:
+        first, second = app.query(Parts)
+        found.append(await colours(pilot))
+        second.focus()
+        found.append(await colours(pilot))
+        first.add_class("other")
+        second.add_class("other")
+        found.append(await colours(pilot))
+        second.remove_class("other")
+        app.set_focus(None)
+        found.append(await colours(pilot))
+        app.theme = "textual-light"
+        found.append(await colours(pilot))
+    return found
+
+
+async def test_parts_look_as_textual_has_them_after_every_change() -> None:
+    assert await looks(StylesOnDemand) == await looks(Stylesheet)
+
+
+@pytest.fixture
+def styled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    names: list[str] = []
+    apply = StylesOnDemand.apply
+
+    def noted(sheet: StylesOnDemand, node: Widget, **options: object) -> None:
+        names.extend(name for name in node.classes if name.startswith("parts--"))
+        apply(sheet, node, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(StylesOnDemand, "apply", noted)
+    yield names
+
+
+async def test_only_what_is_drawn_is_styled_and_drawn_again_if_it_changed(
+    styled: list[str],
+) -> None:
+    app = PartsApp(StylesOnDemand)
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert set(styled) == {"parts--seen"}
+        first = app.query(Parts).first()
+        assert "parts--unseen" in first._component_styles
+        with pytest.raises(KeyError, match="parts--none"):
+            first.get_component_styles("parts--none")
+        n_drawn = first.n_drawn
+        first.add_class("other")
+        await pilot.pause()
+        assert first.n_drawn > n_drawn
+        assert set(styled) == {"parts--seen"}

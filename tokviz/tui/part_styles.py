@@ -1,0 +1,47 @@
+"""Styles of the parts of widgets, its component classes, found when a part is drawn.
+
+Textual finds those of all parts whenever it styles a widget: three quarters of all that is styled
+until every screen was seen, most of it for parts that are never drawn.
+"""
+
+from __future__ import annotations
+
+from textual.css.styles import RenderStyles
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+
+
+class PartStyles(dict[str, RenderStyles]):
+    """The styles of the parts of a node, each found when it is asked for first."""
+
+    def __init__(self, node: DOMNode, sheet: Stylesheet) -> None:
+        """Take the node, and what styles it."""
+        super().__init__()
+        self._node, self._sheet = node, sheet
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether the node has such a part."""
+        return name in self._node._get_component_classes()
+
+    def __missing__(self, name: str) -> RenderStyles:
+        """Find the styles of a part, as Textual does for every part."""
+        part = DOMNode(classes=name)
+        part._attach(self._node)
+        self._sheet.apply(part)
+        self[name] = part.styles
+        return part.styles
+
+
+class StylesOnDemand(Stylesheet):
+    """Styles of a widget's parts only those that were drawn."""
+
+    def _process_component_classes(self, node: DOMNode) -> None:
+        """Draw a node again if what it drew looks otherwise now."""
+        parts = node._component_styles
+        if isinstance(parts, PartStyles):
+            before = parts.copy()
+            parts.clear()
+            if any(parts[name] != styles for name, styles in before.items()):
+                node.refresh()
+        elif node._get_component_classes():
+            node._component_styles = PartStyles(node, self)
