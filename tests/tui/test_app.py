@@ -16,6 +16,7 @@ from textual.app import App
 from textual.color import Color
 from textual.css import stylesheet
 from textual.css.parse import parse as css_parse
+from textual.screen import Screen
 
 import tokviz
 from tests.tui.known_styles import PARSE_RULES
@@ -289,6 +290,28 @@ async def test_going_to_a_screen_styles_nothing_but_after_another_theme(
         await pilot.press("alt+k")
         await settle(pilot)
         assert tokens.styles.background == Color.parse(app.current_theme.background or "")
+
+
+async def test_what_goes_is_not_styled_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, blurred = make_app(), list[Screen[Any]]()
+    update = Screen._update_focus_styles
+
+    def noted(screen: Screen[Any], focused: Any = None, blurs: Any = None) -> None:
+        if focused is None:
+            blurred.append(screen)
+        update(screen, focused, blurs)
+
+    monkeypatch.setattr(Screen, "_update_focus_styles", noted)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.screen.has_begun)
+        await pilot.press("ctrl+t")
+        await settle(pilot)
+        assert app.screen.focused is not None
+        await pilot.press("escape")
+        await settle(pilot)
+        assert isinstance(app.screen, TokensScreen)
+        assert app.screen.focused is not None
+    assert not blurred
 
 
 async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -521,7 +521,13 @@ class TokvizApp(App[None]):
         self.switch_mode(screen_id)
 
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
-        """Take out what goes. Where that is a dialog, the screen below is drawn by coming back."""
+        """Take out what goes. Where that is a dialog, the screen below is drawn by coming back.
+
+        A screen that goes needs nobody else to have its keyboard, nor styles for that.
+        """
+        for screen in nodes:
+            if isinstance(screen, Screen):
+                screen.set_reactive(Screen.focused, None)
         return super()._prune(*nodes, parent=None if parent is self else parent)
 
     def _make_ahead(self) -> None:
