@@ -12,7 +12,7 @@ from tokviz.tui.screens.bars import MORE_TABS, tab_items, tokenizer_item
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import ROLES, Bar, BarItem, bar_strip, place
 
-STYLES = {role: Style() for role in ROLES}
+STYLES = {role: Style() for role in ROLES}.__getitem__
 
 
 def item(text: str, action: str = "", shorter: str | None = None) -> BarItem:

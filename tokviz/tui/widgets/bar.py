@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 from rich.cells import cell_len
@@ -120,17 +120,17 @@ def _columns(items: Sequence[BarItem]) -> int:
 
 
 def bar_strip(
-    placed: Sequence[PlacedItem], width: int, styles: Mapping[Role, Style], hovered: str = ""
+    placed: Sequence[PlacedItem], width: int, style_of: Callable[[Role], Style], hovered: str = ""
 ) -> Strip:
     """Draw placed items over a whole row; the words of the hovered action are underlined."""
-    base = styles["plain"]
+    base = style_of("plain")
     segments: list[Segment] = []
     x = 0
     for place_ in placed:
         if place_.start > x:
             segments.append(Segment(" " * (place_.start - x), base))
         for text, role in place_.item.words:
-            style = styles[role]
+            style = style_of(role)
             if place_.item.action:
                 style += TARGET
             if hovered and place_.item.action == hovered:
@@ -165,7 +165,6 @@ class Bar(Widget):
         self._right: Sequence[BarItem] = ()
         self._more: BarItem | None = None
         self._hovered = ""
-        self._styles: dict[Role, Style] = {}
 
     def show(
         self,
@@ -180,14 +179,10 @@ class Bar(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Draw the row."""
-        if not self._styles:
-            self._styles = {role: self.get_component_rich_style(f"bar--{role}") for role in ROLES}
-        return bar_strip(self._placed(), self.size.width, self._styles, self._hovered)
+        return bar_strip(self._placed(), self.size.width, self._style_of, self._hovered)
 
-    def notify_style_update(self) -> None:
-        """Draw in other styles."""
-        self._styles = {}
-        super().notify_style_update()
+    def _style_of(self, role: Role) -> Style:
+        return self.get_component_rich_style(f"bar--{role}")
 
     def _placed(self) -> list[PlacedItem]:
         return place(self._left, self._right, self.size.width, self._more)
