@@ -35,6 +35,7 @@ class TrainScreen(TokvizScreen):
     SCREEN_ID = "train"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#source"
+    DEFAULT_CLASSES = "-form"
     CONTROLLERS = (Lessons, Corpus, Training, Result, TokenizerChoice, Scaling)
     GESTURES = (
         Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),

@@ -52,6 +52,7 @@ class VocabularyScreen(TokvizScreen):
     SCREEN_ID = "vocabulary"
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#query"
+    DEFAULT_CLASSES = "-empty -typing"
     LOW_LINES = 28
     CONTROLLERS = (TokenActions, Explaining, Filtering, Pages, TokenizerChoice, Files)
     BINDINGS: ClassVar[list[BindingType]] = [
