@@ -16,6 +16,7 @@ from textual.app import App
 from textual.color import Color
 from textual.css import stylesheet
 from textual.css.parse import parse as css_parse
+from textual.dom import DOMNode
 from textual.screen import Screen
 
 import tokviz
@@ -29,6 +30,7 @@ from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.messages import Begun
+from tokviz.tui.part_styles import StylesOnDemand
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.chat.screen import ChatScreen
 from tokviz.tui.screens.registry import SCREENS
@@ -290,6 +292,30 @@ async def test_going_to_a_screen_styles_nothing_but_after_another_theme(
         await pilot.press("alt+k")
         await settle(pilot)
         assert tokens.styles.background == Color.parse(app.current_theme.background or "")
+
+
+async def test_a_screen_is_made_with_the_classes_that_it_has_when_it_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    styled, apply = Counter[str](), StylesOnDemand.apply
+
+    def noted(sheet: StylesOnDemand, node: DOMNode, **options: Any) -> None:
+        if isinstance(node, TokvizScreen):
+            styled[node.SCREEN_ID] += 1
+        apply(sheet, node, **options)
+
+    monkeypatch.setattr("tokviz.tui.app.StylesOnDemand", StylesOnDemand)
+    monkeypatch.setattr(StylesOnDemand, "apply", noted)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        for kind in SCREENS:
+            app.action_show_screen(kind.id)
+            await until(pilot, lambda: app.screen.has_begun)
+            await settle(pilot)
+    # Two of them show that they read something, and then what.
+    assert styled == dict.fromkeys(("tokens", "compare", "chat", "train"), 1) | dict.fromkeys(
+        ("replay", "vocabulary"), 2
+    )
 
 
 async def test_what_goes_is_not_styled_once_more(monkeypatch: pytest.MonkeyPatch) -> None:

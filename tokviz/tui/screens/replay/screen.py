@@ -58,6 +58,7 @@ class ReplayScreen(TokvizScreen):
 
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#scrubber"
+    DEFAULT_CLASSES = "-no-counts"
     SCREEN_ID = "replay"
     CONTROLLERS = (
         Transport,
