@@ -55,6 +55,28 @@ async def test_the_chosen_word_is_marked_without_colour() -> None:
         assert line.startswith("● ONE  ○ TWO  ○ THREE")
 
 
+async def test_the_keyboard_is_seen_where_no_word_is_marked_and_space_marks_the_first() -> None:
+    app = ChoicesApp()
+    async with app.run_test() as pilot:
+        choices = app.query_one(Choices)
+        choices.chosen = ""
+
+        def lit() -> list[str]:
+            cursor = choices.get_component_rich_style("choices--focused", partial=True)
+            line = choices.render_line(0)
+            return [text for text, style, _ in line if style and style.bgcolor == cursor.bgcolor]
+
+        app.set_focus(None)
+        await pilot.pause()
+        assert not lit()
+        choices.focus()
+        await pilot.pause()
+        assert lit() == ["ONE"]
+        await pilot.press("space", "space")
+        assert app.chosen == ["one"]
+        assert lit() == ["ONE"]
+
+
 async def test_a_button_is_pressed_by_mouse_and_keyboard() -> None:
     app = ChoicesApp()
     async with app.run_test() as pilot:

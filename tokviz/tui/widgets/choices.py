@@ -54,7 +54,7 @@ def place_choices(labels: Sequence[str], width: int) -> list[PlacedChoice]:
 
 
 class Choices(Widget, can_focus=True):
-    """One of a few words. The arrow keys and a click choose."""
+    """One of a few words. The arrow keys, space and a click choose."""
 
     DEFAULT_CSS = """
     Choices {
@@ -79,6 +79,7 @@ class Choices(Widget, can_focus=True):
         Binding("right", "step(1)", show=False),
         Binding("home", "step(-99)", show=False),
         Binding("end", "step(99)", show=False),
+        Binding("space", "step(0)", show=False),
     ]
 
     chosen: reactive[str] = reactive("")
@@ -119,16 +120,26 @@ class Choices(Widget, can_focus=True):
                 continue
             choice = self.choices[place.number]
             is_chosen = choice.value == self.chosen
+            has_cursor = self.has_focus and place.number == self._cursor
             segments.append(Segment(" " * (place.start - x), self.rich_style))
-            segments += self._word(choice.label, is_chosen, place.number == self.hovered)
+            is_hovered = place.number == self.hovered
+            segments += self._word(choice.label, is_chosen, has_cursor, is_hovered)
             x = place.stop
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 
-    def _word(self, label: str, is_chosen: bool, is_hovered: bool) -> list[Segment]:
+    @property
+    def _cursor(self) -> int:
+        """Where the keyboard is: on the marked word, or on the first as long as none is marked."""
+        values = [choice.value for choice in self.choices]
+        return values.index(self.chosen) if self.chosen in values else 0
+
+    def _word(
+        self, label: str, is_chosen: bool, has_cursor: bool, is_hovered: bool
+    ) -> list[Segment]:
         base = self.rich_style
         style = base + self._style("chosen" if is_chosen else "other")
         mark = base + self._style("mark") if is_chosen else style
-        if is_chosen and self.has_focus:
+        if has_cursor:
             style = base + self._style("focused")
         if is_hovered:
             style += Style(underline=True)
@@ -144,12 +155,12 @@ class Choices(Widget, can_focus=True):
 
     def action_step(self, step: int) -> None:
         """Choose a neighbour, stopping at the ends."""
-        values = [choice.value for choice in self.choices]
-        if self.chosen in values:
-            index = values.index(self.chosen) + step
+        last = len(self.choices) - 1
+        if self.chosen in (choice.value for choice in self.choices):
+            index = self._cursor + step
         else:
-            index = 0 if step > 0 else len(values) - 1
-        self._choose(min(max(index, 0), len(values) - 1))
+            index = 0 if step >= 0 else last
+        self._choose(min(max(index, 0), last))
 
     def _choose(self, index: int, *, clicked: bool = False) -> None:
         value = self.choices[index].value
