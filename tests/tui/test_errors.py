@@ -17,6 +17,7 @@ from tokviz.folders import state_folder
 from tokviz.session import Opened, Session
 from tokviz.tui import handlers
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.action_palette import offers_here
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.widgets.editor import TokenEditor
 
@@ -38,14 +39,20 @@ def raising(words: str) -> object:
     return fails
 
 
+def titles(app: TokvizApp) -> set[str]:
+    return {offer.title for offer in offers_here(app)}
+
+
 async def test_an_error_of_an_action_is_shown_and_the_app_goes_on(
     copied: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TokvizApp, "action_toggle_theme", raising("[no] theme"))
     app = make_app()
     async with app.run_test(size=(120, 30)) as pilot:
+        assert "Copy the last unexpected error" not in titles(app)
         await pilot.press("f10")
         await until(pilot, lambda: len(app._notifications))
+        assert "Copy the last unexpected error" in titles(app)
         [notice] = app._notifications
         said = Content.from_markup(notice.message).plain
         assert "ValueError: [no] theme (tokviz/tui/" in said

@@ -24,6 +24,7 @@ from tests.tui.waiting import is_still, until
 from tokviz.autosave import Autosave
 from tokviz.chat.conversation import Conversation
 from tokviz.compare.lanes import Other
+from tokviz.error_log import Unexpected
 from tokviz.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.replay.request import ReplayRequest
 from tokviz.replay.sources import source_named
@@ -330,6 +331,10 @@ async def leftover(stage: Stage) -> None:
     stage.screen.recovery.offer(autosave.leftovers())
 
 
+async def gone_wrong(stage: Stage) -> None:
+    stage.app._last_error = Unexpected("x.py:1", "an error", "Traceback", None, 1)
+
+
 RECOVERY = dict.fromkeys(
     ("list_unsaved", "restore_unsaved", "discard_unsaved", "ask_later"), leftover
 )
@@ -364,6 +369,7 @@ PREPARE: dict[str, Before] = {
 BEFORE: dict[str, dict[str, Before]] = {
     "tokens": {
         **RECOVERY,
+        "copy_error": gone_wrong,
         "undo": pressed("x"),
         "redo": pressed("x", "ctrl+z"),
         "show_ids": pressed("alt+t"),

@@ -373,10 +373,12 @@ class TokvizApp(App[None]):
     @action("Copy the last unexpected error", section="App")
     def action_copy_error(self) -> None:
         """What went wrong, with its place in the program, for a report."""
-        if self._last_error is None:
-            self.notify("Nothing went wrong so far.")
-        else:
+        if self._last_error is not None:
             self.run_worker(self._copy_error(self._last_error.trace), exit_on_error=True)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Refuse what makes no sense now."""
+        return action != "copy_error" or self._last_error is not None
 
     async def _copy_error(self, trace: str) -> None:
         from tokviz.tui.clipboard import copy
