@@ -11,7 +11,13 @@ from hypothesis import given
 
 import tokviz
 from tests.chat.conversations import nanochat_conversations
-from tokviz.chat.conversation import Conversation, ConversationError, Message, Part
+from tokviz.chat.conversation import (
+    REASONING_KEYS,
+    Conversation,
+    ConversationError,
+    Message,
+    Part,
+)
 from tokviz.chat.render import render
 
 OPENAI = {
@@ -94,6 +100,14 @@ def test_of_an_instruction_and_its_input_only_the_output_is_learned():
         assert rendering.tokenizer.decode([i for i, mask in learned if mask][:1]) == "three"
         assert rendering.n_learned == 2  # with the end of the turn
     assert [aside.key for aside in conversation.asides()] == ["history"]
+
+
+@pytest.mark.parametrize("key", REASONING_KEYS)
+@pytest.mark.parametrize("template", ["nanochat", "gpt-oss"])
+def test_thoughts_beside_what_is_learned_are_left_out_with_a_note(key, template):
+    row = {"prompt": "Add", "completion": "three", key: "One and two."}
+    rendering = render(tokviz.load("gpt2"), Conversation.from_json(row), template)
+    assert [(aside.key, aside.message) for aside in rendering.left_out] == [(key, None)]
 
 
 def test_what_an_instruction_with_an_output_cannot_hold_is_written_as_messages():

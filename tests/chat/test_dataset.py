@@ -193,6 +193,13 @@ def test_parquet_may_hold_sharegpt_alpaca_or_json_text(tmp_path):
         dataset.row(1)
 
 
+def test_parquet_has_what_stands_beside_the_messages(tmp_path):
+    beside = {"documents": [["D"]], "functions": ["F"], "reasoning": ["R"], "notes": ["N"]}
+    write_parquet(tmp_path / "a.parquet", {"messages": [turns("Hi")], **beside})
+    found = Dataset.open(tmp_path / "a.parquet").row(0).asides()
+    assert {aside.key for aside in found} == {"documents", "functions", "reasoning"}
+
+
 def test_parquet_rows_are_read_in_any_order_of_a_group_of_many_batches(tmp_path):
     contents = [f"{i:04} " + "x" * 40_000 for i in range(100)]
     write_parquet(

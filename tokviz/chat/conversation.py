@@ -52,7 +52,10 @@ UNTRAINED_KEYS = ("weight", "train", "training", "train_on_turn", "loss")
 They are those of OpenAI's fine-tuning API, of axolotl (three spellings) and of ms-swift.
 """
 
-CONVERSATION_ASIDES = ("tools", "functions", "documents", "system", "history", *MEDIA_KEYS)
+CONVERSATION_ASIDES = (
+    *("tools", "functions", "documents", "system", "history"),
+    *(*REASONING_KEYS, *MEDIA_KEYS),
+)
 """The keys beside the messages that are for the model; all others are notes for people."""
 
 Json = dict[str, Any]

@@ -19,7 +19,14 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any, BinaryIO, cast
 
-from tokviz.chat.conversation import SHAPES, ConversationError, is_message, shape_of
+from tokviz.chat.conversation import (
+    CONVERSATION_ASIDES,
+    MEDIA_KEYS,
+    SHAPES,
+    ConversationError,
+    is_message,
+    shape_of,
+)
 from tokviz.chat.json_text import loads
 from tokviz.child.runner import raise_if_stopped
 from tokviz.corpus.parquet import MOST_ROW_BYTES, ParquetTable
@@ -30,8 +37,8 @@ from tokviz.files import MAX_FILE_BYTES, input_error, reading
 _OTHER_NAMES = {"conversation": "conversations"}
 """Columns that are called otherwise in some tables."""
 
-_BESIDE = ("tools", "system", "input", "history")
-"""The columns of a table that belong to a conversation in any shape."""
+_BESIDE = frozenset({*CONVERSATION_ASIDES, "input"}.difference(MEDIA_KEYS))
+"""The columns of a table that belong to a conversation in any shape, but for what is no text."""
 
 _INDEXED_AT_ONCE = 4096
 
