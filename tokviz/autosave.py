@@ -39,6 +39,8 @@ MAX_CHANGED_BYTES = 1_000_000
 MOST_LEFTOVERS = 100
 """Taken at once: each has an open file. The others come when these are answered."""
 
+_BEGINNING = 200
+"""Bytes, more than there are rows for."""
 _FORMAT = "tokviz autosave"
 _VERSION = 2
 _DATA, _LOCK = ".tokviz", ".lock"
@@ -55,6 +57,7 @@ class Leftover(NamedTuple):
         source: The file that was open, None if the text was never saved.
         damage: What is wrong with the journal, "" for nothing.
         is_readable: Whether there is any text in it.
+        beginning: The first bytes of the text, which tell it from others.
     """
 
     file: Path
@@ -64,6 +67,7 @@ class Leftover(NamedTuple):
     source: Path | None = None
     damage: str = ""
     is_readable: bool = True
+    beginning: bytes = b""
 
     def text(self) -> str:
         """Read the byte text.
@@ -262,7 +266,8 @@ def _take(folder: Path, name: str) -> Leftover | None:
         journal = _Journal(file)
     except TokvizError as error:
         return Leftover(file, lock, written, damage=str(error), is_readable=False)
-    return Leftover(file, lock, journal.when, len(journal.text), journal.source, journal.damage)
+    about = journal.when, len(journal.text), journal.source, journal.damage
+    return Leftover(file, lock, *about, beginning=bytes(journal.text[:_BEGINNING]))
 
 
 class _Journal:

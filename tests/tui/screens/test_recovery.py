@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 import tokviz
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import on_screen, settle, until
 from tokviz.autosave import Autosave, Leftover
 from tokviz.folders import state_folder
 from tokviz.locks import FileLock
@@ -136,6 +136,20 @@ async def test_all_of_them_are_listed_and_answered_by_the_keyboard() -> None:
         await settle(pilot)
         assert screen.live.text == "one"
         assert "3 B" not in bar_of(screen), "the one that is left is longer"
+
+
+async def test_texts_of_one_length_are_told_apart_by_how_they_begin() -> None:
+    for text in ("LEFT ONE", "LEFT TWO"):
+        leave(text)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await offered(pilot)
+        await pilot.press("ctrl+b")
+        await settle(pilot)
+        assert "It begins: LEFT TWO" in on_screen(app)
+        await pilot.press("down")
+        await settle(pilot)
+        assert "It begins: LEFT ONE" in on_screen(app)
 
 
 async def test_a_d_for_each_discards_them_all_and_none_goes_to_the_text() -> None:

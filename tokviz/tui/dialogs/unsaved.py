@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tokviz.autosave import Leftover
+from tokviz.bytetext import from_bytes
 from tokviz.tui.dialogs.base import Hint, rule
 from tokviz.tui.dialogs.list_dialog import About, ListDialog
 from tokviz.tui.widgets.fit import fit
@@ -63,6 +64,8 @@ class UnsavedDialog(ListDialog[tuple[int, bool], Row]):
         if self.rows.row is not None:
             leftover = self.rows.row[1]
             about = leftover.damage or f"{leftover.source or 'It belongs to no file yet.'}"
+            if leftover.beginning:
+                about += f" It begins: {from_bytes(leftover.beginning)}"
             self.query_one(About).tell(about)
 
     def _paint(self, row: Row, width: int) -> list[Cell]:
