@@ -24,7 +24,7 @@ from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
 from tokviz.chat.templates import TEMPLATES
 from tokviz.folders import state_folder
-from tokviz.session import Opened, Session, ShowScreen, ShowText
+from tokviz.session import Opened, RunAction, Session, ShowScreen, ShowText
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
@@ -1310,6 +1310,39 @@ async def test_ids_and_mask_that_no_clipboard_took_are_in_two_files(
         assert len(ids) == len(mask)
         assert set(mask) == {0, 1}
         assert max(ids) > 1
+
+
+async def test_what_is_asked_for_elsewhere_is_copied_once_the_tokens_are_known(
+    copied: list[str],
+) -> None:
+    app = make_app(ShowScreen("tokens"))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        app.session.ask(RunAction("chat", "copy_mask"))
+        app.session.ask(RunAction("chat", "copy_ids"))
+        await settle(pilot)
+        assert not [
+            notice.message for notice in app._notifications if "no tokens" in notice.message
+        ]
+        mask, ids = map(json.loads, copied)
+        assert len(mask) == len(ids)
+        assert set(mask) == {0, 1}
+
+
+async def test_nothing_is_said_to_be_found_only_when_somebody_has_looked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tokviz.tui.screens.chat.rendering.LINT_SECONDS", 2 * WAIT)
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await chat(pilot, {"messages": [{"role": "user", "content": "Hi"}]})
+        await pilot.press("f3")
+        assert "Nothing was found." not in [notice.message for notice in app._notifications]
+        screen.rendered.look_for_findings()
+        await settle(pilot)
+        await pilot.press("f3")
+        said = [notice.message for notice in app._notifications]
+        assert said[-1] == screen.rendered.findings[0].message
 
 
 # -- the sample, and Esc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from tokviz import bytetext
 from tokviz.chat.render import Rendering
@@ -29,27 +30,33 @@ class CopyConversation(Controller):
     @action("Copy the token ids", "f4", section="Copy")
     def copy_ids(self) -> None:
         """Copy all ids as a list."""
-        rendering = self._known()
-        if rendering is not None:
+
+        def copy(rendering: Rendering) -> None:
             ids = rendering.ids[: rendering.n_kept].tolist()
             self.copy(json.dumps(ids), counted(len(ids), "token id"))
+
+        self._with_tokens(copy)
 
     @action("Copy the mask", "shift+f4", "alt+s", section="Copy")
     def copy_mask(self) -> None:
         """Copy the mask of all tokens as a list."""
-        rendering = self._known()
-        if rendering is not None:
+
+        def copy(rendering: Rendering) -> None:
             mask = list(rendering.mask[: rendering.n_kept])
             self.copy(json.dumps(mask), f"the mask of {counted(len(mask), 'token')}")
+
+        self._with_tokens(copy)
 
     @action("Copy the rendered text", section="Copy")
     def copy_rendered(self) -> None:
         """Copy the conversation as the template writes it, special tokens included."""
-        rendering = self._known()
-        if rendering is not None:
+
+        def copy(rendering: Rendering) -> None:
             data = b"".join(map(rendering.token_bytes, range(rendering.n_kept)))
             text = bytetext.from_bytes(data)
             self.copy(text, f"{counted(len(text), 'character')} of rendered text")
+
+        self._with_tokens(copy)
 
     @action("Copy the conversation as JSON", "alt+c", section="Copy")
     def copy_json(self) -> None:
@@ -63,14 +70,21 @@ class CopyConversation(Controller):
         """Give what is to be exported: the tokens with their mask."""
         rendering, path = self._rendered.rendering, self._chat.state.origin.path
         if rendering is None:
+            if self._rendered.is_gone:
+                return "The tokens are not there yet. Export them once they are."
             return "There are no tokens to export."
         name = path.name if path else "conversation"
         return name, lambda: mask_figure(name, rendering)
 
-    def _known(self) -> Rendering | None:
-        """Give the tokens; say so if there are none."""
-        rendering, problem = self._rendered.rendering, self._rendered.problem
-        if rendering is None:
-            why = "." if problem is None else f": {problem}"
-            self.say(f"There are no tokens to copy{why}", "warning")
-        return rendering
+    def _with_tokens(self, do: Callable[[Rendering], None]) -> None:
+        """Do something with the tokens as soon as they are known; say so if there are none."""
+
+        def known() -> None:
+            rendering, problem = self._rendered.rendering, self._rendered.problem
+            if rendering is not None:
+                do(rendering)
+            else:
+                why = "." if problem is None else f": {problem}"
+                self.say(f"There are no tokens to copy{why}", "warning")
+
+        self._rendered.once_known(known)

@@ -107,7 +107,8 @@ class Looking(Controller):
         """Go to the message and the token of the next finding."""
         findings = self._rendered.findings
         if not findings:
-            self.say("Nothing was found.")
+            looking = self._rendered.is_looking
+            self.say("Findings are still looked for." if looking else "Nothing was found.")
             return
         index = (self._rendered.finding + 1) % len(findings)
         self._go_to_finding(index)

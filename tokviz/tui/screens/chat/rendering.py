@@ -61,6 +61,8 @@ class RenderedConversation(Controller):
         self.finding = -1
         self._wanted: Wanted | None = None
         self._rendered: Wanted | None = None
+        self._looked: Wanted | None = None
+        self._once_known: list[Callable[[], object]] = []
         self._lint_timer: Timer | None = None
         self._prepared: Tokenizer | None = None
         """The tokenizer whose tables are known to be built: the first text takes no longer."""
@@ -71,9 +73,28 @@ class RenderedConversation(Controller):
         return self._wanted is not self._rendered
 
     @property
+    def is_looking(self) -> bool:
+        """Whether findings in the present conversation may still come."""
+        return self._looked is not self._wanted
+
+    @property
     def is_gone(self) -> bool:
         """Whether there are no tokens because those of something else would stand there."""
         return self.is_waiting and self.rendering is None and self.problem is None
+
+    def once_known(self, do: Callable[[], object]) -> None:
+        """Do something when the tokens are known: now, unless they are on their way.
+
+        They are on a screen that was gone to for it, and while a template takes its time.
+        """
+        self._once_known.append(do)
+        if not self.is_gone:
+            self._tell_known()
+
+    def _tell_known(self) -> None:
+        told, self._once_known = self._once_known, []
+        for do in told:
+            do()
 
     def refresh(self, *, typed: bool = False) -> None:
         """Render the conversation, now or in a thread, and show what comes of it.
@@ -154,6 +175,7 @@ class RenderedConversation(Controller):
         else:
             self.rendering, self.problem, self.counts = None, made, NOTHING
         self._show()
+        self._tell_known()
         # Findings need not follow every key.
         if self._lint_timer is not None:
             self._lint_timer.stop()
@@ -177,6 +199,7 @@ class RenderedConversation(Controller):
 
         def found(findings: list[Finding]) -> None:
             if wanted is self._rendered:
+                self._looked = wanted
                 self.findings, self.finding = findings, -1
                 self._show()
 
