@@ -110,6 +110,18 @@ async def test_the_title_follows_a_training_that_is_renamed(tmp_path: Path) -> N
         assert "new (1 merge, approximate)" in shown(app)
 
 
+@pytest.mark.parametrize(("size", "last"), [((80, 24), "Vocabulary"), ((40, 12), "more ▾")])
+async def test_a_long_name_stands_beside_the_screens(size: tuple[int, int], last: str) -> None:
+    run = runs_folder() / "-".join(["a", *["very"] * 10, "long name"])
+    tokviz.train(["ab ab cb"], 257, split_pattern="whitespace").save(run)
+    app = make_app(ReplayRequest(str(run)))
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot)
+        title = shown(app).partition("\n")[0]
+        assert f"{last}  a-very" in title
+        assert "ame ▾" in title
+
+
 @pytest.mark.parametrize("something_is_shown", [False, True], ids=["empty", "shown"])
 async def test_esc_stops_opening_and_what_was_shown_stays(
     tiny: str, words: str, monkeypatch: pytest.MonkeyPatch, something_is_shown: bool

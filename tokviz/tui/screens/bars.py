@@ -55,14 +55,15 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
     brief: list[tuple[str, Role]] = [(" ⚠ guess", "warning")] if guessed else []
     more = f" ({models})" if models else ""
     return BarItem(
-        ((fit_name(known, _LONGEST_NAME), "chip"), *doubts, *long, (more, "plain"), (" ▾", "key")),
+        ((fit_name(known, LONGEST_NAME), "chip"), *doubts, *long, (more, "plain"), (" ▾", "key")),
         "screen.pick_tokenizer",
-        ((fit_name(known, _SHORTENED_NAME), "chip"), *doubts, *brief, (" ▾", "chip")),
-        least=_CUT_NAME,
+        ((fit_name(known, SHORTENED_NAME), "chip"), *doubts, *brief, (" ▾", "chip")),
+        least=CUT_NAME,
     )
 
 
-_LONGEST_NAME, _SHORTENED_NAME, _CUT_NAME = 40, 20, 8
+LONGEST_NAME, SHORTENED_NAME, CUT_NAME = 40, 20, 8
+"""Columns of what is at hand in the title: at the most, beside all screens, and at the least."""
 
 
 def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:

@@ -15,12 +15,14 @@ from tokviz.replay.sources import Source, source_at_hand, source_named
 from tokviz.sentences import counted, why
 from tokviz.session import ShowScreen, UseTokenizer
 from tokviz.tui.actions import action
+from tokviz.tui.screens.bars import CUT_NAME, LONGEST_NAME, SHORTENED_NAME
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
 from tokviz.tui.screens.replay.opened import Opened, open_source
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.tasks import StoppedError
 from tokviz.tui.widgets.bar import BarItem, Role
+from tokviz.tui.widgets.fit import fit_name
 
 
 def ask_source(controller: Controller, title: str, answered: Callable[[Source], object]) -> None:
@@ -145,16 +147,17 @@ class Opening(Controller):
         """Say what is replayed, or is being opened; a click lists what can be."""
         opened, opening = self._state.opened, self.source
         source = opening if opened is None else opened.source
-        name = "" if source is None else safe(self._name(source))
-        words: list[tuple[str, Role]] = [(name or "…", "chip")]
+        name = "…" if source is None else safe(self._name(source))
+        words: list[tuple[str, Role]] = [(fit_name(name, LONGEST_NAME), "chip")]
         if opened is not None and opening is not None:
             words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
         elif opened is not None:
             merges = counted(opened.replay.n_merges, "merge")
             approximate = ", approximate" if opened.replay.approximation else ""
             words.append((f" ({merges}{approximate})", "plain"))
-        shorter: tuple[tuple[str, Role], ...] = ((f"{name or '…'} ▾", "chip"),)
-        return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter)
+        shorter: tuple[tuple[str, Role], ...]
+        shorter = (fit_name(name, SHORTENED_NAME), "chip"), (" ▾", "chip")
+        return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter, least=CUT_NAME)
 
     def _name(self, source: Source) -> str:
         """Call a training as it is called now; the user may have renamed it since."""
