@@ -75,6 +75,20 @@ async def test_what_is_said_about_a_row_is_cut_with_an_ellipsis(open_dialog: Ope
         await pilot.settle()
         assert not any("…" in line for line in pilot.screen_lines())
         assert pilot.shows("word29")
+        await pilot.type("zz")
+        assert pilot.shows("Nothing fits.") and not pilot.shows("word")
+
+
+async def test_a_long_note_gives_way_to_the_title_that_tells_options_apart(
+    open_dialog: OpenDialog,
+) -> None:
+    title, note = "a title of many words, told apart by the last", "x" * 90
+    options = [Option("a", title, note), Option("b", "short", note)]
+    async with open_dialog(PickDialog("Title", options), size=(120, 40)) as pilot:
+        assert pilot.shows(title)
+        assert all(pilot.shows(text) for text in ("xxx…", "short"))
+    async with open_dialog(PickDialog("Title", options), size=(40, 12)) as pilot:
+        assert pilot.shows("a title of many") and pilot.shows("xxx…")
 
 
 # Opening

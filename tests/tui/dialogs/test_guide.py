@@ -13,6 +13,7 @@ from tokviz.guide import PAGES, anchor, sections, title
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.guide import GuideDialog
+from tokviz.tui.dialogs.list_dialog import About
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.dialogs.why import WhyDialog
 
@@ -58,6 +59,20 @@ async def test_the_guide_opens_where_you_are_and_leads_on() -> None:
         await until(pilot, lambda: isinstance(app.screen, PickDialog))
         await pilot.press(*"Chat", "enter")
         await until(pilot, lambda: is_at("chat"))
+        # Back the way that was taken, to the place where each page was left.
+        await pilot.press("backspace")
+        await until(pilot, lambda: is_at("tokens") and view.scroll_offset.y > 0)
+        await pilot.press("backspace")
+        await until(pilot, lambda: is_at("replay") and view.scroll_offset.y > 0)
+        await pilot.press(*["backspace"] * 9)
+        await until(pilot, lambda: is_at("tokens") and view.scroll_offset.y == 0)
+        # What is looked for may stand in the middle of a section, which is shown from there.
+        await pilot.press("slash")
+        await until(pilot, lambda: isinstance(app.screen, PickDialog))
+        await pilot.press(*"usual trap")
+        await until(pilot, lambda: "usual trap" in str(app.screen.query_one(About).content))
+        await pilot.press("enter")
+        await until(pilot, lambda: is_at("why") and view.scroll_offset.y > 0)
         shown.post_message(Markdown.LinkClicked(shown, f"help:{PAGES[0]}"))
         await until(pilot, lambda: is_at(PAGES[0]))
         await pilot.press("left")

@@ -27,6 +27,8 @@ class GuideDialog(PageDialog):
     GuideDialog VerticalScroll { height: 1fr; }
     GuideDialog Markdown { background: transparent; padding: 0; }
     GuideDialog MarkdownFence > Label { width: 1fr; }
+    GuideDialog MarkdownBlock { link-style: underline; }
+    GuideDialog MarkdownH2 { text-style: bold; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -34,6 +36,7 @@ class GuideDialog(PageDialog):
         Binding("left,p", "turn(-1)", show=False),
         Binding("slash,ctrl+f", "search", show=False),
         Binding("l", "links", show=False),
+        Binding("backspace", "back", show=False),
     ]
 
     def __init__(self, name: str, heading: str = "") -> None:
@@ -43,22 +46,25 @@ class GuideDialog(PageDialog):
         super().__init__(self._view)
         self._shown = name
         self._heading = heading
+        self._left: list[tuple[str, float]] = []
+        """The pages that were left, and how far down each of them was."""
         self.dialog_title = "Guide"
 
     def on_mount(self) -> None:
         """Let the keys scroll."""
         self._view.focus()
         if self._heading:
-            self._show(self._shown, anchor(self._heading))
+            self._go(self._shown, anchor(self._heading))
 
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
         return [
             ("Esc", "close", "cancel"),
-            ("←", "page before", "turn(-1)"),
-            ("→", "next page", "turn(1)"),
+            ("←", "previous", "turn(-1)"),
+            ("→", "next", "turn(1)"),
             ("/", "search", "search"),
             ("L", "links", "links"),
+            ("Backspace", "back", "back"),
             ("↑↓ Space", "scroll", "page(1)"),
         ]
 
@@ -91,6 +97,12 @@ class GuideDialog(PageDialog):
         if options := [Option(href, words.strip("`")) for words, href in found]:
             self.app.push_screen(PickDialog("What this page leads to", options), self._follow)
 
+    def action_back(self) -> None:
+        """Show the page that was left last, where it was left."""
+        if self._left:
+            name, y = self._left.pop()
+            self._go(name, y=y)
+
     @on(Markdown.LinkClicked)
     def _clicked(self, event: Markdown.LinkClicked) -> None:
         self._follow(event.href)
@@ -104,11 +116,15 @@ class GuideDialog(PageDialog):
             self.app.open_url(href)
 
     def _show(self, name: str, heading: str = "") -> None:
-        self._shown = name
-        self.run_worker(self._update(name, heading), exclusive=True, exit_on_error=False)
+        self._left.append((self._shown, self._view.scroll_y))
+        self._go(name, heading)
 
-    async def _update(self, name: str, heading: str) -> None:
+    def _go(self, name: str, heading: str = "", y: float = 0) -> None:
+        self._shown = name
+        self.run_worker(self._update(name, heading, y), exclusive=True, exit_on_error=False)
+
+    async def _update(self, name: str, heading: str, y: float) -> None:
         await self._page.update(with_links(page(name)))
-        self._view.scroll_home(animate=False)
+        self._view.scroll_to(y=y, animate=False)
         if heading:
             self.call_after_refresh(self._page.goto_anchor, heading)

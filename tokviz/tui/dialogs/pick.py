@@ -16,6 +16,12 @@ from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
 
+_LEAST_TITLE, _LEAST_NOTE = 20, 14
+"""Columns that a row's title and note have at least, if they need them and there are as many."""
+
+_SEEN, _BEFORE = 120, 40
+"""Characters of a text that are seen anyway, and that stand before a word shown instead."""
+
 
 class Option(NamedTuple):
     """What can be chosen.
@@ -69,6 +75,7 @@ class PickDialog(ListDialog[str, Option]):
         self._current = current
         self._typed = typed
         self._first = current if highlighted is None else highlighted
+        self._wanted = ""
 
     def compose_body(self) -> ComposeResult:
         """Yield the field, the list and what the highlighted option is."""
@@ -99,12 +106,9 @@ class PickDialog(ListDialog[str, Option]):
         self._show(event.value)
 
     def _show(self, query: str, highlighted: str = "") -> None:
-        wanted = query.casefold().strip()
-        found = [
-            option
-            for option in self._options
-            if wanted in f"{option.value} {option.title} {option.note}".casefold()
-        ]
+        wanted = self._wanted = query.casefold().strip()
+        found = [option for option in self._options if wanted in " ".join(option).casefold()]
+        found.sort(key=lambda option: wanted not in option.title.casefold())
         by_itself = self._typed(query.strip()) if wanted else None
         if by_itself is not None:
             found.append(by_itself)
@@ -112,17 +116,24 @@ class PickDialog(ListDialog[str, Option]):
         value = highlighted or ("" if wanted else self._first)
         at = values.index(value) if value in values else 0
         self.rows.show(found, at if found else None)
+        self._tell()
 
     @on(RowList.Highlighted)
     def _tell(self) -> None:
         option = self.rows.row
-        self.query_one(About).tell(option.help if option else "")
+        about = option.help if option else ""
+        at = about.casefold().find(self._wanted)
+        # Of a long text, the part that holds what is looked for.
+        self.query_one(About).tell(about if at < _SEEN else f"…{about[at - _BEFORE :]}")
 
     def _paint(self, option: Option, width: int) -> list[Cell]:
         sign = "● " if option.value == self._current else "  "
-        note = fit(safe(option.note), max(0, width - 20))
+        title = safe(option.title)
+        # Most of a long note is left to the title, which tells the options apart.
+        spare = width - max(_LEAST_TITLE, len(sign) + cell_len(title) + 1)
+        note = fit(safe(option.note), max(0, spare, min(_LEAST_NOTE, width - _LEAST_TITLE)))
         room = max(1, width - len(sign) - cell_len(note) - 1)
-        title = fit(safe(option.title), room)
+        title = fit(title, room)
         gap = " " * (room - cell_len(title) + 1)
         return [(sign, "accent"), (title, "strong"), (gap, ""), (note, "muted")]
 
