@@ -86,7 +86,7 @@ def hint_content(hints: Sequence[Hint], width: int) -> Content:
         hints = [(key, "", action) for key, _, action in hints]
     parts: list[Content | str] = []
     for key, verb, action in hints:
-        hint = Content.assemble((key, "$text-accent"), f" {verb}" if verb else "")
+        hint = Content.assemble((key, "bold $text-accent"), f" {verb}" if verb else "")
         if action:
             hint = hint.stylize(Style.from_meta({"@click": f"screen.{action}"}))
         parts += [_GAP, hint] if parts else [hint]

@@ -151,7 +151,7 @@ class Bar(Widget):
         color: $text-muted;
         .bar--brand { color: $accent; text-style: bold; }
         .bar--active { color: $foreground; text-style: bold; }
-        .bar--key { color: $accent; }
+        .bar--key { color: $accent; text-style: bold; }
         .bar--chip { color: $foreground; text-style: bold; }
         .bar--warning { color: $text-warning; }
     }

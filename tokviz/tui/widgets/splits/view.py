@@ -168,9 +168,9 @@ class GlossView(Widget, can_focus=True):
         """Draw one line."""
         lines = self._current_lines()
         strip = lines[y].strip if y < len(lines) else Strip([])
-        # A palette without colours leaves the background to the widget.
+        # A palette without colours leaves them to the widget.
         filled = strip.adjust_cell_length(self.size.width, self._look.base)
-        return filled.apply_style(self.rich_style.background_style)
+        return filled.apply_style(self.rich_style)
 
     def on_resize(self) -> None:
         """Lay out everything anew."""
