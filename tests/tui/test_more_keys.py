@@ -92,7 +92,9 @@ async def test_every_second_key_is_shown_whole_and_is_a_button(size: tuple[int, 
             await pilot.press("pageup")
         for found in actions_on("tokens"):
             if found.second_keys():
-                assert any((found.footer or found.title) in line for line in seen), found.id
+                words = found.footer or found.title
+                whole = f" {words[0].upper()}{words[1:]}"
+                assert any(whole in line for line in seen), found.id
         row = next(y for y, line in enumerate(lines) if "4 Train" in line)
         await pilot.click(offset=(lines[row].index("4 Train") + 3, row))
         await until(pilot, lambda: app.current_mode == "train")

@@ -68,8 +68,9 @@ class MoreKeys(Modal[int]):
     def _hints(self) -> Iterator[Content]:
         for key, at in self._places.items():
             listed = self._listed[at]
-            yield _hint(key, listed.footer or listed.title, f"screen.choose({at})")
-        yield _hint("escape", "close", "screen.close")
+            words = listed.footer or listed.title
+            yield _hint(key, words[0].upper() + words[1:], f"screen.choose({at})")
+        yield _hint("escape", "Close", "screen.close")
 
     def on_key(self, event: events.Key) -> None:
         """Take the second key; in a small terminal arrows bring the rest into view."""
