@@ -54,10 +54,12 @@ class StreamStep:
     @property
     def words(self) -> Sentence:
         """Say what a program shows when the token has come."""
-        shown: Sentence = ("shows ", self.shown.encode()) if self.shown else ("shows nothing yet",)
+        shown: Sentence = ("nothing yet",)
+        if self.shown:
+            shown = "“", self.shown.encode(), "” here"
         held = f", holding {self.held.hex(' ')} back" if self.held else ""
         alone = "; this token by itself would print \ufffd" if self.is_broken_alone else ""
-        return ("A program that streams ", *shown, f"{held}{alone}.")
+        return ("A streaming program adds ", *shown, f"{held}{alone}.")
 
 
 def stream(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[StreamStep]:

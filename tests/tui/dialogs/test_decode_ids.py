@@ -76,14 +76,14 @@ async def test_moving_through_the_tokens_tells_what_each_shows_and_what_is_held_
     ids = tokviz.load("gpt2").encode("a世")
     async with open_dialog(DecodeIdsDialog(tokviz.load("gpt2"), str(ids))) as pilot:
         step = pilot.app.screen.query_one("#step", About)
-        assert step._text == "A program that streams shows a."
+        assert step._text == "A streaming program adds “a” here."
         await pilot.press("down")
         assert step._text == (
-            "A program that streams shows nothing yet, holding e4 b8 back; "
+            "A streaming program adds nothing yet, holding e4 b8 back; "
             "this token by itself would print \ufffd."
         )
         await pilot.press("down")
-        assert step._text.startswith("A program that streams shows 世; this token by itself")
+        assert step._text.startswith("A streaming program adds “世” here; this token by itself")
 
 
 async def test_tokens_that_drift_are_marked_with_the_cause(open_dialog: OpenDialog) -> None:
