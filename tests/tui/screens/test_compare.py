@@ -325,6 +325,13 @@ async def test_the_last_view_tells_what_two_vocabularies_share() -> None:
         await pilot.press("b", "b")
         await settle(pilot)
         screen.vocabulary_rows.focus()
+        await pilot.press("end")
+        await settle(pilot)
+        # “Why?” is about the token at hand in the text, which is none of these.
+        last = max(y for y, line in enumerate(lines(app)) if "→" in line)
+        await pilot.click(offset=(2, last), button=3)
+        await settle(pilot)
+        assert app.screen is screen
         await pilot.press("end", "enter")
         await until(pilot, lambda: app.current_mode == "vocabulary")
         await pilot.press("alt+q", "n")

@@ -60,6 +60,9 @@ class RowsView(QuietScroll):
         "rows-view--pointed"
     }
 
+    tells_why = True
+    """Whether the tokens here are what the screen's “Why?” is about, once they are followed."""
+
     class Picked(Message):
         """The user chose words that do something for the screen."""
 
@@ -191,9 +194,10 @@ class RowsView(QuietScroll):
         link = self._link_at(place)
         if event.button == RIGHT:
             leads_to_token = link is not None and isinstance(link.action, GoTo | ToToken)
-            if link is not None and leads_to_token:
-                self.follow(link.action)
-            if leads_to_token or (place is not None and self._role_at(place) in _TOKENS):
+            is_token = place is not None and self._role_at(place) in _TOKENS
+            if self.tells_why and (leads_to_token or is_token):
+                if link is not None and leads_to_token:
+                    self.follow(link.action)
                 self.post_message(WhyWanted())
         elif link is not None:
             event.stop()
