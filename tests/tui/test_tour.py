@@ -38,6 +38,20 @@ def says(app: TokvizApp, words: str) -> bool:
     return words in line(app)
 
 
+async def test_the_mouse_goes_through_the_steps_while_the_keyboard_stays_in_the_text() -> None:
+    app = newcomer()
+    async with app.run_test(size=(80, 24)) as pilot:
+        for number in range(1, 9):
+            await until(pilot, partial(says, app, f"First steps {number}/8"))
+            await settle(pilot)
+            lines = [strip.text for strip in app.screen._compositor.render_strips()]
+            y = next(y for y, line in enumerate(lines) if "skip end" in line)
+            await pilot.click(offset=(lines[y].index("skip end"), y))
+        await until(pilot, lambda: not app.screen.query(".tour"))
+        await pilot.press("x")
+        assert app.session.live.text.startswith("x")
+
+
 async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> None:
     app = newcomer()
     keys = [

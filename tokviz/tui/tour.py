@@ -48,6 +48,8 @@ class Tour:
             # Without an id: one that was ended or left just now may still be on its way out.
             self._view = RowsView()
             self._view.add_class("tour")
+            # A click on a word leaves the keyboard where it is, so that one can go on typing.
+            self._view.can_focus = False
             if not screen.mount_below_title(self._view):
                 return
         rows = partial(tour_rows, steps[self.at], self.at + 1, len(steps), self._app.current_mode)
