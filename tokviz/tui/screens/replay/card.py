@@ -55,9 +55,7 @@ def origin_rows(state: ReplayState, width: int) -> Sequence[Row]:
     if state.replay is None:
         return ()
     if state.step is None:
-        return flow(
-            words_of("A merge joins two tokens into one: they stand here.", "dim"), width
-        )
+        return flow(words_of("A merge joins two tokens into one: they stand here.", "dim"), width)
     return list(tree_rows(lineage(state.replay.tokenizer, state.step.new_id), width, ToToken))
 
 
