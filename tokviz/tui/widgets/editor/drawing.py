@@ -33,6 +33,12 @@ class DrawnRows(TextArea):
         self.set_reactive(TextArea.cursor_blink, False)
         self.set_reactive(TextArea.match_cursor_bracket, False)
 
+    def on_unmount(self) -> None:
+        """Be forgotten by the screen and the app, which keep every text area that there was."""
+        self.screen.text_selection_started_signal.unsubscribe(self)
+        watchers = getattr(self.app, "__watchers")["theme"]
+        watchers[:] = [watcher for watcher in watchers if watcher[0] is not self]
+
     @abstractmethod
     def _marks(self) -> Marks:
         """Return what is drawn over the tokens now."""
