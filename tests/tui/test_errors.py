@@ -18,6 +18,7 @@ from tokviz.session import Opened, Session
 from tokviz.tui import handlers
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import offers_here
+from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.widgets.editor import TokenEditor
 
@@ -150,3 +151,15 @@ def test_nobody_waits_for_a_log_that_is_a_pipe(
     os.mkfifo(tmp_path / FILE_NAME)
     noted = ErrorLog().note(ValueError("no"))
     assert (noted.file, noted.times) == (None, 1)
+
+
+async def test_nothing_goes_wrong_while_the_app_ends() -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        for kind in SCREENS:
+            app.action_show_screen(kind.id)
+            await until(pilot, lambda: app.screen.has_begun)
+            await settle(pilot)
+        app.exit()
+    log = state_folder() / FILE_NAME
+    assert not log.exists(), log.read_text()

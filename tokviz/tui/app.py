@@ -774,7 +774,8 @@ class TokvizApp(App[None]):
                 if self._question is not None:
                     return
             names = [name for screen in made for name in screen.unsaved()]
-            self._question = unless_unsaved(self, names, "quit", self.exit)
+            after = "The next start offers it again." if self.session.remember else ""
+            self._question = unless_unsaved(self, names, "quit", self.exit, after)
 
     # -- session files
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 import tokviz
 from tests.tui.waiting import on_screen, settle, until
@@ -17,6 +18,7 @@ from tokviz.folders import state_folder
 from tokviz.locks import FileLock
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.unsaved import UnsavedDialog
 from tokviz.tui.screens import safekeeping
 from tokviz.tui.screens.chat import ChatScreen
@@ -230,6 +232,18 @@ async def test_the_answers_fit_into_a_small_terminal() -> None:
     async with make_app().run_test(size=(40, 12)) as pilot:
         screen = await offered(pilot)
         assert "Restore  Discard  Later" in bar_of(screen)
+
+
+@pytest.mark.parametrize("remember", [True, False])
+async def test_who_quits_is_told_that_what_is_not_saved_comes_again(remember: bool) -> None:
+    app = TokvizApp(Session(Opened("hello"), tokviz.load("gpt2"), remember=remember))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.screen.has_begun)
+        await pilot.press("x", "ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        question = str(app.screen.query_one("#question", Static).content)
+        assert ("The next start offers it again." in question) == remember
+        await pilot.press("escape")
 
 
 async def test_nothing_is_offered_where_nothing_was_left() -> None:

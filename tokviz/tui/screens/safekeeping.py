@@ -204,7 +204,7 @@ class Safekeeping(Controller):
 
 
 def unless_unsaved(
-    app: App[Any], names: Sequence[str], yes: str, go_on: Callable[[], object]
+    app: App[Any], names: Sequence[str], yes: str, go_on: Callable[[], object], after: str = ""
 ) -> ConfirmDialog | None:
     """Go on at once, or after the user agreed to lose what is not saved.
 
@@ -213,6 +213,7 @@ def unless_unsaved(
         names: What is not saved.
         yes: The word for going on all the same.
         go_on: Does it.
+        after: A sentence about what comes of it then.
 
     Returns:
         The question, if there is one.
@@ -222,7 +223,7 @@ def unless_unsaved(
         return None
     from tokviz.tui.dialogs.confirm import ConfirmDialog
 
-    question = f"Not saved: {', '.join(names)}."
+    question = f"Not saved: {', '.join(names)}. {after}".rstrip()
     dialog = ConfirmDialog("Unsaved changes", question, yes, danger=True)
 
     def take(agreed: bool | None) -> None:
