@@ -111,6 +111,15 @@ def test_occurrences_take_the_same_room_at_every_width(width: int) -> None:
     assert len(token_rows(PLACE, entry, many, width)) == len(token_rows(PLACE, entry, None, width))
 
 
+@pytest.mark.parametrize(("count", "width", "ending"), [(15, 44, " …"), (3, 44, "")])
+def test_places_that_are_not_listed_are_hinted_at(count: int, width: int, ending: str) -> None:
+    found = Occurrences(count, tuple(range(5, 5 + min(count, 14))))
+    rows = token_rows(PLACE, entry_of(TOK, 262), found, width)
+    (listed,) = [row for row in rows if any(span.action == GoTo(6) for span in row)]
+    assert listed[-1].text == (ending or "#7")
+    assert sum(cell_len(span.text) for span in listed) <= width
+
+
 def test_the_new_token_of_every_step_is_in_view() -> None:
     data = b"abcdefghijklmnopqrstuvwxyz" * 4
     for width in (20, 30, 44):

@@ -149,7 +149,10 @@ def _occurrence_rows(place: TokenPlace, occurrences: Occurrences | None, width: 
         for index in occurrences.first
     ]
     indent = (Span(" " * (LABEL_COLUMNS + 1)),)
-    return [*field_rows("occurs", words, width)[:1], *flow(places, width, indent)[:1]]
+    row = flow(places, width - len(" …"), indent)[0]
+    if sum(span.action is not None for span in row) < occurrences.count:
+        row += (Span(" …", "dim"),)
+    return [*field_rows("occurs", words, width)[:1], row]
 
 
 def lineage_rows(node: LineageNode, width: int, link: Link | None = None) -> Iterator[Row]:
