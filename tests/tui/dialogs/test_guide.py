@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
+from textual import events
 from textual._slug import slug
 from textual.containers import VerticalScroll
 from textual.widgets import Label, Markdown
 from textual.widgets.markdown import MarkdownFence
 
 import tokviz
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import WAIT, settle, until
 from tokviz.guide import PAGES, anchor, sections, title
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
@@ -111,3 +113,24 @@ async def test_no_line_of_an_example_is_cut() -> None:
             assert words.region.width <= fence.region.width
             drawn = "".join(words.render_line(y).text for y in range(words.size.height))
             assert "".join(drawn.split()) == "".join(fence.code.split())
+
+
+async def test_pages_that_are_turned_faster_than_they_are_drawn_leave_the_last_one() -> None:
+    app = TokvizApp(Session(Opened("text"), tokviz.load("gpt2"), remember=False))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("f1", "g")
+        await until(pilot, lambda: isinstance(app.screen, GuideDialog))
+        dialog, turned = app.screen, 0
+        shown = dialog.query_one(Markdown)
+        for _ in range(8):
+            for _ in range(6):
+                app.post_message(events.Key("p", "p"))
+            turned -= 6
+            answered = asyncio.Event()
+            app.call_later(dialog.call_later, answered.set)
+            await asyncio.wait_for(answered.wait(), WAIT)
+        last = PAGES[(PAGES.index("tokens") + turned) % len(PAGES)]
+        await until(pilot, lambda: title(last) in shown.source.partition("\n")[0])
+        await settle(pilot)
+        assert title(last) in str(dialog.query("MarkdownH1").first().render())

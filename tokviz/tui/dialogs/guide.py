@@ -48,6 +48,8 @@ class GuideDialog(PageDialog):
         self._heading = heading
         self._left: list[tuple[str, float]] = []
         """The pages that were left, and how far down each of them was."""
+        self._wanted: tuple[str, str, float] | None = None
+        """The page that is gone to, with a heading and a row of it, until it is shown."""
         self.dialog_title = "Guide"
 
     def on_mount(self) -> None:
@@ -121,7 +123,22 @@ class GuideDialog(PageDialog):
 
     def _go(self, name: str, heading: str = "", y: float = 0) -> None:
         self._shown = name
-        self.run_worker(self._update(name, heading, y), exclusive=True, exit_on_error=False)
+        is_turning, self._wanted = self._wanted is not None, (name, heading, y)
+        if not is_turning:
+            self.run_worker(self._turn(), exit_on_error=False)
+
+    async def _turn(self) -> None:
+        """Show the page that is wanted last; a page that is begun is drawn to its end.
+
+        Were that cancelled, Textual would wait for ever for what it takes out of the page before.
+        """
+        done = None
+        try:
+            while (wanted := self._wanted) is not done and wanted is not None:
+                await self._update(*wanted)
+                done = wanted
+        finally:
+            self._wanted = None
 
     async def _update(self, name: str, heading: str, y: float) -> None:
         await self._page.update(with_links(page(name)))
