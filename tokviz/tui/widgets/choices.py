@@ -115,15 +115,15 @@ class Choices(Widget, can_focus=True):
         width = self.size.width
         segments: list[Segment] = []
         x = 0
+        cursor = self._cursor if self.has_focus else None
         for place in self._placed(width):
             if place.row != y:
                 continue
             choice = self.choices[place.number]
             is_chosen = choice.value == self.chosen
-            has_cursor = self.has_focus and place.number == self._cursor
             segments.append(Segment(" " * (place.start - x), self.rich_style))
             is_hovered = place.number == self.hovered
-            segments += self._word(choice.label, is_chosen, has_cursor, is_hovered)
+            segments += self._word(choice.label, is_chosen, place.number == cursor, is_hovered)
             x = place.stop
         return Strip(segments).adjust_cell_length(width, self.rich_style)
 

@@ -192,16 +192,16 @@ class RowsView(QuietScroll):
         """Do what the words under the mouse say; the right button asks why of a token."""
         place = self.place_at(event)
         link = self._link_at(place)
-        if event.button == RIGHT:
-            leads_to_token = link is not None and isinstance(link.action, GoTo | ToToken)
-            is_token = place is not None and self._role_at(place) in _TOKENS
-            if self.tells_why and (leads_to_token or is_token):
-                if link is not None and leads_to_token:
-                    self.follow(link.action)
-                self.post_message(WhyWanted())
-        elif link is not None:
-            event.stop()
-            self.follow(link.action)
+        action = None if link is None else link.action
+        if event.button != RIGHT:
+            if action is not None:
+                event.stop()
+                self.follow(action)
+        elif self.tells_why and isinstance(action, GoTo | ToToken):
+            self.follow(action)
+            self.post_message(WhyWanted())
+        elif self.tells_why and place is not None and self._role_at(place) in _TOKENS:
+            self.post_message(WhyWanted())
 
     def follow(self, action: Action) -> None:
         """Copy, do an action, or tell the screen what was picked."""
