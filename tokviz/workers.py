@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -102,9 +102,9 @@ def _kill(process: Any) -> None:
 @contextmanager
 def _scheduler(file: str) -> Iterator[Client]:
     """Schedule in this process; a file says where."""
+    distributed = _distributed()
     import dask
 
-    distributed = _distributed()
     options = {
         "host": "127.0.0.1",
         "dashboard": _has_dashboard(),
@@ -113,6 +113,7 @@ def _scheduler(file: str) -> Iterator[Client]:
     }
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS_OF_A_TASK}),
+        _silence(),
         distributed.SpecCluster(
             scheduler={"cls": distributed.Scheduler, "options": options}, silence_logs="CRITICAL"
         ) as cluster,
@@ -138,12 +139,23 @@ def connected(address: str) -> Iterator[Client]:
         TokvizError: If Dask is not installed or nobody answers there.
     """
     distributed = _distributed()
-    try:
-        client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
-    except (OSError, ValueError) as error:
-        raise TokvizError(f"no scheduler answers at {address}: {error}") from None
-    with client:
-        yield client
+    with _silence():
+        try:
+            client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
+        except (OSError, ValueError) as error:
+            raise TokvizError(f"no scheduler answers at {address}: {error}") from None
+        with client:
+            yield client
+
+
+def _silence() -> AbstractContextManager[None]:
+    """Let Dask say nothing here, also while its thread ends: it would stand in a page.
+
+    A cluster's own `silence_logs` is over before that.
+    """
+    from distributed.utils import silence_logging_cmgr
+
+    return silence_logging_cmgr("CRITICAL")
 
 
 def why_no_workers() -> str:

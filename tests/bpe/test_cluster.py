@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -32,7 +34,7 @@ from tokviz.child.limits import HAS_CPU_LIMITS
 from tokviz.corpus.corpus import Corpus
 from tokviz.errors import InputFileError, JobError, PatternError, TokvizError
 from tokviz.pretokenize.patterns import get_split_pattern
-from tokviz.workers import local_cluster
+from tokviz.workers import connected, local_cluster
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -372,6 +374,28 @@ def test_nobody_waits_for_workers_that_will_not_come_back(corpus: Path) -> None:
     with local_cluster(1) as client, pytest.raises(JobError, match="the workers failed"):
         counter = ClusterCount(client, part_bytes=30_000)
         counter(Corpus(corpus), get_split_pattern("gpt4"), on_progress=kill)
+
+
+def test_what_a_cluster_says_while_it_ends_stands_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed.utils import LoopRunner
+
+    log, told = logging.getLogger("distributed"), StringIO()
+    handler = logging.StreamHandler(told)
+    stop = LoopRunner.stop
+
+    def late(runner: LoopRunner) -> None:
+        log.error("a comm is closed")
+        stop(runner)
+
+    monkeypatch.setattr(LoopRunner, "stop", late)
+    log.addHandler(handler)
+    try:
+        with local_cluster(1) as client, connected(client.scheduler_info()["address"]):
+            pass
+        log.error("after it")
+    finally:
+        log.removeHandler(handler)
+    assert told.getvalue() == "after it\n"
 
 
 def test_no_worker_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
