@@ -72,11 +72,16 @@ _ELSEWHERE = {
 MADE = {"reference": "tokviz.cli.reference:page", "api": "tokviz.guide.api:page"}
 """Pages that are made of the code when somebody reads them: "module:function"."""
 
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)]+)\)")
+"""The words of a link, and where it leads."""
+
 _SCHEME = "help:"
 """What the links begin with that are made of words like `tokviz help train`."""
 
 _IMAGE = re.compile(r"^!\[[^\]]*\]\([^)]*\)\n\n", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,3} (.+)$", re.MULTILINE)
+_RULE = re.compile(r"^[-| :]{3,}$|^```.*$|^#+ ", re.MULTILINE)
+_ROW = re.compile(r"^\|.*", re.MULTILINE)
 _BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -86,7 +91,7 @@ class Section(NamedTuple):
     Attributes:
         page: The name of the page.
         title: Its heading, that of the page for the first part.
-        text: What stands below it.
+        text: What stands below it, in one line and without the marks of Markdown.
     """
 
     page: str
@@ -180,4 +185,10 @@ def sections() -> Iterator[Section]:
         for heading, following in zip(found, [*found[1:], None], strict=True):
             said = text[heading.end() : following.start() if following else None].strip()
             if said:
-                yield Section(name, heading[1], said)
+                yield Section(name, heading[1], _plain(said))
+
+
+def _plain(text: str) -> str:
+    text = _RULE.sub("", LINK.sub(r"\1", text))
+    text = _ROW.sub(lambda row: row[0].strip("| ").replace(" | ", " · "), text)
+    return " ".join(re.sub(r"\*\*|`+", "", text).split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -11,12 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
-from tokviz.guide import PAGES, anchor, link, page, place, sections, title, with_links
+from tokviz.guide import LINK, PAGES, anchor, link, page, place, sections, title, with_links
 from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
-
-_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)]+)\)")
 
 
 class GuideDialog(PageDialog):
@@ -82,7 +79,7 @@ class GuideDialog(PageDialog):
         """List what the guide has to say; what is typed may stand anywhere in it."""
         found = [*sections()]
         options = [
-            Option(str(place), part.title, title(part.page), " ".join(part.text.split()))
+            Option(str(place), part.title, title(part.page), part.text)
             for place, part in enumerate(found)
         ]
 
@@ -95,7 +92,7 @@ class GuideDialog(PageDialog):
 
     def action_links(self) -> None:
         """List what the page leads to."""
-        found = _LINK.findall(with_links(page(self._shown)))
+        found = LINK.findall(with_links(page(self._shown)))
         if options := [Option(href, words.strip("`")) for words, href in found]:
             self.app.push_screen(PickDialog("What this page leads to", options), self._follow)
 
