@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,21 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
         config.option.dist = "no"
         return 0
     return WORKERS
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Compile the tests before there are processes, each of which would compile all of them."""
+    if sys.dont_write_bytecode or any(Path(cache_from_source(__file__)).parent.glob("test_*")):
+        return
+    tui = "tests/tui"
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    halves = [
+        subprocess.Popen([*collect, *half], stdout=subprocess.DEVNULL)
+        for half in ([tui], ["tests", f"--ignore={tui}"])
+    ]
+    for one in halves:
+        one.wait()
 
 
 SHOWN = 60
