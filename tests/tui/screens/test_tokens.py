@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from textual._compositor import ChopsUpdate, Compositor
@@ -812,8 +813,12 @@ async def test_find_replaces_one_match_or_all_to_be_undone_and_the_wheel_scrolls
         assert "98 replaced" in screen_text(app)
         assert_exact(screen)
         dialog = app.screen
-        await pilot.press("escape")
         late = MouseScrollDown(None, 9, 4, 0, 1, 0, False, False, False)
+        await app.push_screen(ConfirmDialog("Above", "It came before the wheel.", "so it is"))
+        with patch.object(dialog, "_forward_event") as forward:
+            await dialog.on_event(late)
+        forward.assert_not_called()  # it would come back, for ever
+        await pilot.press("escape", "escape")
         await dialog.on_event(late)  # there is nothing below it any more
         await pilot.press("ctrl+z")
         assert screen.live.text == "one t-\n" + "one two\n" * 98

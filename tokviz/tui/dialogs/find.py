@@ -238,7 +238,8 @@ class FindDialog(Dialog[FindResult]):
     async def on_event(self, event: events.Event) -> None:
         """Let the wheel scroll the text above."""
         if isinstance(event, events.MouseScrollUp | events.MouseScrollDown):
-            if self.is_current:
+            # With a dialog above this one, the screen next to the top would be this one.
+            if self.app.screen is self:
                 above = self.app.screen_stack[-2]
                 above._forward_event(event._apply_offset(0, 0))
         else:
