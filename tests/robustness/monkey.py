@@ -48,6 +48,8 @@ DAY_ACTIONS = 10_000
 """What a day must have for its drift to mean something: before that caches fill."""
 REST_SECONDS = 60.0
 """Seconds in which work in the background must have come to its end."""
+SPIN_SECONDS = 300.0
+"""Seconds after which one action, with all that it waits for, has no end: something goes round."""
 
 TEXTS = (
     "hello world", "x", " ", "\n\n\n", "\t", "1234567", "日本語のテキスト",
@@ -398,7 +400,8 @@ async def run(
                     if app._exit or app._exception is not None:
                         break
                     started, used = time.perf_counter(), time.thread_time()
-                    kind, what = await monkey.act()
+                    async with asyncio.timeout(SPIN_SECONDS):
+                        kind, what = await monkey.act()
                     done.append(f"{kind} {what}")
                     if verbose:
                         print(f"{number}.{index} {done[-1]}", flush=True)
@@ -413,7 +416,8 @@ async def run(
                     if chance.random() < 0.3:  # at human pace
                         await asyncio.sleep(chance.choice((0.02, 0.05, 0.2)))
                     if day is not None and (index + 1) % RUN_ACTIONS == 0:
-                        day.append(await monkey.weigh())
+                        async with asyncio.timeout(SPIN_SECONDS):
+                            day.append(await monkey.weigh())
                         print(f"{sum(kinds.values()):,} actions, {day[-1]:.0f} MB", flush=True)
                 if app._exception is None:
                     await monkey.heard()
