@@ -22,11 +22,12 @@ from textual.widget import Widget
 from tests.tui.known_styles import PARSE_RULES, KnownStyles
 from tests.tui.waiting import WAIT
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui import clipboard
+from tokviz.tui import clipboard, handlers
 from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.screens.vocabulary import searching
 from tokviz.vocabulary.index import VocabularyIndex
 
+handlers.find_handlers_once()
 SHEETS: dict[Any, list[RuleSet]] = {}
 TRIED: list[tuple[Tokenizer, Any]] = []
 LARGE = 10_000
@@ -50,6 +51,12 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def every_key_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no key overtake what the one before does, however busy the machine is."""
     monkeypatch.setattr("tokviz.tui.app.ANSWER_SECONDS", WAIT)
+
+
+@pytest.fixture(autouse=True)
+def handlers_of_before_are_forgotten() -> None:
+    """Have no test meet what another one had put in the place of a handler."""
+    handlers._found.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -74,6 +74,7 @@ async def test_a_widget_whose_handler_raised_lives_on(monkeypatch: pytest.Monkey
     async with app.run_test() as pilot:
         await settle(pilot)
         monkeypatch.setattr(TokenEditor, "_on_resize", raising("no"))
+        handlers._found.clear()
         await pilot.resize_terminal(70, 20)
         await until(pilot, lambda: app._last_error)
         await pilot.press("x")

@@ -126,6 +126,8 @@ ELSEWHERE = {
     "around._border_title": "textual.widget:Widget._border_title",
     "below._compositor._render_chops": "textual._compositor:Compositor._render_chops",
     "edit._edit_result": "textual.document._edit:Edit._edit_result",
+    "message._no_default_action": "textual.message:Message._no_default_action",
+    "MessagePump._get_dispatch_methods": "textual.message_pump:MessagePump._get_dispatch_methods",
     "node._component_styles": "textual.dom:DOMNode._component_styles",
     "node._get_component_classes": "textual.dom:DOMNode._get_component_classes",
     "node._pruning": "textual.dom:DOMNode._pruning",

@@ -74,10 +74,11 @@ def run(
     remap(session.settings.keys)
     from tokviz.error_log import ErrorLog
     from tokviz.tui.app import TokvizApp
-    from tokviz.tui.handlers import outlive_errors
+    from tokviz.tui.handlers import find_handlers_once, outlive_errors
     from tokviz.tui.terminal.lifecycle import driver_class, exit_process, run_app
 
     outlive_errors()
+    find_handlers_once()
     app = TokvizApp(session, driver_class=driver_class(), errors=ErrorLog())
     exit_process(run_app(app))
 
