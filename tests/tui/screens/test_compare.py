@@ -314,6 +314,8 @@ async def test_the_last_view_tells_what_two_vocabularies_share() -> None:
         words = " ".join(shown(app).split())
         counts = (len(found.only_in_a), len(found.in_a), len(found.only_in_b))
         assert " ".join(["tokens", *(f"{count:,}" for count in counts)]) in words
+        spans = [span for row in screen.vocabulary_rows.rows for span in row]
+        assert {span.action is None for span in spans if span.role == "made"} == {False}
         assert "Script" in words and "Latin" in words
         await pilot.press("v")
         await settle(pilot)

@@ -81,7 +81,7 @@ class Vocabularies(Controller):
             for number in others
         ]
         links = base == 0
-        self._rows.show(lambda width: _head_rows(names[base], head, width, "reading…"))
+        self._rows.show(lambda width: _head_rows(names[base], head, width, "· reading…"))
 
         def work(task: Task) -> VocabularyDifference:
             indexes = [self._index(tokenizer, task) for tokenizer in (one, other)]
@@ -180,10 +180,15 @@ def _tokens(index: VocabularyIndex, rows: npt.NDArray[np.int64], links: bool) ->
     words: list[Word] = []
     for row in rows[:_MOST_TOKENS].tolist():
         link = ToToken(int(index.ids[row])) if links else None
-        words.append((Span(fit(label_of(index.tokens[row]), _MOST_LABEL), "made", link),))
+        words.append((_token(index, row, link),))
     if len(rows) > _MOST_TOKENS:
         words += words_of(f"… {len(rows) - _MOST_TOKENS:,} more", "dim")
     return words or words_of("none", "dim")
+
+
+def _token(index: VocabularyIndex, row: int, link: ToToken | None) -> Span:
+    label = fit(label_of(index.tokens[row]), _MOST_LABEL)
+    return Span(label, "text" if link is None else "made", link)
 
 
 def _moved(found: VocabularyDifference, links: bool) -> list[Word]:
@@ -193,9 +198,8 @@ def _moved(found: VocabularyDifference, links: bool) -> list[Word]:
     for at in places[:_MOST_TOKENS].tolist():
         row = int(found.in_a[at])
         first, second = int(found.a.ids[row]), int(found.b.ids[found.in_b[at]])
-        label = fit(label_of(found.a.tokens[row]), _MOST_LABEL)
         link = ToToken(first) if links else None
-        words.append((Span(label, "made", link), Span(f" {first}→{second}", "dim")))
+        words.append((_token(found.a, row, link), Span(f" {first}→{second}", "dim")))
     if len(places) > _MOST_TOKENS:
         words += words_of(f"… {len(places) - _MOST_TOKENS:,} more", "dim")
     return words
