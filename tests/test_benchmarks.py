@@ -99,6 +99,7 @@ def test_every_script_is_run_here() -> None:
     [
         ("skipped_ticks", "20 ms of work: 201 ticks of 300"),
         ("styled_in_vain", "327 parts styled; 2 parts drawn"),
+        ("looked_up", "95 classes, 9 handlers found"),
         ("kept", "20 of 20 are left"),
     ],
 )
