@@ -112,6 +112,32 @@ async def test_a_new_regex_is_tried_while_it_is_typed() -> None:
         assert "×ab" in app.drawn()
 
 
+async def test_a_regex_that_is_left_and_come_back_to_at_once_has_its_own_verdict() -> None:
+    app = Host("ab 12")
+    async with app.run_test(size=(50, 30)) as pilot:
+        field = app.query_one(RegexInput)
+        field.value = "("
+        await until(pilot, lambda: app.message.startswith("✗ missing )"))
+        finish = app.panel._custom.finish
+
+        def leave_and_come_back() -> None:
+            finish()
+            app.panel._field.regex = r"\d+|"
+            field.value = r"\d+|"
+            field.value = r"\d+"
+
+        app.panel._custom.finish = leave_and_come_back
+        field.value = r"\d+"
+        await until(pilot, lambda: app.message == "⚠ 1 gap")
+        field.value = "("
+        await until(pilot, lambda: app.message.startswith("✗ missing )"))
+        assert field._error.place == 1
+        field.value = "(("
+        field.value = "("
+        await until(pilot, lambda: field._error.place is None)
+        await until(pilot, lambda: field._error.place == 1)
+
+
 async def test_a_wrong_regex_keeps_the_old_pieces_and_edits_go_on() -> None:
     app = Host("ab 12")
     async with app.run_test(size=(50, 30)) as pilot:

@@ -177,7 +177,7 @@ class RegexField(Vertical):
         """Take the regex to begin with, and those that were typed before."""
         super().__init__()
         self._typed_before = typed
-        self.regex = self._tried = regex
+        self.regex = regex
         """The regex as it is written now."""
         self._timer: Timer | None = None
         self._verdict = Static("", classes="verdict")
@@ -262,14 +262,12 @@ class RegexField(Vertical):
         """Try the regex at once, also once more, and remember it."""
         event.stop()
         self._input.remember()
-        self._tried = self.regex
-        self.post_message(RegexEdited(self._tried))
+        self._tell()
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         """Remember the regex that the user was done with."""
         self._input.remember()
 
     def _tell(self) -> None:
-        if self.regex != self._tried:
-            self._tried = self.regex
-            self.post_message(RegexEdited(self._tried))
+        """Have the regex tried, also if it is the same again: what is said may be of another."""
+        self.post_message(RegexEdited(self.regex))
