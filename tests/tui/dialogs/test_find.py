@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 
 import pytest
 
@@ -129,3 +131,25 @@ async def test_a_search_that_takes_a_moment_says_so_and_how_it_ended(
         await pilot.settle()
         assert pilot.shows("Stopped, since it took too long.")
         assert pilot.shows("stopped") and not pilot.shows("searching…")
+
+
+async def test_what_is_looked_for_again_is_known_while_another_search_goes_on(
+    open_dialog: OpenDialog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = threading.Event()
+
+    def until_stopped(text: str, query: FindQuery, *, stop: Callable[[], bool]) -> Matches:
+        while not stop():
+            time.sleep(0.01)
+        stopped.set()
+        return Matches()
+
+    async with open_dialog(FindDialog("aaa", query=FindQuery("a")), (100, 30)) as pilot:
+        await until(pilot.pilot, lambda: pilot.shows("1 of 3"))
+        monkeypatch.setattr(find, "find_all", until_stopped)
+        monkeypatch.setattr(find, "_PATIENCE", 0.01)
+        await pilot.pilot.press("end", "b")
+        await until(pilot.pilot, lambda: pilot.shows("searching…"))
+        await pilot.pilot.press("backspace")
+        await until(pilot.pilot, lambda: pilot.shows("1 of 3"))
+        await until(pilot.pilot, stopped.is_set)

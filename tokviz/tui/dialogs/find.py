@@ -247,14 +247,18 @@ class FindDialog(Dialog[FindResult]):
 
     def _find(self) -> None:
         query = self.find_query
-        if query != self._found_for:
-            in_thread(
-                self,
-                "find",
-                lambda task: find_all(self._text, query, stop=lambda: task.cancelled),
-                lambda matches: self._show_found(query, matches),
-            )
-            self.set_timer(_PATIENCE, self._tell_waiting)
+        if query == self._found_for:
+            # It is known, but not what was looked for meanwhile.
+            self.workers.cancel_group(self, "find")
+            self.query_one("#count", Static).update(self._count())
+            return
+        in_thread(
+            self,
+            "find",
+            lambda task: find_all(self._text, query, stop=lambda: task.cancelled),
+            lambda matches: self._show_found(query, matches),
+        )
+        self.set_timer(_PATIENCE, self._tell_waiting)
 
     def _tell_waiting(self) -> None:
         """Say that the search goes on, where it takes longer than a moment."""
