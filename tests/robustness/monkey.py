@@ -437,6 +437,8 @@ def search(
     """Do runs until there were enough actions."""
     kinds, slowest, crashes = Counter[str](), Slowest(), list[Crash]()
     memory: list[float] = []
+    if day:
+        _make_machine_code()
     number = 0 if only is None else only
     while (left := n_actions - sum(kinds.values())) > 0:
         memory.clear()
@@ -462,6 +464,14 @@ def search(
         if only is not None:
             break
     return Figures(sum(kinds.values()), kinds, crashes, slowest, memory)
+
+
+def _make_machine_code() -> None:
+    """Have all there that a long text loads, whenever the day brings the first one."""
+    import tokviz
+
+    for name in TOKENIZERS:
+        tokviz.load(name).prepare()
 
 
 def _print_crash(seed: int, crash: Crash) -> None:
