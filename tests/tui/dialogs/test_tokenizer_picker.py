@@ -14,6 +14,7 @@ from textual.widgets import Static
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
 from tests.tui.waiting import WAIT, settle, until
+from tokviz.errors import TokvizError
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer
 from tokviz.places import place_words, short_name
 from tokviz.runs import Run, runs_folder
@@ -299,6 +300,32 @@ async def test_a_loading_that_takes_long_is_told_and_can_be_stopped(
         assert closed == ["custom"]
         await pilot.press("escape")
         assert pilot.result is None
+
+
+async def test_another_choice_ends_what_is_said_of_the_first(
+    open_dialog: OpenDialog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def load(source: str) -> tokviz.Tokenizer:
+        if source == "b.json":
+            raise TokvizError("b.json is broken")
+        go_on.wait(30)
+        raise TokvizError("a.json is broken")
+
+    monkeypatch.setattr(tokenizer_picker, "load", load)
+    monkeypatch.setattr(tokenizer_picker, "_PATIENCE", 0.05)
+    picker = TokenizerPicker("gpt2")
+    async with open_dialog(picker, (100, 30)) as pilot:
+        picker._begin("a.json")
+        await until(pilot.pilot, lambda: pilot.shows("Loading a.json… "))
+        picker._browsed(Path("b.json"))  # Ctrl+O, meanwhile
+        await until(pilot.pilot, lambda: pilot.shows("b.json is broken"))
+        await pilot.pilot.pause(0.3)
+        assert not pilot.shows("Loading ")
+        go_on.set()
+        await pilot.settle()
+        assert pilot.shows("b.json is broken") and not pilot.shows("a.json is broken")
 
 
 async def test_recent_places_are_listed_found_and_forgotten(places: Path) -> None:

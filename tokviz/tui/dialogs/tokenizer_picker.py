@@ -232,6 +232,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         if not self._loads:
             self.dismiss(source)
             return
+        self._end_loading()
         self._number += 1
         self._source = source
         self._started = time.monotonic()
