@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -311,6 +312,28 @@ async def test_a_second_tokenizer_stands_beside_and_is_remembered() -> None:
         await answered(pilot, 2)
         assert dialog.answers[1].tokenizer == "o200k_base"
         assert app.session.settings.second_tokenizer == "o200k_base"
+
+
+async def test_a_second_tokenizer_that_nobody_wants_any_more_does_not_come_late() -> None:
+    app = make_app()
+    async with app.run_test(size=(160, 48)) as pilot:
+        await begun(pilot)
+        await pilot.press("shift+f1")
+        dialog = await answered(pilot)
+        asked, go_on = threading.Event(), threading.Event()
+
+        def load(source: str) -> tokviz.Tokenizer:
+            asked.set()
+            go_on.wait(30)
+            return tokviz.load(source)
+
+        dialog._load = load
+        dialog._take_second("cl100k_base")
+        await until(pilot, asked.is_set)
+        await pilot.press("x")
+        go_on.set()
+        await settle(pilot)
+        assert len(dialog.answers) == 1 and not dialog.has_class("-two")
 
 
 async def test_a_second_tokenizer_that_is_gone_is_named_and_the_answer_stands() -> None:

@@ -130,8 +130,9 @@ class WhyDialog(PageDialog):
         self.call_after_refresh(self.view.lay_out)
 
     def _give_up(self, error: TokvizError) -> None:
+        lacking = "The second tokenizer cannot be loaded" if self._second else "There is no answer"
         self._show_beside("")
-        self.show_error(why("The second tokenizer cannot be loaded", error))
+        self.show_error(why(lacking, error))
 
     def _rows(self, width: int) -> list[Row]:
         if not self.answers:
@@ -166,6 +167,7 @@ class WhyDialog(PageDialog):
             self._alone()
             self._show_beside("")
             self._take(self.answers[:1])
+            self._work_out()  # which ends what is still worked out for the second one
 
     def action_inspect(self) -> None:
         """Show what the characters are, beginning with the first."""
