@@ -7,6 +7,7 @@ from array import array
 import pytest
 
 import tokviz
+from tokviz.bytetext import to_bytes
 from tokviz.errors import JobError
 from tokviz.live.document import LiveDocument
 
@@ -28,6 +29,23 @@ class Remote(tokviz.Tokenizer):
             raise JobError("the child died")
         story = WORDS.tokenize_byte_text(text, parse_specials)
         return story.ids, array("I", [0, *(end for _, end in story.byte_spans.tolist())])
+
+
+class Here(tokviz.Tokenizer):
+    """Gives GPT-2's tokens; fails on "boom"."""
+
+    def __init__(self) -> None:
+        super().__init__(WORDS.vocab, WORDS.merges, WORDS.special_tokens, split_pattern="gpt2")
+
+    def encode_with_borders(self, text, parse_specials=True):
+        if "boom" in text:
+            raise JobError("the child died")
+        return super().encode_with_borders(text, parse_specials)
+
+    def encode_byte_texts(self, texts, allowed="all", to_bytes=to_bytes):
+        if any("boom" in text for text in texts):
+            raise JobError("the child died")
+        return super().encode_byte_texts(texts, allowed, to_bytes)
 
 
 @pytest.fixture
@@ -82,3 +100,18 @@ def test_what_cannot_be_encoded_stays_unknown_and_says_why(document):
     assert document.failure is None
     assert document.encode_pending(60)
     assert document.complete
+
+
+def test_what_cannot_be_encoded_leaves_nothing_to_do_though_another_place_is_edited():
+    text = "boom " + "words " * 5_000
+    document = LiveDocument(text, Here())
+    assert document.encode_pending(60)
+    assert document.settled
+    document.edit(len(text), 0, "x")
+    assert document.encode_pending(60)
+    assert document.settled
+    assert str(document.failure) == "the child died"
+    document.edit(0, 5, "")
+    assert document.encode_pending(60)
+    assert document.complete
+    assert document.failure is None

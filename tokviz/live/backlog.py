@@ -69,6 +69,7 @@ class Backlog:
         self._rests_until = 0.0
         self.counts = TokenCounts()
         self.failure: TokvizError | None = None
+        self._failed = set[Chunk]()
         self.slow: list[tuple[Chunk, PatternError]] = []
 
     @property
@@ -166,6 +167,7 @@ class Backlog:
                 ids, borders = self._tokenizer.encode_with_borders(chunk.text, self._parse_specials)
         except TokvizError as error:
             self.failure = error
+            self._failed.add(chunk)
             return None
         if stuck and _is_wanted(chunk):
             self.failure = stuck[0]
@@ -195,7 +197,10 @@ class Backlog:
 
         The tokens of many are left in the counts until a worker takes them out.
         """
-        self.failure = None
+        # A list first, since a worker may add to it meanwhile.
+        self._failed -= {chunk for chunk in [*self._failed] if not _is_wanted(chunk)}
+        if not self._failed:
+            self.failure = None
         for entry in [entry for entry in self.slow if entry[0].block is None]:
             self.slow.remove(entry)
         dropped = [chunk.tokens for chunk in chunks if chunk.tokens is not None]
