@@ -322,3 +322,20 @@ def test_a_title_says_when_and_how_much(
     when = now - timedelta(days=days)
     left = Leftover(tmp_path / "a", FileLock(tmp_path / "b"), when, n_bytes)
     assert title_of(left, "text", now) == title
+
+
+async def test_the_list_means_what_it_shows_though_one_was_answered_meanwhile() -> None:
+    for text in ("one", "two", "three"):
+        leave(text)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        recovery = screen.recovery
+        await pilot.press("ctrl+b", "down")
+        await settle(pilot)
+        first = recovery.leftovers[0]
+        recovery._take(first)
+        await until(pilot, lambda: first not in recovery.leftovers)
+        await pilot.press("d")
+        await settle(pilot)
+        assert [left.text() for left in recovery.leftovers] == ["one"]

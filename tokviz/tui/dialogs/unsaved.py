@@ -21,8 +21,8 @@ _MOST_ROWS = 12
 Row = tuple[str, Leftover]
 
 
-class UnsavedDialog(ListDialog[tuple[int, bool], Row]):
-    """Its result is the number of a row, and whether that is to be restored or discarded."""
+class UnsavedDialog(ListDialog[tuple[Leftover, bool], Row]):
+    """Its result is what is answered, and whether that is to be restored or discarded."""
 
     DEFAULT_CSS = """
     UnsavedDialog #about { height: 2; }
@@ -73,7 +73,7 @@ class UnsavedDialog(ListDialog[tuple[int, bool], Row]):
 
     def _answer(self, is_wanted: bool) -> None:
         if self.rows.row is not None:
-            self.dismiss((self._offered.index(self.rows.row), is_wanted))
+            self.dismiss((self.rows.row[1], is_wanted))
 
     @on(RowList.Picked)
     def action_restore(self) -> None:

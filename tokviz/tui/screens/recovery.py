@@ -184,9 +184,9 @@ class Recovery(Controller):
         now = datetime.now().astimezone()
         titles = [title_of(leftover, self._noun, now) for leftover in self.leftovers]
 
-        def answered(answer: tuple[int, bool]) -> None:
-            number, is_wanted = answer
-            (self._take if is_wanted else self._discard)(self.leftovers[number])
+        def answered(answer: tuple[Leftover, bool]) -> None:
+            leftover, is_wanted = answer
+            (self._take if is_wanted else self._discard)(leftover)
             if not is_wanted and self.leftovers:
                 # One who discards goes on: a second D must not go to the text.
                 self.list_unsaved()
