@@ -200,6 +200,7 @@ class Session:
         state_read: How the file was that the session began with.
         is_sample: Whether the text is the sample, untouched.
         edits: How often the text has been changed since it was opened.
+        begun: Another object for every text that takes the place of one, not for an edit of it.
         version: What undo would take back; nothing but the same text has the same again.
         saved_version: What `version` was when the text was saved last.
         settings: The remembered choices; `change_settings` changes them.
@@ -238,6 +239,7 @@ class Session:
         self.is_sample = opened.is_sample
         self.notes = (*opened.notes, *notes_about(opened.is_binary, self.live.n_raw_bytes))
         self.edits = 0
+        self.begun = object()
         self.version: object = None
         self.saved_version: object = None
         self.settings = self._written = settings or Settings()
@@ -268,6 +270,7 @@ class Session:
         """Note that the text has been replaced by one that is nowhere unsaved."""
         self.path, self.is_sample = path, is_sample
         self.saved_version = self.version
+        self.begun = object()
 
     # -- the tokenizer
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,8 @@ from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.palette import palette_of
-from tokviz.tui.screens import safekeeping
-from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.screens import choosing, safekeeping
+from tokviz.tui.screens.tokens import TokensScreen, files
 from tokviz.tui.widgets.id_grid import IdGrid
 from tokviz.tui.widgets.splits.panel import SplitsPanel
 from tokviz.tui.widgets.token_card import TokenCard
@@ -232,6 +233,56 @@ async def test_unsaved_changes_are_asked_about_before_another_file(tmp_path: Pat
         await pilot.press("escape")
         assert screen_of(app).live.text == "xmy words"
         assert app.screen is screen_of(app)
+
+
+async def test_a_save_that_ends_late_does_not_name_the_text_that_was_opened_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, app = tmp_path / "one.txt", tmp_path / "two.txt", make_app()
+    two.write_text("two")
+    began, go_on = threading.Event(), threading.Event()
+
+    def write_late(path: Path, content: bytes) -> None:
+        began.set()
+        go_on.wait(30)
+        path.write_bytes(content)
+
+    monkeypatch.setattr(safekeeping, "write_file", write_late)
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        screen.files._save(one)
+        await until(pilot, began.is_set)
+        screen.files.open_path(two)
+        await until(pilot, lambda: screen.live.text == "two")
+        go_on.set()
+        await settle(pilot)
+        assert one.read_text() == "hello world"
+        assert app.session.path == two
+        assert not app.session.modified
+
+
+async def test_a_text_replaced_while_it_is_saved_is_not_the_one_that_was_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, app = tmp_path / "one.txt", make_app()
+    began, go_on = threading.Event(), threading.Event()
+
+    def write_late(path: Path, content: bytes) -> None:
+        began.set()
+        go_on.wait(30)
+        path.write_bytes(content)
+
+    monkeypatch.setattr(safekeeping, "write_file", write_late)
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        screen.files._save(path)
+        await until(pilot, began.is_set)
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: screen.live.text == "")
+        go_on.set()
+        await settle(pilot)
+        assert app.session.path is None
+        assert not app.session.modified
 
 
 @pytest.mark.parametrize("open_path", [None, "a.txt"])

@@ -120,10 +120,12 @@ class Files(Controller):
     def _save(self, path: Path, *, replaces: bool = True) -> None:
         self._text.editor.history.checkpoint()  # undo comes back to what is saved
         texts, version = self._text.live.chunk_texts(), self.session.version
+        begun = self.session.begun
 
         def saved(n_bytes: int) -> None:
-            self.session.path = path
-            self.session.saved_version = version
+            if self.session.begun is begun:  # else it is another text by now
+                self.session.path = path
+                self.session.saved_version = version
             self.session.remember_folder(path)
             self.say(f"Saved {counted(n_bytes, 'byte')} to {home_label(path)}.")
             self._text.refresh()
@@ -155,6 +157,7 @@ class Files(Controller):
 
         def restored() -> None:
             self.session.path, self.session.is_sample = path, False
+            self.session.begun = object()
             self._text.refresh()
 
         self._text.replace_all(text, restored)
