@@ -339,3 +339,16 @@ async def test_the_list_means_what_it_shows_though_one_was_answered_meanwhile() 
         await pilot.press("d")
         await settle(pilot)
         assert [left.text() for left in recovery.leftovers] == ["one"]
+
+
+async def test_a_long_text_that_is_back_is_not_offered_once_more() -> None:
+    leave("my words " * 40_000)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        (left,) = screen.recovery.leftovers
+        await click(pilot, screen, "Restore")
+        await until(pilot, lambda: screen.live.n_chars > 300_000)
+        await until(pilot, lambda: any(file != left.file for file in journals()))
+        await settle(pilot)
+        assert left.file not in journals()

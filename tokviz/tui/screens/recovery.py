@@ -76,7 +76,7 @@ class Recovery(Controller):
         screen: TokvizScreen,
         safe: Safekeeping,
         noun: str,
-        restore: Callable[[str, Path | None], object],
+        restore: Callable[[str, Path | None, Callable[[], object]], object],
         other: Kept | None = None,
     ) -> None:
         """Take what keeps things safe, what they are called, and what shows one again.
@@ -85,7 +85,7 @@ class Recovery(Controller):
             screen: The screen.
             safe: What keeps things safe.
             noun: What one of them is called.
-            restore: Shows one again.
+            restore: Shows one again, and calls a function once it is there.
             other: What is also looked for, to name the screen that offers it.
         """
         super().__init__(screen)
@@ -218,8 +218,7 @@ class Recovery(Controller):
     def _taken(self, leftover: Leftover, text: str) -> None:
         if leftover.source is not None:
             self._safe.files[leftover.source] = leftover.state
-        self._restore(text, leftover.source)
-        self._safe.keep(replaces=leftover)
+        self._restore(text, leftover.source, lambda: self._safe.keep(replaces=leftover))
         if leftover.damage:
             self.say(f"Not all of it is there. {leftover.damage}", "warning")
         self._answered(leftover)

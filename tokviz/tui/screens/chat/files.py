@@ -235,13 +235,14 @@ class Files(Controller):
         path = path if row is None else None
         return Unsaved(state.conversation, partial(editing.json_parts, state.conversation), path)
 
-    def restore(self, text: str, path: Path | None) -> None:
+    def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
         """Bring back a conversation that was not saved; undo brings back the one that is here."""
         try:
             conversation = Conversation.from_json(json.loads(text), byte_text=True)
         except (ConversationError, ValueError, RecursionError):
             conversation = editing.raw_row(text)
         self._chat.change(conversation, PartPlace(0), origin=Origin(path))
+        then()
 
 
 def sample_conversation(name: str = "welcome") -> Conversation:

@@ -152,12 +152,13 @@ class Files(Controller):
         """Go on at once, or after the user agreed to lose unsaved changes."""
         unless_unsaved(self.app, self.safe.unsaved(), "discard them", go_on)
 
-    def restore(self, text: str, path: Path | None) -> None:
+    def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
         """Bring back a text that was not saved; undo brings back the one that is here."""
 
         def restored() -> None:
             self.session.path, self.session.is_sample = path, False
             self.session.begun = object()
             self._text.refresh()
+            then()
 
         self._text.replace_all(text, restored)
