@@ -285,6 +285,33 @@ async def test_a_text_replaced_while_it_is_saved_is_not_the_one_that_was_saved(
         assert not app.session.modified
 
 
+async def test_what_is_typed_while_a_file_is_read_is_not_lost_without_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, app = tmp_path / "late.txt", make_app()
+    path.write_text("late")
+    go_on = threading.Event()
+
+    def read_late(path: Path) -> Opened:
+        go_on.wait(30)
+        return read_text(path)
+
+    monkeypatch.setattr(files, "read_text", read_late)
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        screen.files.open_path(path)
+        await pilot.press("x")
+        go_on.set()
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        assert screen.live.text == "xhello world"
+        await pilot.press("escape")
+        await settle(pilot)
+        assert screen.live.text == "xhello world"
+        screen.files.open_path(path)
+        await settle(pilot)
+        assert screen.live.text == "late"
+
+
 @pytest.mark.parametrize("open_path", [None, "a.txt"])
 async def test_quitting_asks_for_changes_that_are_not_saved(open_path: str | None) -> None:
     app = make_app("my words")

@@ -51,7 +51,15 @@ class Files(Controller):
             self._text.editor.prepare(text)
             return opened._replace(text=text)
 
-        self.in_thread("open", read, self._show)
+        version = self.session.version
+
+        def show(opened: Opened) -> None:
+            if self.session.version is version:
+                self._show(opened)
+            else:  # something was typed meanwhile
+                self.unless_unsaved(lambda: self._show(opened))
+
+        self.in_thread("open", read, show)
 
     def _show(self, opened: Opened) -> None:
         assert isinstance(opened.text, str)
