@@ -312,6 +312,53 @@ async def test_what_is_typed_while_a_file_is_read_is_not_lost_without_a_question
         assert screen.live.text == "late"
 
 
+async def test_a_tokenizer_that_comes_late_does_not_take_the_place_of_one_chosen_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = make_app()
+    asked, go_on = threading.Event(), threading.Event()
+
+    def load_late(source: str) -> tokviz.Tokenizer:
+        asked.set()
+        go_on.wait(30)
+        return tokviz.load(source)
+
+    monkeypatch.setattr(choosing, "load", load_late)
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        screen.choice.use("o200k_base")
+        await until(pilot, asked.is_set)
+        screen.choice.pick("r50k_base")
+        await until(pilot, lambda: app.screen is screen)
+        go_on.set()
+        await settle(pilot)
+        assert app.session.tokenizer.name == "gpt2"
+
+
+async def test_special_tokens_read_otherwise_meanwhile_keep_no_tokenizer_from_coming(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = make_app()
+    asked, go_on = threading.Event(), threading.Event()
+
+    def load_late(source: str) -> tokviz.Tokenizer:
+        asked.set()
+        go_on.wait(30)
+        return tokviz.load(source)
+
+    monkeypatch.setattr(choosing, "load", load_late)
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        screen.choice.use("o200k_base")
+        await until(pilot, asked.is_set)
+        await pilot.press("f6")
+        await until(pilot, lambda: not screen.live.parse_specials)
+        go_on.set()
+        await settle(pilot)
+        assert app.session.tokenizer.name == "o200k_base"
+        assert_exact(screen)
+
+
 @pytest.mark.parametrize("open_path", [None, "a.txt"])
 async def test_quitting_asks_for_changes_that_are_not_saved(open_path: str | None) -> None:
     app = make_app("my words")

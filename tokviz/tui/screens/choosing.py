@@ -20,6 +20,9 @@ from tokviz.tui.tasks import Task
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 
+GROUP = "tokenizer"
+"""The work that brings another tokenizer."""
+
 _LONGEST_PATH = 4096
 TOKENIZER_WORDS = "model vocabulary encoding llama mistral gemma claude gpt qwen"
 """What people look for who want another tokenizer."""
@@ -63,6 +66,9 @@ class TokenizerChoice(Controller):
 
         def picked(name: str) -> None:
             if picker.loaded is not None:
+                for worker in self.app.workers:
+                    if worker.group == GROUP:
+                        worker.cancel()  # what was asked for before comes no more
                 self.session.use_tokenizer(picker.loaded, name)
 
         self.ask(picker, picked)
@@ -90,7 +96,7 @@ class TokenizerChoice(Controller):
             self.session.use_tokenizer(tokenizer, source_of(tokenizer, source))
 
         name = place_words(source)[0]
-        self.in_thread("tokenizer", build, use, stoppable=f"Loading {name}")
+        self.in_thread(GROUP, build, use, stoppable=f"Loading {name}")
 
 
 class Dropped(Controller):

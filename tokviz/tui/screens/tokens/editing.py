@@ -58,7 +58,7 @@ class Reading(Controller):
             live.set_parse_specials(parsed)
             self._text.refresh()
 
-        self.in_thread("tokenizer", read, use)
+        self.in_thread("specials", read, use)
 
     @action("Show or hide invisible characters", "f7", section="View", words="settings spaces")
     def toggle_invisibles(self) -> None:
