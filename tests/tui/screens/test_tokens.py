@@ -359,6 +359,27 @@ async def test_special_tokens_read_otherwise_meanwhile_keep_no_tokenizer_from_co
         assert_exact(screen)
 
 
+async def test_a_tokenizer_left_and_come_back_to_elsewhere_has_its_tokens_again() -> None:
+    text = "some words\n" * 20_000
+    app = make_app(text)
+    async with app.run_test() as pilot:
+        screen = screen_of(app)
+        await until(pilot, lambda: screen.status.state.pending_chars == 0)
+        own = app.session.tokenizer
+        await pilot.press("ctrl+l", "6")
+        await settle(pilot)
+        assert app.screen is not screen
+        app.session.use_tokenizer(tokviz.load("o200k_base"), "o200k_base")
+        await settle(pilot)
+        app.session.use_tokenizer(own, "gpt2")
+        await settle(pilot)
+        await pilot.press("ctrl+l", "1")
+        await settle(pilot)
+        assert app.screen is screen
+        assert screen.live.complete
+        assert screen.status.state.pending_chars == 0
+
+
 @pytest.mark.parametrize("open_path", [None, "a.txt"])
 async def test_quitting_asks_for_changes_that_are_not_saved(open_path: str | None) -> None:
     app = make_app("my words")

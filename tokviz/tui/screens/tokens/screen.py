@@ -192,8 +192,12 @@ class TokensScreen(TokvizScreen):
         super().started()
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Take up which tokenizers the text is compared with now."""
+        """Take up which tokenizers the text is compared with now, and what waits to be encoded.
+
+        The tokenizer may be the same again though another one was at hand meanwhile.
+        """
         self.other_counts.sync()
+        self.encoding.start()
 
     def on_screen_suspend(self) -> None:
         """Let the screen that is shown see to the other tokenizers."""
