@@ -5,20 +5,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.style import Style
 from textual.pilot import Pilot
+from textual.widgets import Static
 from textual.widgets.text_area import Selection
 
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.chat.conversation import Conversation, Message
-from tokviz.explain.character import Inspected
+from tokviz.errors import JobError
+from tokviz.explain.character import Inspected, inspect
+from tokviz.explain.why import Place
 from tokviz.replay.request import ReplayRequest
 from tokviz.session import Opened, Request, Session, ShowConversation, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs import character
 from tokviz.tui.dialogs.character import CharacterDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.why import WhyDialog
@@ -312,6 +317,55 @@ async def test_a_second_tokenizer_stands_beside_and_is_remembered() -> None:
         await answered(pilot, 2)
         assert dialog.answers[1].tokenizer == "o200k_base"
         assert app.session.settings.second_tokenizer == "o200k_base"
+
+
+async def test_characters_are_stepped_through_though_they_are_looked_up_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go_on = threading.Event()
+    go_on.set()
+
+    def inspect_late(*asked: Any) -> Inspected:
+        go_on.wait(30)
+        return inspect(*asked)
+
+    monkeypatch.setattr(character, "inspect", inspect_late)
+    app = make_app()
+    async with app.run_test() as pilot:
+        dialog = CharacterDialog(app.session.tokenizer, Place("abcdef", 0, 1), lambda *_: None)
+        app.push_screen(dialog)
+        await until(pilot, lambda: dialog.found)
+        go_on.clear()
+        await pilot.press("right", "right", "right", "left")
+        go_on.set()
+        await settle(pilot)
+        assert dialog.found is not None
+        assert dialog.found.start == 2
+
+
+async def test_what_went_wrong_with_a_character_is_not_said_of_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail_at_b(text: str, at: int, tokenizer: tokviz.Tokenizer) -> Inspected:
+        if text[at] == "b":
+            raise JobError("the child died")
+        return inspect(text, at, tokenizer)
+
+    monkeypatch.setattr(character, "inspect", fail_at_b)
+    app = make_app()
+    async with app.run_test() as pilot:
+        dialog = CharacterDialog(app.session.tokenizer, Place("abc", 0, 1), lambda *_: None)
+        app.push_screen(dialog)
+        await until(pilot, lambda: dialog.found)
+        await pilot.press("right")
+        await settle(pilot)
+        error = dialog.query_one(".error", Static)
+        assert error.display
+        await pilot.press("left")
+        await settle(pilot)
+        assert dialog.found is not None
+        assert dialog.found.start == 0
+        assert not error.display
 
 
 async def test_a_second_tokenizer_that_nobody_wants_any_more_does_not_come_late() -> None:

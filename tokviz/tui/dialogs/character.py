@@ -90,6 +90,7 @@ class CharacterDialog(PageDialog):
 
     def _take(self, found: Inspected) -> None:
         self.found, self._at = found, found.start
+        self.show_error("")
         self.view.show(self._rows, from_top=True)
         self.fit_height(self.app.size)
         self.call_after_refresh(self.view.lay_out)
@@ -105,7 +106,7 @@ class CharacterDialog(PageDialog):
     def action_step(self, step: int) -> None:
         """Go to the next character of the text, or to the one before."""
         if self.found is not None:
-            number = self._starts.index(self.found.start) + step
+            number = self._starts.index(self._at) + step  # it may still be looked up
             if 0 <= number < len(self._starts):
                 self._at = self._starts[number]
                 self._look()
