@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import (
     ActionPalette,
+    Offer,
     offers_elsewhere,
     offers_here,
     search,
@@ -179,3 +181,23 @@ async def test_what_is_pasted_into_the_palette_is_a_clean_line() -> None:
         pilot.app.post_message(events.Paste("he\udc9b931m\x1b[2J\u202elp\nquit"))
         await settle(pilot)
         assert pilot.app.screen.query_one(Input).value == "he931m[2Jlp"
+
+
+async def test_what_was_highlighted_stays_so_when_the_rest_is_found_late() -> None:
+    go_on = threading.Event()
+    app = make_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+
+        def listed_late() -> list[Offer]:
+            go_on.wait(30)
+            return [Offer(f"copy {number}", "", "", lambda: None) for number in range(5)]
+
+        palette = ActionPalette(offers_here(app), listed_late)
+        app.push_screen(palette)
+        await until(pilot, lambda: palette.has_begun)
+        await pilot.press(*"copy", "down")
+        chosen, n_rows = palette.rows.row, len(palette.rows.rows)
+        go_on.set()
+        await until(pilot, lambda: len(palette.rows.rows) > n_rows)
+        assert palette.rows.row is chosen

@@ -154,16 +154,18 @@ class ActionPalette(ListDialog[Offer, Offer]):
     def _take(self, elsewhere: Sequence[Offer]) -> None:
         self._elsewhere = elsewhere
         if self._query:
-            self._search()
+            # Whoever has moved the highlight is about to choose that.
+            self._search(self.rows.row if self.rows.highlighted else None)
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         self._query = event.value.strip()
         self._search()
 
-    def _search(self) -> None:
+    def _search(self, chosen: Offer | None = None) -> None:
         found = search(self._query, self._here, self._elsewhere)
-        self.rows.show(found, 0 if found else None)
+        at = next((at for at, offer in enumerate(found) if offer is chosen), 0)
+        self.rows.show(found, at if found else None)
 
     @on(RowList.Highlighted)
     def _tell(self) -> None:
