@@ -30,6 +30,7 @@ from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.chat import ChatScreen
+from tokviz.tui.screens.chat.dataset import read_row
 from tokviz.tui.screens.chat.files import sample_conversation
 from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.scan import Scan
@@ -1400,3 +1401,117 @@ async def test_esc_never_leaves_the_message() -> None:
         await pilot.press("ctrl+o", "escape", "escape", "escape", "Z")
         assert screen.messages.editor.has_focus
         assert contents(screen)[0] == "ZHi"
+
+
+async def dataset_screen(pilot: Pilot[None]) -> ChatScreen:
+    screen = await chat(pilot)
+    await until(pilot, lambda: screen.rows.dataset is not None and screen.rows.dataset.complete)
+    await settle(pilot)
+    return screen
+
+
+def slow_rows(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Let rows be read only once the event is set."""
+    go_on = threading.Event()
+    monkeypatch.setattr(
+        "tokviz.tui.screens.chat.dataset.read_row",
+        lambda dataset, row: read_row(dataset, row) if go_on.wait(WAIT) else None,
+    )
+    return go_on
+
+
+async def test_going_back_to_the_row_that_is_shown_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await dataset_screen(pilot)
+        go_on = slow_rows(monkeypatch)
+        screen.rows.go_to(1)
+        screen.rows.go_to(0)
+        go_on.set()
+        await settle(pilot)
+        assert contents(screen)[0] == "question 0"
+        assert screen.rows.listed.row == 0
+
+
+async def test_a_row_that_comes_late_does_not_take_the_place_of_a_new_conversation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await dataset_screen(pilot)
+        go_on = slow_rows(monkeypatch)
+        await pilot.press("alt+n", "ctrl+n")
+        go_on.set()
+        await settle(pilot)
+        assert contents(screen) == [""]
+
+
+async def test_every_press_goes_a_row_on_though_rows_take_their_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await dataset_screen(pilot)
+        go_on = slow_rows(monkeypatch)
+        await pilot.press("alt+n", "alt+n", "alt+n")
+        go_on.set()
+        await settle(pilot)
+        assert contents(screen)[0] == "question 3"
+
+
+async def test_the_highlight_stays_at_a_row_that_is_read_while_the_list_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await dataset_screen(pilot)
+        await pilot.press("alt+o")
+        check_rows(screen)
+        await settle(pilot)
+        screen.rows.use_filter("empty-turn")
+        await settle(pilot)
+        scan, listed = screen.rows.checks.scan, screen.rows.listed
+        assert scan is not None and screen.chat.state.origin.row == listed.rows[0]
+        go_on = slow_rows(monkeypatch)
+        await pilot.press("down")
+        await until(pilot, lambda: any(worker.group == "row" for worker in app.workers))
+        scan.codes["empty-turn"].append(49)
+        screen.rows._show_checks()
+        go_on.set()
+        await settle(pilot)
+        assert listed.row == screen.chat.state.origin.row == listed.rows[1]
+
+
+async def test_undo_to_a_row_of_another_file_is_no_row_of_this_one(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = dataset(tmp_path / "other", 20)
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await dataset_screen(pilot)
+        screen.rows.go_to(5)
+        await settle(pilot)
+        screen.rows.open_path(other)
+        await settle(pilot)
+        assert "row 1 of 20" in status_text(screen)
+        await pilot.press("ctrl+z")
+        await settle(pilot)
+        assert contents(screen)[0] == "question 5"
+        assert "of 20" not in status_text(screen)
+        screen.rows.go_to(5)
+        await settle(pilot)
+        assert screen.chat.state.origin == Origin(other, 5)
+
+
+async def test_leaving_the_lengths_keeps_what_a_stopped_check_found(tmp_path: Path) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path, 8_000))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await dataset_screen(pilot)
+        await pilot.press("alt+l")
+        scan = screen.rows.checks.scan
+        assert scan is not None
+        await until(pilot, lambda: scan.lengths)
+        await pilot.press("escape", "alt+l")
+        assert screen.left.shown == "conversation"
+        assert screen.rows.checks.scan is scan and scan.stopped

@@ -97,6 +97,8 @@ class Rows(Controller):
         self.checks = Checks(screen, chat, self._show_checks)
         self.dataset: Dataset | None = None
         self._opens: Path | None = None
+        self._reading: int | None = None
+        """The row that was asked for, and is on its way."""
         self.filter: tuple[str, ...] = ()
         """The findings that a row must have to be listed, none for all rows."""
         self._previews: LRUCache[int, RowWords] = LRUCache(_PREVIEWS_KEPT)
@@ -160,6 +162,7 @@ class Rows(Controller):
         """Forget the rows; the conversation stays."""
         self._left.show("conversation")
         self.checks.forget()
+        self._stop_reading()
         self.dataset = None
         self.filter = ()
         self._previews.clear()
@@ -170,11 +173,26 @@ class Rows(Controller):
         scan, n_rows = self.checks.scan, self.dataset.n_rows if self.dataset else 0
         rows = scan.rows_with(self.filter) if scan and self.filter else range(n_rows)
         if rows != self.listed.rows or self._left.shown != "rows":
-            self.listed.show_rows(rows, self._chat.state.origin.row)
+            self.listed.show_rows(rows, self._wanted)
         self.listed.refresh()
         self._show()
 
     # -- one row
+
+    @property
+    def row(self) -> int | None:
+        """The row of the dataset that is shown, None where something else is."""
+        origin, dataset = self._chat.state.origin, self.dataset
+        is_of_it = dataset is not None and origin.path == Path(dataset.path)
+        return origin.row if is_of_it else None
+
+    @property
+    def _wanted(self) -> int | None:
+        return self.row if self._reading is None else self._reading
+
+    def _stop_reading(self) -> None:
+        self._reading = None
+        self.screen.workers.cancel_group(self.screen, "row")
 
     def _show_row(self, found: FoundRow, origin: Origin) -> None:
         chat = self._chat
@@ -191,12 +209,16 @@ class Rows(Controller):
 
     def _read(self, row: int) -> None:
         """Show a row once it has been read in a thread."""
-        dataset = self.dataset
-        if dataset is None or row == self._chat.state.origin.row:
+        dataset, before = self.dataset, self._chat.state.origin
+        self._stop_reading()
+        if dataset is None or row == self.row:
             return
+        self._reading = row
 
         def show(found: FoundRow | None) -> None:
-            if found is not None and dataset is self.dataset:
+            self._reading = None
+            # Meanwhile the user may have gone on to what is no row, or back to another one.
+            if found is not None and self._chat.state.origin == before:
                 self._show_row(found, Origin(Path(dataset.path), row))
                 self._list()
 
@@ -233,7 +255,7 @@ class Rows(Controller):
         self._step(-1)
 
     def _step(self, step: int) -> None:
-        rows, here = self.listed.rows, self._chat.state.origin.row
+        rows, here = self.listed.rows, self._wanted
         if self._dataset_or_say() is None or here is None:
             return
         at = bisect_right(rows, here) if step > 0 else bisect_left(rows, here) - 1
@@ -314,7 +336,8 @@ class Rows(Controller):
 
         def picked(choice: str | None) -> None:
             self._filter_dialog = None
-            if choice is not None:
+            # Another file may have come in the place of the one that was asked about.
+            if choice is not None and dataset is self.dataset:
                 self.use_filter(choice)
 
         self.app.push_screen(dialog, picked)
@@ -328,7 +351,7 @@ class Rows(Controller):
         if not rows and scan is not None:
             what = "any finding" if choice == _ANY else "that finding"
             self.say(f"No row has {what}{' so far' * scan.running}.")
-        if rows and self._chat.state.origin.row not in rows:
+        if rows and self._wanted not in rows:
             self.go_to(rows[0])
 
     @action("Lengths of the dataset", "alt+l", section="Dataset")
@@ -336,8 +359,10 @@ class Rows(Controller):
         """How many tokens the conversations have, against where they are cut off."""
         dataset = self._dataset_or_say()
         if dataset is not None:
-            self.checks.start(dataset)
-            self._left.show("conversation" if self._left.shown == "lengths" else "lengths")
+            is_shown = self._left.shown == "lengths"
+            if not is_shown:
+                self.checks.start(dataset)
+            self._left.show("conversation" if is_shown else "lengths")
             self._draw_lengths()
 
     def _draw_lengths(self) -> None:

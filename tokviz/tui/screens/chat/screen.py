@@ -247,7 +247,7 @@ class ChatScreen(TokvizScreen):
     def _show_lines(self) -> None:
         self.show_title()
         self._show_tabs()
-        rendered, dataset, row = self.rendered, self.rows.dataset, self.chat.state.origin.row
+        rendered, dataset, row = self.rendered, self.rows.dataset, self.rows.row
         items = status_items(
             rendered.rendering, len(rendered.findings), is_waiting=rendered.is_waiting
         )
@@ -283,8 +283,8 @@ class ChatScreen(TokvizScreen):
         name = safe(origin.path.name) if origin.path else unnamed
         name += " •" if self.chat.modified else ""
         rows = lengths = ""
-        if dataset is not None and origin.row is not None:
-            name += f" {origin.row + 1:,}"
+        if dataset is not None and self.rows.row is not None:
+            name += f" {self.rows.row + 1:,}"
             rows, lengths = f"Rows {dataset.n_rows:,}", "Lengths"
         self.left.set_title("conversation", name)
         self.left.set_title("rows", rows)
