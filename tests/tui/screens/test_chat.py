@@ -23,6 +23,7 @@ from tokviz.chat.lint import lint
 from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
 from tokviz.chat.templates import TEMPLATES
+from tokviz.errors import TokvizError
 from tokviz.folders import state_folder
 from tokviz.session import Opened, RunAction, Session, ShowScreen, ShowText
 from tokviz.tui.app import TokvizApp
@@ -1502,6 +1503,40 @@ async def test_undo_to_a_row_of_another_file_is_no_row_of_this_one(tmp_path: Pat
         screen.rows.go_to(5)
         await settle(pilot)
         assert screen.chat.state.origin == Origin(other, 5)
+
+
+async def test_a_check_ends_with_the_template_and_another_one_of_its_name_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "chat_template.jinja"
+    path.write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
+    app = make_app(ChatRequest(str(dataset(tmp_path)), str(path)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await dataset_screen(pilot)
+        first = check_rows(screen)
+        await until(pilot, lambda: first.complete)
+        path.write_text("{% for m in messages %}{{ m.content }} and more{% endfor %}")
+        screen.templates.use_file(path)
+        await settle(pilot)
+        second = screen.rows.checks.scan
+        assert second is not None and second.complete
+        assert (second.length(0) or 0) > (first.length(0) or 0)
+
+
+async def test_a_check_that_cannot_go_on_says_so_and_does_not_seem_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> None:
+        raise TokvizError("the tokenizer was closed")
+
+    monkeypatch.setattr("tokviz.chat.dataset_lint.DatasetLinter.reports", broken)
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await dataset_screen(pilot)
+        scan = check_rows(screen)
+        await settle(pilot)
+        assert not scan.running
+        assert "checked 0 of 50, stopped" in status_text(screen)
 
 
 async def test_leaving_the_lengths_keeps_what_a_stopped_check_found(tmp_path: Path) -> None:

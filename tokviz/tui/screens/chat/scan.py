@@ -6,14 +6,20 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import DatasetLinter, RowReport
-from tokviz.sentences import counted
+from tokviz.errors import TokvizError
+from tokviz.sentences import counted, why
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
+
+if TYPE_CHECKING:
+    from tokviz.chat.jinja_template import JinjaTemplate
+    from tokviz.chat.templates import ChatTemplate
 
 REPORT_SECONDS = 0.25
 """How often the screen hears of progress."""
@@ -98,8 +104,8 @@ class Checks(Controller):
         self.scan: Scan | None = None
         """What was found, None if nobody asked for it."""
 
-    def _meaning(self) -> tuple[Tokenizer, str, int]:
-        return self.session.tokenizer, self._chat.state.template, self._chat.max_tokens
+    def _meaning(self) -> tuple[Tokenizer, ChatTemplate | JinjaTemplate, int]:
+        return self.session.tokenizer, self._chat.template, self._chat.max_tokens
 
     @property
     def is_outdated(self) -> bool:
@@ -112,11 +118,11 @@ class Checks(Controller):
             return self.scan
         self.forget()
         self.scan = Scan(self._meaning())
-        tokenizer, _, max_tokens = self._meaning()
-        linter = DatasetLinter(tokenizer, self._chat.template, max_tokens, with_lengths=True)
-        check = partial(self._check, self.scan, linter, dataset)
-        self.in_thread("scan", check, partial(self._checked, self.scan))
-        return self.scan
+        linter = DatasetLinter(*self._meaning(), with_lengths=True)
+        scan = self.scan
+        check, checked = partial(self._check, scan, linter, dataset), partial(self._checked, scan)
+        self.in_thread("scan", check, checked, failed=partial(self._failed, scan))
+        return scan
 
     def _check(self, scan: Scan, linter: DatasetLinter, dataset: Dataset, task: Task) -> None:
         batch: list[RowReport] = []
@@ -148,6 +154,12 @@ class Checks(Controller):
             found = counted(scan.n_findings, "finding") if scan.warned else "no findings"
             rows = counted(len(scan.lengths), "row")
             self.say(f"The check of {rows} is complete: {found}{where}.")
+
+    def _failed(self, scan: Scan, error: TokvizError) -> None:
+        if scan is self.scan and scan.running:
+            scan.stopped = True
+            self.say(why("Checking has stopped", error), "error")
+            self._show()
 
     def stop(self) -> bool:
         """Stop checking; what was found stays. Tell whether anything was being checked."""

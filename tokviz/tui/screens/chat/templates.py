@@ -110,9 +110,11 @@ class Templates(Controller):
         jinja = self._chat.jinja
         known = jinja.get(template.name)
         name = template.name if known is None or known.title == template.title else template.title
-        if name in jinja:
-            jinja[name].close()
-        jinja[name] = template
+        known = jinja.get(name)
+        if template != known:
+            if known is not None:
+                known.close()
+            jinja[name] = template
         self._chat.change(template=name)
 
     def end(self) -> None:
