@@ -1550,3 +1550,20 @@ async def test_leaving_the_lengths_keeps_what_a_stopped_check_found(tmp_path: Pa
         await pilot.press("escape", "alt+l")
         assert screen.left.shown == "conversation"
         assert screen.rows.checks.scan is scan and scan.stopped
+
+
+async def test_findings_of_one_row_never_stand_under_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(ChatRequest(str(dataset(tmp_path))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await dataset_screen(pilot)
+        screen.rows.go_to(3)
+        await settle(pilot)
+        assert await findings(pilot, screen) == ["empty-turn"]
+        monkeypatch.setattr("tokviz.tui.screens.chat.rendering.LINT_SECONDS", 2 * WAIT)
+        await pilot.press("alt+n")
+        await settle(pilot)
+        assert contents(screen)[0] == "question 4"
+        assert screen.rendered.findings == []
+        assert "finding" not in status_text(screen)

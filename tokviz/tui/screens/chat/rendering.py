@@ -107,12 +107,12 @@ class RenderedConversation(Controller):
             state.conversation, state.template, self.session.tokenizer, self._chat.max_tokens
         )
         self._wanted = wanted
-        if self._is_quick(wanted, typed):
-            self._take(wanted, self._make(wanted))
-            return
         if not self._is_nearly_shown(wanted, typed):
             self.rendering, self.problem, self.counts = None, None, NOTHING
             self.findings, self.finding = [], -1
+        if self._is_quick(wanted, typed):
+            self._take(wanted, self._make(wanted))
+            return
         self._show()
 
         def make(task: Task) -> Rendering | TokvizError:
