@@ -1567,3 +1567,18 @@ async def test_findings_of_one_row_never_stand_under_another(
         assert contents(screen)[0] == "question 4"
         assert screen.rendered.findings == []
         assert "finding" not in status_text(screen)
+
+
+async def test_an_answer_about_a_message_is_none_about_that_of_another_conversation() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.messages.go_to(PartPlace(3), (0, 0))
+        await pilot.press("f8")
+        await settle(pilot)
+        assert isinstance(app.screen, PickDialog)
+        # As when a file that takes long has been read.
+        screen.chat.load(Conversation.from_json({"messages": CHAT["messages"][:2]}), Origin())
+        await pilot.press("enter")
+        await settle(pilot)
+        assert roles(screen) == ["user", "assistant"]

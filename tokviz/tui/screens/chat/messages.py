@@ -189,7 +189,14 @@ class Messages(Controller):
         picked: Callable[[str], object],
     ) -> None:
         options = [Option(name, name, "", helps.get(name, "")) for name in names]
-        self.ask(PickDialog(title, options, current=current, highlighted=following), picked)
+        conversation = self._chat.conversation
+
+        def answered(name: str) -> None:
+            # A file or a row may have come in its place, which has other messages.
+            if self._chat.conversation is conversation:
+                picked(name)
+
+        self.ask(PickDialog(title, options, current=current, highlighted=following), answered)
 
     @action("Delete the part", section="Messages")
     def delete_part(self) -> None:
