@@ -8,17 +8,19 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 import tokviz
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import WAIT, settle, until
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.figures import figures_by_script
 from tokviz.compare.lanes import Other
 from tokviz.compare.report import measured, report_on, totals
+from tokviz.compare.vocabularies import VocabularyDifference, diff_vocabularies
 from tokviz.prices import ModelPrice
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
@@ -439,3 +441,37 @@ async def test_a_lane_that_fails_says_so_and_the_others_go_on(tmp_path: Path) ->
         await pilot.press("n")
         await settle(pilot)
         assert "not known yet" in said(app)
+
+
+async def test_a_vocabulary_that_is_read_too_late_does_not_stand_there_without_its_tokenizer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    going, held = Event(), Event()
+
+    def slow(*arguments: Any) -> VocabularyDifference:
+        going.set()
+        assert held.wait(WAIT)
+        return diff_vocabularies(*arguments[:2])
+
+    monkeypatch.setattr("tokviz.tui.screens.compare.vocabularies.diff_vocabularies", slow)
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await show(pilot)
+        screen.views.show_view("vocabularies")
+        await until(pilot, going.is_set)
+        await pilot.press("x")
+        await until(pilot, lambda: "Add a tokenizer (a) to see" in shown(app))
+        held.set()
+        await settle(pilot)
+        assert "Add a tokenizer (a) to see" in shown(app)
+
+
+async def test_the_vocabulary_view_says_of_a_tokenizer_that_it_cannot_be_loaded() -> None:
+    app = make_app(compared=("/nowhere/tokenizer.json",))
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await show(pilot)
+        screen.views.show_view("vocabularies")
+        await settle(pilot)
+        words = " ".join("".join(s.text for s in row) for row in screen.vocabulary_rows.rows)
+        assert screen.state.others[0].error in words
+        assert "Loading" not in words

@@ -67,13 +67,17 @@ class Vocabularies(Controller):
             self._against = others[0] if others else 0
         against = self._against
         one, other = tokenizers[base], tokenizers[against]
-        shown_for = (tuple(names), base, one, other)
+        errors = ["", *(each.error for each in self._state.others)]
+        error = errors[base] or errors[against]
+        shown_for = (tuple(names), base, one, other, error)
         if shown_for == self._shown_for:
             return
         self._shown_for, self.difference = shown_for, None
         self._indexes = {one: own for one, own in self._indexes.items() if one in tokenizers}
         if not others or one is None or other is None:
-            sentence = "Loading…" if others else _ALONE
+            sentence = (error or "Loading…") if others else _ALONE
+            # What is compared still is not what is shown now.
+            self.screen.workers.cancel_group(self.screen, "vocabularies")
             self._rows.show(lambda width: flow(words_of(sentence, "dim"), width), from_top=True)
             return
         head = [
