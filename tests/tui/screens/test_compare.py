@@ -20,6 +20,7 @@ from tokviz.compare.boundaries import Comparison
 from tokviz.compare.figures import figures_by_script
 from tokviz.compare.lanes import Other
 from tokviz.compare.report import measured, report_on, totals
+from tokviz.compare.report_tables import ORDERS
 from tokviz.compare.vocabularies import VocabularyDifference, diff_vocabularies
 from tokviz.prices import ModelPrice
 from tokviz.session import Opened, Session
@@ -475,3 +476,24 @@ async def test_the_vocabulary_view_says_of_a_tokenizer_that_it_cannot_be_loaded(
         words = " ".join("".join(s.text for s in row) for row in screen.vocabulary_rows.rows)
         assert screen.state.others[0].error in words
         assert "Loading" not in words
+
+
+async def test_the_report_has_a_base_and_an_order_where_a_tokenizer_is_not_there() -> None:
+    app = make_app("cat", compared=("/nowhere/tokenizer.json", "gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.views.show_view("report")
+        await until(pilot, lambda: "difference to cl100k_base" in shown(app))
+        await pilot.press("b")
+        await settle(pilot)
+        assert "difference to cl100k_base" in shown(app), "nothing can be said of the missing one"
+        await pilot.press("b")
+        await settle(pilot)
+        assert "difference to gpt2" in shown(app)
+        orders = []
+        for _ in range(2 * len([*ORDERS, "cl100k_base", "gpt2"])):
+            await pilot.press("f7")
+            await settle(pilot)
+            orders.append(re.search(r"(\S+) ▲", shown(app)).group(1))  # type: ignore[union-attr]
+        assert orders[: len(orders) // 2] == orders[len(orders) // 2 :]
+        assert {"cl100k_base", "gpt2"} < {*orders}

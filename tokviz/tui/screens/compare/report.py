@@ -89,7 +89,10 @@ class Reports(Controller):
         self._rows.show(lambda width: flow(words_of(words, "dim"), width))
 
     def _draw(self, report: Report, *, from_top: bool = False) -> None:
-        found, base, order = self._with_own(report), self._state.base, self._order
+        found, order = self._with_own(report), self._order
+        # The report has only those that are loaded.
+        tokenizers, base = self._state.tokenizers, self._state.base
+        base = 0 if tokenizers[base] is None else base - tokenizers[:base].count(None)
         *texts, everything = found.texts
         texts = ordered(texts, order, backwards=self._backwards, per_byte=True)
         languages = ordered(
@@ -118,7 +121,8 @@ class Reports(Controller):
     @action("Sort the report by the next column", "f7", section="Views", words="order")
     def next_order(self) -> None:
         """Sort texts and languages by name, by size, or by what they cost in a tokenizer."""
-        self.sort_report((self._order + 1) % (len(ORDERS) + len(self._state.names)))
+        n_loaded = sum(one is not None for one in self._state.tokenizers)
+        self.sort_report((self._order + 1) % (len(ORDERS) + n_loaded))
 
     @action("Reverse the order of the report", "f8", section="Views", call="sort_report(-1)",
             id="reverse_report", help="Begin with what stands last.")  # fmt: skip
