@@ -18,7 +18,7 @@ import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.figures import figures_by_script
-from tokviz.compare.lanes import Other
+from tokviz.compare.lanes import Found, Other, next_span
 from tokviz.compare.report import measured, report_on, totals
 from tokviz.compare.report_tables import ORDERS
 from tokviz.compare.vocabularies import VocabularyDifference, diff_vocabularies
@@ -497,3 +497,53 @@ async def test_the_report_has_a_base_and_an_order_where_a_tokenizer_is_not_there
             orders.append(re.search(r"(\S+) ▲", shown(app)).group(1))  # type: ignore[union-attr]
         assert orders[: len(orders) // 2] == orders[len(orders) // 2 :]
         assert {"cl100k_base", "gpt2"} < {*orders}
+
+
+async def test_a_disagreement_that_is_found_too_late_is_none_of_the_other_tokenizers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    going, held = Event(), Event()
+
+    def slow(*arguments: Any) -> Found:
+        going.set()
+        assert held.wait(WAIT)
+        return next_span(*arguments)
+
+    monkeypatch.setattr("tokviz.tui.screens.compare.looking.next_span", slow)
+    app = make_app(compared=("gpt2", "o200k_base"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("n")
+        await until(pilot, going.is_set)
+        await pilot.press("x")
+        await until(pilot, lambda: len(screen.state.others) == 1)
+        held.set()
+        await settle(pilot)
+        assert screen.disagreements.span is None
+        await pilot.press("n")
+        await settle(pilot)
+        assert "Disagreement 1 of" in card(screen)
+
+
+async def test_a_step_is_taken_though_the_search_before_it_was_for_another_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    going, held = Event(), Event()
+
+    def slow(*arguments: Any) -> Found:
+        going.set()
+        assert held.wait(WAIT)
+        return next_span(*arguments)
+
+    monkeypatch.setattr("tokviz.tui.screens.compare.looking.next_span", slow)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        await pilot.press("n")
+        await until(pilot, going.is_set)
+        screen.session.live.edit(0, 1, "We")
+        screen.text_changed()
+        await pilot.press("n")
+        held.set()
+        await settle(pilot)
+        assert "Disagreement 1 of" in card(screen)

@@ -76,7 +76,9 @@ class Disagreements(Controller):
         Args:
             char: The character that the user looks at now, None for the first in view.
         """
+        self.screen.workers.cancel_group(self.screen, "search")
         self._steps.clear()
+        self._is_searching = False
         self.span, self._char, self.asked = None, char, None
         self._starts, self._counting, self._progress = None, None, ""
         self._gloss.set_spans(Spans())
