@@ -27,6 +27,7 @@ from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.why import WhyDialog
 from tokviz.tui.screens.replay import ReplayScreen
+from tokviz.tui.screens.replay import comparing as comparing_module
 from tokviz.tui.screens.replay import opening as opening_module
 from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.frames import Frame, make_frame
@@ -885,6 +886,51 @@ async def test_what_cannot_be_compared_is_a_message(tiny: str, tmp_path: Path) -
         assert screen.state.comparison is None
         await settle(pilot)
         assert "Compare this training" in shown(app)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Hold every comparison until the event is set."""
+    goes_on, diff_merges = threading.Event(), comparing_module.diff_merges
+
+    def compare_slowly(*replays: Any) -> Any:
+        goes_on.wait(WAIT)
+        return diff_merges(*replays)
+
+    monkeypatch.setattr(comparing_module, "diff_merges", compare_slowly)
+    return goes_on
+
+
+async def test_a_comparison_that_was_ended_does_not_come_back(
+    tiny: str, held: threading.Event
+) -> None:
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        screen.comparing.compare_with(source_named("gpt2"))
+        await until(pilot, lambda: "Comparing with gpt2…" in shown(app))
+        screen.comparing.end_comparison()
+        held.set()
+        await settle(pilot)
+        assert screen.state.comparison is None and "Compare this training" in shown(app)
+
+
+async def test_a_text_that_changes_while_it_is_compared_is_compared_as_it_is(
+    tiny: str, held: threading.Event
+) -> None:
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        for name, text in [("gpt2", "ab"), ("r50k_base", "abc")]:
+            held.clear()
+            screen.comparing.compare_with(source_named(name))
+            await pilot.pause()
+            screen.your_text.show(text, is_own=True)
+            held.set()
+            await settle(pilot)
+            known = screen.state.comparison
+            assert known is not None and known.names[1] == name
+            assert known.effect is not None and known.effect.data == text.encode()
 
 
 # -- views

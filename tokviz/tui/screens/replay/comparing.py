@@ -39,6 +39,8 @@ class Comparing(Controller):
         super().__init__(screen)
         self._state, self._diff = state, diff
         self._transport, self._views = transport, views
+        self._is_sought = False
+        """Whether another comparison is being worked out than the one that is shown."""
 
     @action("Compare with another", "ctrl+d", section="Compare", footer="compare")
     def compare(self) -> None:
@@ -61,6 +63,7 @@ class Comparing(Controller):
         opened = self._state.opened
         if opened is None:
             return
+        self._is_sought = True
         names = [other.name for other in others]
         self._views.show_view("diff", focus=False)
         self._diff.show(lambda width: waiting_rows(" and ".join(names), width), from_top=True)
@@ -72,14 +75,18 @@ class Comparing(Controller):
         def failed(error: TokvizError) -> None:
             if opened is self._state.opened:
                 self.say(why(f"{names[-1]} cannot be compared", error), "error")
+                self._is_sought = False
                 self._show()
+                self.compare_text()
 
         self._work_out(opened, compare, failed)
 
     def compare_text(self) -> None:
         """Compare what becomes of the user's text, now that it is another one."""
         known, opened = self._state.comparison, self._state.opened
-        if known is not None and opened is not None and known.revision != self._state.revision:
+        if known is None or opened is None or self._is_sought:
+            return
+        if known.revision != self._state.revision:
             self._work_out(opened, lambda: known)
 
     def _work_out(
@@ -95,9 +102,11 @@ class Comparing(Controller):
         def take(found: Comparison) -> None:
             if opened is not self._state.opened:
                 return
+            self._is_sought = False
             before, self._state.comparison = self._state.comparison, found
             self._show(from_top=before is None or before.diff is not found.diff)
             self._transport.show()
+            self.compare_text()
 
         self.in_thread(
             "compare",
@@ -120,6 +129,8 @@ class Comparing(Controller):
     @action("End the comparison", section="Compare")
     def end_comparison(self) -> None:
         """Forget the other one."""
+        self.screen.workers.cancel_group(self.screen, "compare")
+        self._is_sought = False
         self._state.comparison = None
         self._show(from_top=True)
         self._transport.show()
