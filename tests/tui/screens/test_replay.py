@@ -603,6 +603,35 @@ async def test_the_text_at_hand_is_taken_up_until_another_is_typed(tiny: str) ->
         assert screen.state.text == "cdabab"
 
 
+async def test_what_is_being_typed_outlives_a_change_of_the_text_on_the_tokens_screen(
+    tiny: str,
+) -> None:
+    app = make_app(ReplayRequest(tiny), text="abab")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+e", "x", "alt+k", "d", "alt+y")
+        await settle(pilot)
+        assert screen.own.is_editing
+        await pilot.press("ctrl+e")
+        await settle(pilot)
+        assert screen.state.text == "xabab" and screen.state.is_own
+        await pilot.press("f4", "ctrl+e", "alt+k", "e", "alt+y")
+        await settle(pilot)
+        assert screen.state.text == "deabab", "where nothing was typed nothing is lost"
+
+
+async def test_a_lesson_shows_its_text_also_where_another_was_being_edited(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny), text="abab")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+e", "x")
+        app.session.ask(ReplayRequest(tiny, text="abc"))
+        await until(pilot, lambda: screen.state.text == "abc")
+        await settle(pilot)
+        assert not screen.own.is_editing
+        assert "3 tokens" in shown(app)
+
+
 async def test_what_is_typed_takes_the_place_of_the_sample(tiny: str) -> None:
     app = make_app(ReplayRequest(tiny), text="sample")
     app.session.is_sample = True

@@ -142,6 +142,11 @@ class OwnText(Vertical):
         """Whether the editor is there."""
         return self._editor is not None
 
+    @property
+    def is_edited(self) -> bool:
+        """Whether the editor holds another text than is shown without it."""
+        return self._editor is not None and self._editor.live.text != self._state.text
+
     def edit(self, *, is_sample: bool) -> None:
         """Put an editor in the place of the tokens; what is typed takes the place of a sample."""
         if self._editor is None:
@@ -230,6 +235,7 @@ class YourText(Controller):
             text: The text.
             is_own: Whether the user has typed or given it, so that no other may take its place.
         """
+        self._own.end_edit()
         parse_specials = self.session.live.parse_specials
         self._state.take_text(text, is_own=is_own, parse_specials=parse_specials)
         self._own.show_text()
@@ -258,7 +264,6 @@ class YourText(Controller):
         """Take the text of the Tokens screen as your text."""
         live = self.session.live
         self._taken = (live.revision, live.text)
-        self._own.end_edit()
         self.show(live.text, is_own=False)
 
     def take_text_at_hand(self) -> None:
@@ -267,6 +272,8 @@ class YourText(Controller):
         How special tokens in it are read is the same on both screens.
         """
         live, state = self.session.live, self._state
+        if self._own.is_edited:
+            return
         if not state.is_own and self._taken != (live.revision, live.text):
             self.text_at_hand()
         elif state.parse_specials != live.parse_specials:
