@@ -392,6 +392,30 @@ async def test_playing_waits_while_another_screen_is_shown(tiny: str) -> None:
         assert app.screen is screen
 
 
+async def test_what_is_to_play_waits_until_it_is_seen(
+    tiny: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, open_source = threading.Event(), opening_module.open_source
+
+    def open_slowly(source: Any) -> Any:
+        goes_on.wait(WAIT)
+        return open_source(source)
+
+    monkeypatch.setattr(opening_module, "open_source", open_slowly)
+    app = make_app(ReplayRequest(tiny, play=True))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, ReplayScreen))
+        await until(pilot, lambda: "pening" in shown(app))
+        screen = app.screen
+        await pilot.press("alt+k")
+        goes_on.set()
+        await until(pilot, lambda: screen.state.opened is not None)
+        assert not screen.state.player.playing and screen.state.position == START
+        await settle(pilot)
+        await pilot.press("alt+y")
+        await until(pilot, lambda: screen.state.player.playing)
+
+
 async def test_merges_are_gone_through_by_the_mouse(tiny: str) -> None:
     app = make_app(ReplayRequest(tiny))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -122,7 +122,7 @@ class Transport(Controller):
         """Play on if it did before it rested."""
         if self._was_playing:
             self._was_playing = False
-            self.play_pause()
+            (self.begin if self._state.position == START else self.play_pause)()
 
     def _tick(self) -> None:
         state, now = self._state, monotonic()
@@ -135,7 +135,10 @@ class Transport(Controller):
             self.pause()
 
     def begin(self) -> None:
-        """Play from the start on by itself; what there is to read is read first."""
+        """Play from the start on, once it is seen; what there is to read is read first."""
+        if not self.screen.is_current:
+            self._was_playing = True
+            return
         self.play_pause()
         self._state.player.hold(FIRST_SECONDS)
         self._let_read()
