@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import tokviz
 from tests.oracles.bpe import encode_by_merges
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.live.document import LiveDocument
+from tokviz.replay.replay import Replay
 from tokviz.replay.request import ReplayRequest
 from tokviz.replay.sources import source_named
 from tokviz.runs import runs_folder
@@ -562,6 +564,32 @@ async def test_merges_that_change_the_text_are_found(words: str) -> None:
 
 
 # -- finding
+
+
+async def test_enter_before_the_search_is_done_goes_to_what_it_finds(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, find = threading.Event(), Replay.find
+
+    def find_slowly(replay: Replay, query: str) -> Iterator[int]:
+        goes_on.wait(WAIT)
+        return find(replay, query)
+
+    monkeypatch.setattr(Replay, "find", find_slowly)
+    app = make_app(ReplayRequest(words, at=3))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("slash", "#", "7", "enter")
+        goes_on.set()
+        await settle(pilot)
+        assert screen.state.position == Position(7, False)
+        assert screen.focused is screen.merges.merges
+
+        goes_on.clear()
+        await pilot.press("slash", "#", "9", "enter", "backspace", "8")
+        goes_on.set()
+        await settle(pilot)
+        assert screen.merges.found == [8] and screen.state.number == 7, "Enter meant the other one"
 
 
 async def test_a_token_is_found_and_jumped_to(words: str) -> None:

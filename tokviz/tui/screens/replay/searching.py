@@ -106,6 +106,10 @@ class MergeSearch(Controller):
         super().__init__(screen)
         self._state, self._panel = state, panel
         self._views, self._transport = views, transport
+        self._sought: str | None = None
+        """What is being looked for, None if nothing is."""
+        self._goes = False
+        """Whether to go there once it is found."""
 
     @action(
         "Find a merge", "ctrl+f", "ctrl+g", "slash", section="Find", footer="find", priority=False
@@ -125,6 +129,7 @@ class MergeSearch(Controller):
     @on(Input.Changed, "#search")
     def _search_changed(self, event: Input.Changed) -> None:
         event.stop()
+        self._goes, self._sought = False, None
         replay = self._state.replay
         if replay is None:
             return
@@ -140,14 +145,24 @@ class MergeSearch(Controller):
 
         def show(found: list[int]) -> None:
             if replay is self._state.replay and query == self._panel.field.value:
+                self._sought = None
                 self._panel.show_found(found, complete=len(found) < _MOST_FOUND)
+                if self._goes and self._panel.field.has_focus:
+                    self._go_to_best()
 
+        self._sought = query
         self.in_thread("find", find, show)
 
     @on(Input.Submitted, "#search")
     def _search_submitted(self, event: Input.Submitted) -> None:
         """Go to the best match; the keyboard then moves through the list."""
         event.stop()
+        if event.value == self._sought:
+            self._goes = True
+        else:
+            self._go_to_best()
+
+    def _go_to_best(self) -> None:
         merges = self._panel.merges
         if merges.row is not None:
             self._transport.jump_to(merges.row)
