@@ -884,6 +884,20 @@ async def test_the_text_at_hand_and_a_typed_one_are_learned_from_byte_for_byte()
         assert (typed.name, typed.read_bytes()) == ("a-b-a-b.txt", b"a/b a/b")
 
 
+async def test_a_file_that_is_added_again_is_looked_at_again() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show_train(pilot)
+        for typed in ("low low low low low low low", "low low low low low low low and lower"):
+            await pilot.press("ctrl+k")
+            await until(pilot, lambda: isinstance(app.screen, AskDialog))
+            await pilot.press(*typed, "enter")
+            await until(pilot, lambda: isinstance(app.screen, TrainScreen))
+            await settle(pilot)
+            (entry,) = screen.form.values.corpus
+            assert entry.n_bytes == len(typed) == Path(entry.source).stat().st_size
+
+
 async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

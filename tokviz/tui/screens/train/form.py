@@ -270,14 +270,14 @@ class TrainForm(VerticalScroll, can_focus=False):
     def add_sources(self, typed: Iterable[str]) -> None:
         """Add files, folders or globs, and find out how large they are."""
         known = {entry.source for entry in self._entries}
-        new = [source for text in typed if (source := full_source(text)) not in known]
-        new = list(dict.fromkeys(new))
-        if not new:
-            return
-        self._entries += [CorpusEntry(source) for source in new]
-        self._show_corpus(len(self._entries) - 1)
-        self._look(new)
-        self._changed()
+        sources = list(dict.fromkeys(map(full_source, typed)))
+        new = [source for source in sources if source not in known]
+        if new:
+            self._entries += [CorpusEntry(source) for source in new]
+            self._show_corpus(len(self._entries) - 1)
+            self._changed()
+        # What is there already may hold something else by now.
+        self._look(sources)
 
     def clear_corpus(self) -> None:
         """Take every source off."""
