@@ -360,6 +360,24 @@ async def test_another_tokenizer_is_read_when_it_is_chosen() -> None:
         assert gone() is None, "what was closed before is let go, whatever is read meanwhile"
 
 
+@pytest.mark.parametrize("order", ["id", "uses"])
+async def test_what_is_used_is_found_by_the_uses_of_another_tokenizer(order: str) -> None:
+    app = make_app("the dog")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.searching.sort(order)
+        if order == "id":
+            await type_query(pilot, "is:used")
+        other = tokviz.load("gpt2")
+        app.session.use_tokenizer(other, "gpt2")
+        await until(pilot, lambda: set(screen.searching.uses) == set(other.encode("the dog")))
+        await settle(pilot)
+        selection, index = screen.searching.selection, screen.searching.index
+        assert selection is not None and index is not None and index.tokenizer is other
+        found = [int(index.ids[row]) for row in selection.rows[:2]]
+        assert set(found) == set(other.encode("the dog"))
+
+
 async def test_check_page_tells_source_findings_and_checks() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:

@@ -26,6 +26,7 @@ from tokviz.tui.screens.vocabulary.searching import Searching
 from tokviz.tui.screens.vocabulary.table import TableHead, TokenTable
 from tokviz.tui.screens.vocabulary.token_actions import TokenActions
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
+from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.flow import Filter, GoTo, Search, Step, ToToken
 from tokviz.tui.widgets.lists import MOVES
@@ -33,8 +34,8 @@ from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.status_line import duration
 from tokviz.vocabulary.search import Order
 
-USES_DELAY = 0.5
-"""Seconds after another tokenizer until the uses in the text are counted: it is encoded first."""
+SLICE_SECONDS = 0.1
+"""How soon the encoding of a text that is not counted any more ends."""
 
 _ORDER_WORDS: dict[Order, str] = {
     "id": "by id",
@@ -118,24 +119,36 @@ class VocabularyScreen(TokvizScreen):
         """Take up what has become of the tokenizer and the text on the Tokens screen."""
         self.searching.read(self.session.tokenizer)
         self._count_uses()
-        if "used" in self.filtering.flags or self.searching.order == "uses":
-            self.searching.search()
-        self.pages.show()
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Show another vocabulary."""
         self.searching.uses = {}
         self.searching.read(tokenizer)
-        self.set_timer(USES_DELAY, self._count_uses)
+        self._count_uses()
 
     def text_changed(self) -> None:
         """Count the uses of tokens anew."""
         self._count_uses()
 
     def _count_uses(self) -> None:
+        """Count in the tokens that are known, and again once a thread has encoded the rest."""
+        live = self.session.live
+
+        def encode(task: Task) -> None:
+            while not task.cancelled and not live.encode_pending(SLICE_SECONDS):
+                pass
+
+        self._show_uses()
+        if not live.settled:
+            in_thread(self, "uses", encode, lambda _: self._show_uses())
+
+    def _show_uses(self) -> None:
         self.searching.uses = self.session.live.token_counts()
         self.table.show_uses(self.searching.uses)
         self.filtering.show()
+        if "used" in self.filtering.flags or self.searching.order == "uses":
+            self.searching.search()
+        self.pages.show()
 
     def answer(self, request: Request) -> None:
         """Show what another screen asks for."""
