@@ -12,7 +12,7 @@ import re
 import sys
 
 from tokviz.cli.output import report
-from tokviz.guide import PAGES, chapters, link, page, place, sections, title
+from tokviz.guide import LINK, PAGES, chapters, link, page, place, sections, title
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,5 +60,4 @@ def _print(name: str) -> None:
         leads = link(place(name), found[2])
         return f"{found[1]} (`tokviz help {leads[0]}`)" if leads else found[0]
 
-    text = re.sub(r"\[([^]]*)\]\(([^)]*)\)", named, text)
-    Console().print(Markdown(text, hyperlinks=False))
+    Console().print(Markdown(LINK.sub(named, text), hyperlinks=False))

@@ -110,10 +110,10 @@ class Templates(Controller):
         jinja = self._chat.jinja
         known = jinja.get(template.name)
         name = template.name if known is None or known.title == template.title else template.title
-        known = jinja.get(name)
-        if template != known:
-            if known is not None:
-                known.close()
+        before = jinja.get(name)
+        if template != before:
+            if before is not None:
+                before.close()
             jinja[name] = template
         self._chat.change(template=name)
 
