@@ -499,9 +499,8 @@ async def test_the_report_has_a_base_and_an_order_where_a_tokenizer_is_not_there
         assert {"cl100k_base", "gpt2"} < {*orders}
 
 
-async def test_a_disagreement_that_is_found_too_late_is_none_of_the_other_tokenizers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def held_search(monkeypatch: pytest.MonkeyPatch) -> tuple[Event, Event]:
+    """Hold every search until the second event is set; the first tells that one has begun."""
     going, held = Event(), Event()
 
     def slow(*arguments: Any) -> Found:
@@ -510,6 +509,13 @@ async def test_a_disagreement_that_is_found_too_late_is_none_of_the_other_tokeni
         return next_span(*arguments)
 
     monkeypatch.setattr("tokviz.tui.screens.compare.looking.next_span", slow)
+    return going, held
+
+
+async def test_a_disagreement_that_is_found_too_late_is_none_of_the_other_tokenizers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    going, held = held_search(monkeypatch)
     app = make_app(compared=("gpt2", "o200k_base"))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
@@ -528,14 +534,7 @@ async def test_a_disagreement_that_is_found_too_late_is_none_of_the_other_tokeni
 async def test_a_step_is_taken_though_the_search_before_it_was_for_another_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    going, held = Event(), Event()
-
-    def slow(*arguments: Any) -> Found:
-        going.set()
-        assert held.wait(WAIT)
-        return next_span(*arguments)
-
-    monkeypatch.setattr("tokviz.tui.screens.compare.looking.next_span", slow)
+    going, held = held_search(monkeypatch)
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)

@@ -312,10 +312,8 @@ async def test_what_is_typed_while_a_file_is_read_is_not_lost_without_a_question
         assert screen.live.text == "late"
 
 
-async def test_a_tokenizer_that_comes_late_does_not_take_the_place_of_one_chosen_since(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    app = make_app()
+def late_loads(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Have a tokenizer come once the second event is set; the first tells that it was asked for."""
     asked, go_on = threading.Event(), threading.Event()
 
     def load_late(source: str) -> tokviz.Tokenizer:
@@ -324,6 +322,14 @@ async def test_a_tokenizer_that_comes_late_does_not_take_the_place_of_one_chosen
         return tokviz.load(source)
 
     monkeypatch.setattr(choosing, "load", load_late)
+    return asked, go_on
+
+
+async def test_a_tokenizer_that_comes_late_does_not_take_the_place_of_one_chosen_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = make_app()
+    asked, go_on = late_loads(monkeypatch)
     async with app.run_test() as pilot:
         screen = screen_of(app)
         screen.choice.use("o200k_base")
@@ -339,14 +345,7 @@ async def test_special_tokens_read_otherwise_meanwhile_keep_no_tokenizer_from_co
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     app = make_app()
-    asked, go_on = threading.Event(), threading.Event()
-
-    def load_late(source: str) -> tokviz.Tokenizer:
-        asked.set()
-        go_on.wait(30)
-        return tokviz.load(source)
-
-    monkeypatch.setattr(choosing, "load", load_late)
+    asked, go_on = late_loads(monkeypatch)
     async with app.run_test() as pilot:
         screen = screen_of(app)
         screen.choice.use("o200k_base")
