@@ -105,8 +105,13 @@ class Figures(NamedTuple):
 class Monkey:
     """Does random things to one app."""
 
-    def __init__(self, app: Any, pilot: Any, chance: random.Random, corpus: Path) -> None:
-        self.app, self.pilot, self.chance, self.corpus = app, pilot, chance, corpus
+    def __init__(
+        self, app: Any, chance: random.Random, corpus: Path, slowest: Slowest, run: int = 0
+    ) -> None:
+        self.app, self.chance, self.corpus = app, chance, corpus
+        self.slowest, self.run = slowest, run
+        self.index, self.doing = 0, ""
+        self.begin()
         self.keys = (*KEYS, *_action_keys())
         self.deeds: dict[str, tuple[int, Callable[[], Awaitable[str]]]] = {
             "key": (30, self.key),
@@ -126,10 +131,26 @@ class Monkey:
         """Do one thing, and say of which kind and what."""
         names = list(self.deeds)
         weights = [weight for weight, _ in self.deeds.values()]
-        name = self.chance.choices(names, weights)[0]
-        return name, await self.deeds[name][1]()
+        self.doing = self.chance.choices(names, weights)[0]
+        self.begin()
+        what = await self.deeds[self.doing][1]()
+        self.doing += f" {what}"
+        return self.doing.split()[0], what
+
+    def begin(self) -> None:
+        """Time answers from now on: what was asked for before was waited for, or slept over."""
+        self.asked = time.perf_counter(), time.thread_time()
 
     async def answer(self) -> None:
+        """Wait until all that came before is dealt with, and note how long that took."""
+        await self.dealt_with()
+        seconds, busy = time.perf_counter() - self.asked[0], time.thread_time() - self.asked[1]
+        width, height = self.app.size
+        place = f"run {self.run}, {self.index}, {self.app.current_mode} in {width}x{height}"
+        self.slowest.note(seconds, busy, f"{place}: {self.doing}")
+        self.begin()
+
+    async def dealt_with(self) -> None:
         """Wait until the app and its screen have dealt with everything that came before."""
         for pump in (self.app, self.app.screen):
             answered = asyncio.Event()
@@ -245,7 +266,10 @@ class Monkey:
         self.press("escape", "ctrl+p")
         await self.answer()
         self.press(*title.lower().replace(" ", "_").replace("_", " "))
-        await asyncio.sleep(self.chance.choice((0.0, 0.05, 0.3)))
+        if seconds := self.chance.choice((0.0, 0.05, 0.3)):
+            await self.answer()
+            await asyncio.sleep(seconds)
+            self.begin()
         self.press(*["enter"] * self.chance.randint(1, 3))
         return title
 
@@ -288,6 +312,8 @@ class Monkey:
         from tokviz.tui.screens.registry import SCREENS
 
         app, session = self.app, self.app.session
+        self.doing = "home"
+        self.begin()
         self.set_size(*SIZES[0])
         await self.leave_dialogs()
         train = app._made.get("train")
@@ -327,6 +353,7 @@ class Monkey:
         await asyncio.sleep(0.1)
         while any(worker.is_running for worker in self.app.workers) and time.monotonic() < late:
             await asyncio.sleep(0.05)
+        self.begin()
         await self.answer()
 
 
@@ -394,12 +421,12 @@ async def run(
     errors = io.StringIO()
     try:
         with contextlib.redirect_stderr(errors):
-            async with app.run_test(size=chance.choice(SIZES[:4])) as pilot:
-                monkey = Monkey(app, pilot, chance, corpus)
+            async with app.run_test(size=chance.choice(SIZES[:4])):
+                monkey = Monkey(app, chance, corpus, slowest, number)
                 for index in range(n_actions):
                     if app._exit or app._exception is not None:
                         break
-                    started, used = time.perf_counter(), time.thread_time()
+                    monkey.index = index
                     async with asyncio.timeout(SPIN_SECONDS):
                         kind, what = await monkey.act()
                     done.append(f"{kind} {what}")
@@ -408,11 +435,6 @@ async def run(
                     kinds[kind] += 1
                     if chance.random() < 0.7:
                         await monkey.answer()
-                        slowest.note(
-                            time.perf_counter() - started,
-                            time.thread_time() - used,
-                            f"run {number}, {index}: {done[-1]}",
-                        )
                     if chance.random() < 0.3:  # at human pace
                         await asyncio.sleep(chance.choice((0.02, 0.05, 0.2)))
                     if day is not None and (index + 1) % RUN_ACTIONS == 0:
