@@ -306,6 +306,18 @@ async def test_keys_move_by_rows_and_stop_at_the_ends() -> None:
         assert app.picked == [0, 1, 5, 4, last, last, last]
 
 
+async def test_keys_move_by_rows_where_there_is_no_room_to_draw_any() -> None:
+    flow = MaskFlow(PALETTE)
+    app = MaskApp(flow)
+    async with app.run_test(size=(40, 30)) as pilot:
+        flow.focus()
+        flow.styles.height = 0
+        await pilot.pause()
+        flow.show(rendering(), pin=0)
+        await pilot.press("pagedown", "pageup")
+        assert app.picked[-1:] == [0]
+
+
 async def test_a_second_click_goes_to_the_message_of_the_token() -> None:
     rows = MaskRows(PALETTE, "mask", lambda index: "")
     app = MaskApp(rows)

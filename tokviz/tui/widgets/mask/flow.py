@@ -41,8 +41,11 @@ class MaskFlow(MaskView):
 
     def sync(self) -> None:
         """Lay out what changed, and draw it."""
-        if not self.size:
-            return
+        if self.size:
+            self._lay_out()
+            self.refresh_changed()
+
+    def _lay_out(self) -> None:
         tokens = self.tokens
         if tokens is None:
             self.set_row_count(0)
@@ -52,7 +55,6 @@ class MaskFlow(MaskView):
             self._layout.lay_out(tokens.ids, tokens.message_of, width, cells)
             self.set_row_count(self._layout.n_rows)
         self._laid_out = (tokens, self.row_width)
-        self.refresh_changed()
 
     def on_resize(self) -> None:
         """Lay out for another width, and keep the chosen token in view."""
@@ -81,6 +83,8 @@ class MaskFlow(MaskView):
 
     def row_of(self, index: int) -> int:
         """Give the row of a token."""
+        if self._laid_out[0] is not self.tokens:  # a key, before there is room to draw them
+            self._lay_out()
         return self._layout.row_of(index)
 
     def row_tokens(self, number: int) -> range:
