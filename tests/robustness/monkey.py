@@ -10,7 +10,7 @@ the app and its screen have dealt with what came).
 
 A day is one app for all actions, which nothing but a crash ends. Whenever as many as a run has are
 done, the monkey comes home: dialogs are closed, trainings given up, the text is empty, and every
-screen shows gpt2, and nothing beside it, in 80x24 cells. There garbage is looked for, as in a
+screen shows gpt2, and nothing beside it, in 80x24 cells. There garbage is looked for, as in a long
 pause, and the memory of the process is noted. How much it grew from the second quarter of the day
 to the last is the drift: by then every screen has been shown, every tokenizer read, and most
 caches, all of which have a bound, are full.
@@ -301,6 +301,7 @@ class Monkey:
         from tokviz.child.memory import give_back
 
         await self.home()
+        gc.unfreeze()
         gc.collect()
         give_back()
         return _resident_bytes() / 1e6

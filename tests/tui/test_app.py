@@ -352,13 +352,20 @@ async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch)
         await settle(pilot)
         assert shared, "what one thread frees, others can take"
         assert gc.get_threshold()[2] >= 100, "a key hardly ever pays for it"
-        for garbage, touched in ((50, 0.0), (0, float("inf"))):
-            # In a pause; and though keys come all the time, where there is much of it.
+        never = float("inf")
+        for garbage, touched, long, is_old in (
+            (50, 0.0, never, False),  # in a short pause, what is new
+            (50, 0.0, 0.0, True),  # in a long one, also what outlived a look before
+            (0, never, never, False),  # though keys come all the time, where there is much of it
+        ):
             monkeypatch.setattr("tokviz.tui.app.MUCH_GARBAGE", garbage)
+            monkeypatch.setattr("tokviz.tui.app.LONG_PAUSE_SECONDS", long)
             app._touched = touched
             node = App[None]()
             node.__dict__["itself"], gone = node, weakref.ref(node)
             gc.collect()
+            if is_old:
+                gc.freeze()
             del node
             await until(pilot, lambda gone=gone: gone() is None)  # type: ignore[misc]
             assert given_back, "what that frees is there for others"

@@ -85,6 +85,12 @@ SOME_GARBAGE = 5
 MUCH_GARBAGE = 20
 """Looks after which one is worth while though keys keep coming: it may be 100 MB by then."""
 
+LONG_PAUSE_SECONDS = 10.0
+"""In a pause like this all is looked at, also what outlived a look before, which takes longer."""
+
+MANY_LOOKS = 20
+"""Looks at what is new after which all is looked at though no pause was long."""
+
 STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
 
@@ -159,6 +165,7 @@ class TokvizApp(App[None]):
         self._question: Screen[Any] | None = None
         self._toasts = Toasts()
         self._touched = 0.0
+        self._looks = 0
         self._tour: Tour | None = None
         self._escaped = self._taken_back = float("-inf")
         self._late_clicks = LateClicks()
@@ -426,19 +433,26 @@ class TokvizApp(App[None]):
             self.set_timer(IMPORT_SECONDS, self._begin_tour)
 
     def _use_pause(self) -> None:
-        is_pause = monotonic() - self._touched > PAUSE_SECONDS
+        seconds = monotonic() - self._touched
+        is_pause = seconds > PAUSE_SECONDS
         if is_pause and self._imported and self.session.live.complete:
             self._make_ahead()
-        self._collect(is_pause)
+        self._collect(is_pause, seconds > LONG_PAUSE_SECONDS)
 
-    def _collect(self, is_pause: bool) -> None:
-        """Look for garbage everywhere in a pause, before that has to be done at a key.
+    def _collect(self, is_pause: bool, is_long: bool) -> None:
+        """Look for garbage in a pause, before that has to be done at a key.
 
-        What it frees goes back to the system, which takes some milliseconds for 100 MB.
+        What outlives a look is left out of the next ones, which then take a tenth, until a pause is
+        long. What is freed goes back to the system, which takes some milliseconds for 100 MB.
         """
         is_due = gc.get_count()[2] >= (SOME_GARBAGE if is_pause else MUCH_GARBAGE)
-        if is_due and gc.isenabled():
+        if (is_due or (is_long and self._looks)) and gc.isenabled():
+            is_whole = is_long or (is_pause and self._looks >= MANY_LOOKS)
+            if is_whole:
+                gc.unfreeze()
             gc.collect()
+            gc.freeze()
+            self._looks = 0 if is_whole else self._looks + 1
             if is_pause:
                 give_back()
 
