@@ -16,9 +16,10 @@ from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.widgets.flow import Row, Span
 
-_KEYS_WIDTH = 19
-_TITLE_WIDTH = 34
-_WIDE = 92
+_KEYS_WIDTH = 23
+_TITLE_WIDTH = 35
+_GAP = 2
+_WIDE = 96
 """From this width on, the explanation stands beside the title."""
 
 
@@ -64,7 +65,7 @@ def _wide(entry: Entry, width: int) -> Iterator[Row]:
     """Draw an entry as three columns."""
     column = _KEYS_WIDTH + _TITLE_WIDTH
     rows = _wrapped(entry.help, width - column - 2)
-    columns = (_key_rows(entry.keys), _wrapped(entry.title, _TITLE_WIDTH - 1), rows)
+    columns = (_key_rows(entry.keys), _wrapped(entry.title, _TITLE_WIDTH - _GAP), rows)
     for keys, title, line in zip_longest(*columns, fillvalue=""):
         keys, title = f"  {keys:<{_KEYS_WIDTH}}", title.ljust(_TITLE_WIDTH)
         yield (Span(keys, "link"), Span(title), Span(line, "dim"))
@@ -84,7 +85,7 @@ def _narrow(entry: Entry, width: int) -> Iterator[Row]:
         yield (Span(f"  {line}", "dim"),)
 
 
-def _key_rows(keys: str, width: int = _KEYS_WIDTH - 1) -> list[str]:
+def _key_rows(keys: str, width: int = _KEYS_WIDTH - _GAP) -> list[str]:
     """Break a line of keys, and a chord only where a row has no room for both of its keys."""
     rows = [""]
     for key in (
