@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokviz.glyphs import NEWLINE
 
@@ -62,56 +65,55 @@ Cells = Callable[[int, int], list[tuple[str, int]]]
 """Gives what is drawn for the tokens from one number to behind another, and their cells."""
 
 
-def break_anew(
-    old: bytes, stops: list[int], new: bytes, item: int, width: int, cells: Cells
-) -> list[int]:
+Stops = NDArray[np.int64]
+"""For every row the number of the token behind its last one."""
+
+
+def break_anew(old: bytes, stops: Stops, new: bytes, item: int, width: int, cells: Cells) -> Stops:
     """Break tokens into rows of which others are known; only those that differ are laid out.
 
     A row depends on its tokens and on the one behind it.
 
     Args:
         old: Token ids that were broken.
-        stops: Their rows, as `break_tokens` gives them for the same width.
+        stops: Their rows, for the same width.
         new: The token ids to break.
         item: The bytes of an id.
         width: The cells of a row.
         cells: Gives what is drawn for the new ones.
     """
-    first, behind = _same(old, new)
-    first, behind, n, shift = (
-        first // item, behind // item, len(new) // item, (len(new) - len(old)) // item,
-    )  # fmt: skip
-    found = stops[: bisect_left(stops, first)]
-    size = _AT_ONCE
-    while (at := found[-1] if found else 0) < n:
+    was, ids = (np.frombuffer(data, f"u{item}") for data in (old, new))
+    first = _n_same(was, ids)
+    rest = min(len(was), len(ids)) - first
+    behind = _n_same(was[::-1][:rest], ids[::-1][:rest])
+    n, shift = len(ids), len(ids) - len(was)
+    known = stops[: np.searchsorted(stops, first)]
+    at = int(known[-1]) if len(known) else 0
+    size, found = _AT_ONCE, list[int]()
+    while at < n:
         rows = break_tokens(cells(at, min(at + size, n)), width)
         if at + size < n:
             rows.pop()  # more might stand in the last one
             size *= 1 if rows else 2
+        start = at
         for stop in rows:
-            found.append(at + stop)
-            place = bisect_left(stops, found[-1] - shift)
-            if found[-1] >= n - behind and stops[place : place + 1] == [found[-1] - shift]:
-                return [*found, *(later + shift for later in stops[place + 1 :])]
-    return found
+            at = start + stop
+            found.append(at)
+            if at >= n - behind:
+                place = np.searchsorted(stops, at - shift)
+                if place < len(stops) and stops[place] == at - shift:
+                    return np.concatenate((known, found, stops[place + 1 :] + shift))
+    return np.concatenate((known, np.array(found, np.int64)))
 
 
-def _same(old: bytes, new: bytes) -> tuple[int, int]:
-    """Count the bytes at the beginning, and of the rest those at the end, that are the same."""
-    counted = []
-    most = min(len(old), len(new))
-    for a, b in ((old, new), (old[::-1], new[::-1])):
-        low, high = 0, most
-        while low < high:
-            middle = (low + high + 1) // 2
-            if a[low:middle] == b[low:middle]:
-                low = middle
-            else:
-                high = middle - 1
-        counted.append(low)
-        most -= low
-    return counted[0], counted[1]
+def _n_same(one: NDArray[Any], other: NDArray[Any]) -> int:
+    """Count what is the same at the beginning."""
+    n = min(len(one), len(other))
+    differs = one[:n] != other[:n]
+    return int(differs.argmax()) if differs.any() else n
 
+
+_NO_ROWS: Stops = np.empty(0, np.int64)
 
 Segment = tuple[int, int, int]
 """A stretch of tokens with the same value: the value, the first token, and behind the last one."""
@@ -144,11 +146,11 @@ class FlowLayout:
     def __init__(self) -> None:
         """Begin with no tokens."""
         self._width = 0
-        self._kept: dict[bytes, list[int]] = {}
+        self._kept: dict[bytes, Stops] = {}
         self._ids: dict[int, bytes] = {}
         self._tops: list[int] = [0]
         self._spans: list[Segment] = []
-        self._stops: list[list[int]] = []
+        self._stops: list[Stops] = []
 
     @property
     def n_rows(self) -> int:
@@ -186,9 +188,9 @@ class FlowLayout:
             stops = kept.get(new)
             if stops is None:
                 old = before.get(message, b"")
-                known = kept.get(old, [])
+                known = kept.get(old, _NO_ROWS)
                 stops = break_anew(
-                    old if known else b"",
+                    old if len(known) else b"",
                     known,
                     new,
                     ids.itemsize,
@@ -205,14 +207,15 @@ class FlowLayout:
         message, first, _ = self._spans[place]
         stops = self._stops[place]
         line = number - self._tops[place]
-        start = first + (stops[line - 1] if line else 0)
-        return FlowRow(message, line == 0, start, first + stops[line])
+        start = first + (int(stops[line - 1]) if line else 0)
+        return FlowRow(message, line == 0, start, first + int(stops[line]))
 
     def row_of(self, index: int) -> int:
         """Give the row of a token."""
         place = bisect_right(self._spans, index, key=lambda span: span[1]) - 1
         first = self._spans[place][1]
-        return self._tops[place] + bisect_right(self._stops[place], index - first)
+        line = np.searchsorted(self._stops[place], index - first, side="right")
+        return self._tops[place] + int(line)
 
     def first_row_of(self, message: int) -> int | None:
         """Give the first row of a message, None if it has no tokens."""
