@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tokviz.glyphs import NEWLINE
 
-_AT_ONCE = 512
-"""Tokens that are laid out in one go."""
+_AT_ONCE = 64
+"""Tokens that are laid out in one go at first, then twice as many each time."""
 
 
 class FlowRow(NamedTuple):
@@ -94,7 +94,7 @@ def break_anew(old: bytes, stops: Stops, new: bytes, item: int, width: int, cell
         rows = break_tokens(cells(at, min(at + size, n)), width)
         if at + size < n:
             rows.pop()  # more might stand in the last one
-            size *= 1 if rows else 2
+            size *= 2
         start = at
         for stop in rows:
             at = start + stop
