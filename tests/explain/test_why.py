@@ -212,6 +212,20 @@ def test_of_another_librarys_tokenizer_it_says_what_is_not_known(tmp_path: Path)
         tok.close()
 
 
+def test_text_that_a_tokenizer_leaves_out_is_said_to_be_left_out(tmp_path: Path) -> None:
+    made = hf.Tokenizer(hf.models.WordLevel({"cat": 0, "[UNK]": 1}, unk_token="[UNK]"))
+    made.normalizer = hf.normalizers.Replace("x", "")
+    path = tmp_path / "without_x.json"
+    path.write_text(made.to_str())
+    tok = tokviz.load(path)
+    try:
+        found = explain(tok, selected_place(LiveDocument("xx", tok), 0, 1))
+        assert said(found.notes).startswith("The tokenizer leaves this text out")
+        assert not found.tokens
+    finally:
+        tok.close()
+
+
 def test_a_regex_that_explodes_is_a_sentence() -> None:
     base = tokviz.load("gpt2")
     pattern = get_split_pattern(r"(?:z|z)*b|[^z]+")

@@ -309,6 +309,8 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
         for number, (start, end) in enumerate(story.byte_spans.tolist())
         if start < place.end and end > place.start
     ]
+    if not touched:
+        return _noted(empty, "The tokenizer leaves this text out: it makes no tokens of it.")
     tokens = tuple((tok.token_bytes(story.ids[n]), story.ids[n]) for n in touched[:MOST_TOKENS])
     pieces = list(_pieces(tok, place))
     near = [piece for piece in pieces if piece.start < place.end and piece.end > place.start]
