@@ -61,3 +61,26 @@ def test_a_corpus_and_conversations_may_come_through_a_pipe(
     more = ["--vocab-size", 260, "-o", pipe.parent / "run"] if command == "train" else []
     done = tokviz(command, pipe, *more, timeout=60)
     assert done.code == 0, done.err
+
+
+TOO_LONG = "a" * 3000 + "/"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("encode", "--text", "x", "-t", TOO_LONG),
+        ("compare", "--text", "x", "-t", "gpt2", "-t", TOO_LONG),
+        ("tokenizers", TOO_LONG),
+        ("replay", TOO_LONG),
+        ("chat", "--template", TOO_LONG),
+        ("chat", "--template", TOO_LONG[:-1]),
+        ("web", "--folder", TOO_LONG),
+        ("count", TOO_LONG),
+    ],
+)
+def test_a_path_that_is_too_long_is_named_as_such(tokviz, arguments: tuple[str, ...]) -> None:
+    done = tokviz(*arguments)
+    assert done.code in (1, 2)
+    assert done.err.startswith("tokviz: ")
+    assert "aaa" in done.err, "it says which path it is"

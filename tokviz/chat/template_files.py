@@ -38,7 +38,7 @@ def load_template(name: str) -> ChatTemplate | JinjaTemplate:
 def is_path(name: str) -> bool:
     """Tell whether a text is meant as the path of a template, be it there or not."""
     looks_so = name.startswith(("~", ".")) or name.endswith(_ENDINGS)
-    return looks_so or os.sep in name or Path(name).exists()
+    return looks_so or os.sep in name or os.path.exists(name)
 
 
 def read_template(path: Path) -> JinjaTemplate:
@@ -49,8 +49,8 @@ def read_template(path: Path) -> JinjaTemplate:
     Raises:
         InputFileError: If it cannot be read or holds no template.
     """
-    if path.is_dir():
-        found = next((path / name for name in _IN_A_FOLDER if (path / name).is_file()), None)
+    if os.path.isdir(path):
+        found = next((path / name for name in _IN_A_FOLDER if os.path.isfile(path / name)), None)
         if found is None:
             names = ", ".join(_IN_A_FOLDER)
             raise InputFileError(path, f"this folder holds no chat template; it would be {names}")
@@ -67,7 +67,7 @@ def read_template(path: Path) -> JinjaTemplate:
         if not any(mark in source for mark in _JINJA):
             raise InputFileError(path, f"is not a Jinja template: it has no {{{{ or {{%; {_WANTED}")
         beside = path.parent / CONFIG
-        config = _config(beside) if beside.is_file() else {}
+        config = _config(beside) if os.path.isfile(beside) else {}
     variables, special_tokens = _special_tokens(config)
     return JinjaTemplate(
         path.name,
@@ -91,7 +91,7 @@ def _template_of(path: Path, config: dict[str, Any]) -> str:
         named = {t.get("name"): t.get("template") for t in template if isinstance(t, dict)}
         template = named.get(_DEFAULT) or next(iter(named.values()), None)
     if not isinstance(template, str):
-        beside = [name for name in _IN_A_FOLDER if (path.parent / name).is_file()]
+        beside = [name for name in _IN_A_FOLDER if os.path.isfile(path.parent / name)]
         others = [name for name in beside if name != path.name]
         hint = f"there is {others[0]} beside it" if others else _WANTED
         raise InputFileError(path, f"has no text under the key 'chat_template'; {hint}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ipaddress
+import os
 import signal
 import sys
 from pathlib import Path
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tokviz.confinement import Confinement
 
     folder = Path(arguments.folder).resolve() if arguments.folder else None
-    if folder is not None and not folder.is_dir():
+    if folder is not None and not os.path.isdir(folder):
         raise InputFileError(arguments.folder, "is not a folder")
     allowed = Confinement(training=arguments.allow_training, hub=arguments.allow_hub)
     options = Options(arguments.host, arguments.port, folder, allowed, arguments.idle * 60)

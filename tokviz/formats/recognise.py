@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import zlib
 from pathlib import Path
@@ -75,7 +76,7 @@ def find(path: StrPath) -> Found:
             what to do.
     """
     place = Path(path)
-    if place.is_dir():
+    if os.path.isdir(place):
         return _in_folder(place, path)
     kind = _kind_of(_head(place, path), path)
     if kind in ("vocab", "merges"):
@@ -85,7 +86,7 @@ def find(path: StrPath) -> Found:
 
 def _head(place: Path, path: StrPath) -> bytes:
     with reading(path):
-        if place.exists() and not place.is_file():
+        if os.path.exists(place) and not os.path.isfile(place):
             raise InputFileError(path, "is not an ordinary file")
         with open(place, "rb") as file:
             return file.read(_HEAD_BYTES)

@@ -216,4 +216,5 @@ def is_path_of_file(name: StrPath) -> bool:
 
 
 def _is_path(name: str) -> bool:
-    return os.path.lexists(name) or name.endswith((os.sep, *_SUFFIXES)) or name[:2] in ("./", "~/")
+    begins_so = os.path.isabs(name) or name.startswith(("./", "../", "~/"))
+    return begins_so or os.path.lexists(name) or name.endswith((os.sep, *_SUFFIXES))

@@ -53,7 +53,7 @@ _MAX_ABOUT_BYTES, _MAX_ABOUT_VALUES = 32 << 20, 1_000_000
 
 def is_run(folder: StrPath) -> bool:
     """Tell whether a folder holds a training run."""
-    return all((Path(folder) / name).is_file() for name in (TOKENIZER, ABOUT))
+    return all(os.path.isfile(Path(folder) / name) for name in (TOKENIZER, ABOUT))
 
 
 def finish_swaps(parent: Path) -> None:
@@ -134,7 +134,7 @@ def read_about(folder: StrPath) -> dict[str, Any]:
         InputFileError: If the folder is no run, of a later version, or damaged.
     """
     path = Path(folder) / ABOUT
-    if Path(folder).is_dir() and not path.is_file():
+    if os.path.isdir(folder) and not os.path.isfile(path):
         raise InputFileError(folder, f"is not a training run: it holds no {ABOUT}")
     about = read_json(path, limit=_MAX_ABOUT_BYTES, values=_MAX_ABOUT_VALUES)
     if not isinstance(about, dict) or about.get("format") != "tokviz run":

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from os import fspath
-from pathlib import Path
 from typing import NamedTuple
 
 from tokviz.errors import TokvizError
@@ -42,7 +42,7 @@ def to_sidecar(tokenizer: Tokenizer, data: bytes) -> bytes:
 def read_sidecar(path: StrPath) -> Sidecar | None:
     """Read what stands beside a file; None if nothing does, or it belongs to another content."""
     beside = fspath(path) + SUFFIX
-    if not Path(beside).is_file():
+    if not os.path.isfile(beside):
         return None
     try:
         content = read_json(beside)

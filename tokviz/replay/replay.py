@@ -21,7 +21,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
-from pathlib import Path
 from threading import RLock
 
 from tokviz import bytetext
@@ -31,7 +30,7 @@ from tokviz.child.runner import JobDroppedError
 from tokviz.encoding.merging import Merge
 from tokviz.errors import TokvizError
 from tokviz.formats.apart import load, load_apart
-from tokviz.formats.registry import is_builtin
+from tokviz.formats.registry import is_path_of_file
 from tokviz.formats.run import ABOUT
 from tokviz.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
 from tokviz.replay.pairs import TieOrder
@@ -129,9 +128,7 @@ class Replay:
             replay = cls(source.tokenizer, source, source.tokenizer.name)
         elif not isinstance(source, (str, PathLike)):
             replay = cls(source, None, source.name)
-        elif (
-            not (isinstance(source, str) and is_builtin(source)) and (Path(source) / ABOUT).exists()
-        ):
+        elif is_path_of_file(source) and os.path.exists(os.path.join(source, ABOUT)):
             ahead = CorpusAhead()
             run = TrainingRun.load(source, on_parts=ahead.begin, read_tokenizer=load_apart)
             replay = cls(run.tokenizer, run, os.fspath(source))

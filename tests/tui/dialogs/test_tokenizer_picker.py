@@ -269,6 +269,15 @@ async def test_what_is_wrong_with_a_file_is_said_in_the_dialog(
         assert not pilot.shows(told)
 
 
+async def test_a_path_that_is_too_long_is_no_path(open_dialog: OpenDialog) -> None:
+    picker = TokenizerPicker("gpt2")
+    async with open_dialog(picker, (100, 30)) as pilot:
+        await pilot.paste("a" * 3000 + "/")
+        await pilot.press("enter")
+        text = " ".join(" ".join(pilot.screen_lines()).replace("│", " ").split())
+        assert pilot.is_open and "File name too long" in text
+
+
 async def test_a_loading_that_takes_long_is_told_and_can_be_stopped(
     open_dialog: OpenDialog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
