@@ -84,3 +84,4 @@ def test_a_path_that_is_too_long_is_named_as_such(tokviz, arguments: tuple[str, 
     assert done.code in (1, 2)
     assert done.err.startswith("tokviz: ")
     assert "aaa" in done.err, "it says which path it is"
+    assert "unknown tokenizer" not in done.err

@@ -152,12 +152,16 @@ def _read_text(text: str | None) -> str | None:
 
 
 def _open_app(source: str, at: int | None, text: str | None, others: tuple[str, ...]) -> int:
-    from tokviz.formats.registry import is_builtin, resolve_name
+    from tokviz.files import reading
+    from tokviz.formats.registry import is_builtin, is_path_of_file, resolve_name
     from tokviz.replay.request import ReplayRequest
     from tokviz.tui.run import run as run_app
 
     for name in (source, *others):
-        if not is_builtin(name) and not os.path.lexists(name):
+        if is_path_of_file(name):
+            with reading(name):
+                os.stat(name)
+        elif not is_builtin(name):
             resolve_name(name)  # an error with the nearest names
     run_app(first=ReplayRequest(source, at, text, others))
 
