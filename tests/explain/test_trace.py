@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
+import tokenizers as hf
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -230,6 +232,40 @@ def test_specials_are_named_only_when_they_are_parsed() -> None:
 def test_one_token_and_nothing_are_answered() -> None:
     assert str(why_not_one_token(THE, b"the")) == "Standing alone it is one token: 'the', id 257."
     assert why_not_one_token(THE, b"").reason == "empty"
+
+
+def test_of_another_librarys_tokens_no_merges_are_told(tmp_path: Path) -> None:
+    vocab = ["[UNK]", "play", "##ing", "##s", "p"]
+    made = hf.Tokenizer(
+        hf.models.WordPiece({word: n for n, word in enumerate(vocab)}, unk_token="[UNK]")
+    )
+    made.normalizer = hf.normalizers.Replace("x", "")
+    made.pre_tokenizer = hf.pre_tokenizers.Whitespace()
+    (tmp_path / "pieces.json").write_text(made.to_str())
+    tok = tokviz.load(tmp_path / "pieces.json")
+    try:
+        for data, reason, told in (
+            (
+                b"playing",
+                "not in the vocabulary",
+                "library makes 2 tokens of it: 'play' + '##ing'.",
+            ),
+            (b"ing", "one token", "Standing alone it becomes one token: '[UNK]', id 0."),
+            (b"play", "one token", "Standing alone it is one token: 'play', id 1."),
+            (b"xx", "left out", "The tokenizer leaves this text out: it makes no tokens of it."),
+        ):
+            found = why_not_one_token(tok, data)
+            assert (found.reason, found.trace) == (reason, None)
+            assert told in str(found)
+    finally:
+        tok.close()
+
+
+def test_a_token_that_is_too_long_to_trace_is_told_in_one_sentence() -> None:
+    vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab" * 300}
+    found = why_not_one_token(Tokenizer(vocab, []), b"ab" * 300)
+    assert found.reason == "too long"
+    assert str(found).endswith("600 bytes are too many to show step by step.")
 
 
 @pytest.mark.parametrize("data", [b"a" * 1_000_000, b"\xff" * 1_000_000, "你".encode() * 400_000])

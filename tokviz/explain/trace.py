@@ -234,7 +234,12 @@ Reason = Literal[
     "too late",
     "unreachable",
     "too long",
+    "left out",
 ]
+
+LEFT_OUT: Sentence = ("The tokenizer leaves this text out: it makes no tokens of it.",)
+_MOST_LISTED = 8
+"""Tokens that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +273,8 @@ def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) 
     if not data:
         return Explanation("empty", (("There is no text.",),))
     whole = tok.token_id(data)
-    unknown = f"No token of the vocabulary is these {len(data):,} bytes"
+    these = "this byte" if len(data) == 1 else f"these {len(data):,} bytes"
+    unknown = f"No token of the vocabulary is {these}"
     if whole is None and len(data) > MAX_EXPLAINED_BYTES:
         return Explanation("not in the vocabulary", ((f"{unknown}.",),))
     text = tok.normalized(bytetext.from_bytes(data), parse_specials)
@@ -278,6 +284,8 @@ def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) 
         pieces = [text[start:end] for start, end in spans]
         return _crosses_pieces(tok, pieces, whole, parse_specials)
     ids = tok.encode_byte_text(text, parse_specials)
+    if tok.remote:
+        return _of_library(tok, data, ids, whole)
     if len(ids) == 1:
         return _is_one_token(tok, data, ids[0])
     trace = encode_trace(tok, data)
@@ -286,7 +294,7 @@ def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) 
         sentence = (unknown + so_far, *_joined(trace.tokens), "." if trace.tokens else "")
         return Explanation("not in the vocabulary", (sentence, *_missing(trace.tokens)), trace)
     if len(data) > MAX_TRACE_BYTES:
-        sentence = (f"The vocabulary holds it (id {whole}), but {trace.note}.",)
+        sentence = (f"The vocabulary holds it (id {whole}), but {trace.note}",)
         return Explanation("too long", (sentence,), trace)
     return _blocked(tok, whole, trace)
 
@@ -308,8 +316,25 @@ def _missing(tokens: tuple[bytes, ...]) -> tuple[Sentence, ...]:
 def _is_one_token(tok: Tokenizer, data: bytes, token_id: int) -> Explanation:
     kind = "the special token" if tok.is_special(token_id) else "one token:"
     sentence = (f"Standing alone it is {kind} ", data, f", id {token_id}.")
-    trace = None if tok.is_special(token_id) else encode_trace(tok, data)
+    trace = None if tok.remote or tok.is_special(token_id) else encode_trace(tok, data)
     return Explanation("one token", (sentence,), trace)
+
+
+def _of_library(tok: Tokenizer, data: bytes, ids: list[int], whole: int | None) -> Explanation:
+    """Say what another library makes of one piece; which merges it applied is not known."""
+    if not ids:
+        return Explanation("left out", (LEFT_OUT,))
+    made = [tok.token_bytes(token_id) for token_id in ids[:_MOST_LISTED]]
+    if len(ids) == 1:
+        if made[0] == data:
+            return _is_one_token(tok, data, ids[0])
+        sentence: Sentence = ("Standing alone it becomes one token: ", *made, f", id {ids[0]}.")
+        return Explanation("one token", (sentence,))
+    held = "" if whole is None else f"The vocabulary holds it (id {whole}), but "
+    who = "its own library" if held else "The tokenizer's own library"
+    more = " …" if len(ids) > len(made) else ""
+    sentence = (f"{held}{who} makes {len(ids):,} tokens of it: ", *_joined(tuple(made)), f"{more}.")
+    return Explanation("not in the vocabulary" if whole is None else "unreachable", (sentence,))
 
 
 def _crosses_pieces(

@@ -14,6 +14,7 @@ from tokviz.encoding.specials import segments
 from tokviz.errors import TokvizError
 from tokviz.explain.stability import sentences_of, unstable_end
 from tokviz.explain.trace import (
+    LEFT_OUT,
     EncodeTrace,
     Explanation,
     LineageNode,
@@ -310,7 +311,7 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
         if start < place.end and end > place.start
     ]
     if not touched:
-        return _noted(empty, "The tokenizer leaves this text out: it makes no tokens of it.")
+        return replace(empty, notes=(LEFT_OUT,))
     tokens = tuple((tok.token_bytes(story.ids[n]), story.ids[n]) for n in touched[:MOST_TOKENS])
     pieces = list(_pieces(tok, place))
     near = [piece for piece in pieces if piece.start < place.end and piece.end > place.start]
