@@ -18,7 +18,7 @@ from tests.tui.waiting import settle, until
 from tokviz.chat.conversation import Conversation, Message
 from tokviz.errors import JobError
 from tokviz.explain.character import Inspected, inspect
-from tokviz.explain.why import Place
+from tokviz.explain.why import PieceCut, Place, Why
 from tokviz.replay.request import ReplayRequest
 from tokviz.session import Opened, Request, Session, ShowConversation, ShowScreen
 from tokviz.settings import Settings
@@ -35,6 +35,7 @@ from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 from tokviz.tui.widgets.editor.painting import UNSTABLE, LookStyles
+from tokviz.tui.widgets.why_rows import why_rows
 
 TEXT = "it's unbelievable, 12345  times"
 CONVERSATION = Conversation((Message("user", "unbelievable"), Message("assistant", "Yes, it is.")))
@@ -495,3 +496,8 @@ async def test_a_click_beside_and_the_same_key_close_it() -> None:
             await answered(pilot)
             await close()
             await until(pilot, lambda: app.screen is screen)
+
+
+def test_a_piece_of_which_nothing_is_known_has_no_heading() -> None:
+    found = Why("bert", "BertPreTokenizer", "", cuts=(PieceCut(b"the", None, (), None),))
+    assert "What cut it" not in [span.text for row in why_rows([found], 80) for span in row]

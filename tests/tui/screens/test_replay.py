@@ -242,6 +242,7 @@ async def test_a_damaged_run_is_a_message_and_the_screen_lives(tiny: str, tmp_pa
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         assert "bad cannot be replayed" in shown(app) and "history.npz" in shown(app)
+        assert "choose… ▾" in shown(app), "nothing is on its way any more"
         await pilot.press("right", "space", "end", "ctrl+f", "a", "escape")
         damaged = app.screen
         assert isinstance(damaged, ReplayScreen)

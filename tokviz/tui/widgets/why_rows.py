@@ -87,7 +87,7 @@ def _as(span: Span, role: Role) -> Span:
 
 
 def _cut_rows(answer: Why, width: int) -> list[Row]:
-    if not answer.cuts:
+    if not any(cut.alternative or cut.sentences for cut in answer.cuts):
         return []
     rows: list[Row] = [(Span("What cut it", "heading"),)]
     shown = False

@@ -147,7 +147,7 @@ class Opening(Controller):
         """Say what is replayed, or is being opened; a click lists what can be."""
         opened, opening = self._state.opened, self.source
         source = opening if opened is None else opened.source
-        name = "…" if source is None else safe(self._name(source))
+        name = "choose…" if source is None else safe(self._name(source))
         words: list[tuple[str, Role]] = [(fit_name(name, LONGEST_NAME), "chip")]
         if opened is not None and opening is not None:
             words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
