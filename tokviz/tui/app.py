@@ -783,13 +783,14 @@ class TokvizApp(App[None]):
                 await saving.wait()
         if self._question is None or self._question is not self.screen:
             made = [screen for screen in self._made.values() if screen.is_mounted]
+            again = partial(self.call_later, self.action_quit)
             for screen in made:
-                self._question = screen.ask_to_end(lambda: self.call_later(self.action_quit))
+                self._question = screen.ask_to_end(again)
                 if self._question is not None:
                     return
-            names = [name for screen in made for name in screen.unsaved()]
+            losses = [loss for screen in made for loss in screen.unsaved()]
             after = "The next start offers it again." if self.session.remember else ""
-            self._question = unless_unsaved(self, names, "quit", self.exit, after)
+            self._question = unless_unsaved(self, losses, "quit", self.exit, again, after)
 
     # -- session files
 

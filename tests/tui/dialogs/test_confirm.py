@@ -37,6 +37,19 @@ async def test_both_answers_can_be_clicked_at_any_size(
         assert pilot.result is answer
 
 
+async def test_what_would_be_lost_can_be_saved_where_that_is_offered(
+    open_dialog: OpenDialog,
+) -> None:
+    async with open_dialog(question(danger=True)) as pilot:
+        await pilot.press("s")
+        assert pilot.is_open
+    saved: list[bool] = []
+    dialog = ConfirmDialog("", "", "quit", danger=True, save=lambda: saved.append(True))
+    async with open_dialog(dialog) as pilot:
+        await pilot.click_text("S save first")
+        assert (pilot.result, saved) == (False, [True])
+
+
 async def test_question_is_shown_as_glyphs(open_dialog: OpenDialog) -> None:
     async with open_dialog(question(danger=False)) as pilot:
         assert pilot.shows("Do ␛[31mit?")

@@ -613,6 +613,26 @@ async def test_what_a_row_took_the_place_of_before_it_was_saved_is_offered_again
     assert not list((state_folder() / "conversations").glob("autosave-*"))
 
 
+async def test_quitting_saves_one_thing_after_another(tmp_path: Path) -> None:
+    app = make_app()
+    text, conversation = tmp_path / "a.txt", tmp_path / "a.json"
+    async with app.run_test(size=(120, 40)) as pilot:
+        await chat(pilot, CHAT)
+        app.session.ask(ShowText("typed"))
+        await settle(pilot)
+        app.session.path = text
+        await pilot.press("alt+r", "ctrl+q", "s")
+        asked = "Not saved: this conversation."
+        await until(pilot, lambda: getattr(app.screen, "_question", "") == asked)
+        assert text.read_text() == "typed"
+        await pilot.press("s")
+        await until(pilot, lambda: isinstance(app.screen, SaveFileDialog))
+        app.screen.query_one(Field).value = str(conversation)
+        await pilot.press("enter")
+        await until(pilot, lambda: app._exit)
+    assert json.loads(conversation.read_text()) == CHAT
+
+
 async def test_quitting_asks_for_what_is_not_saved_on_any_screen() -> None:
     app = make_app(remember=True)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -399,6 +399,53 @@ async def test_quitting_asks_for_changes_that_are_not_saved(open_path: str | Non
     assert app.session.live.text == "xmy words"
 
 
+async def test_who_quits_can_save_first_and_stays_where_nothing_was_saved(tmp_path: Path) -> None:
+    app, path = make_app("my words"), tmp_path / "a.txt"
+    async with app.run_test() as pilot:
+        await pilot.press("x", "ctrl+q", "s")
+        await until(pilot, lambda: isinstance(app.screen, SaveFileDialog))
+        await pilot.press("escape", "y", "ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, SaveFileDialog))
+        app.screen.query_one(Input).value = str(path)
+        await pilot.press("enter")
+        await until(pilot, lambda: path.exists() and not app.session.modified)
+        await settle(pilot)
+        assert app.return_code is None, "quitting was cancelled with the dialog"
+        app.session.path = tmp_path / "none" / "a.txt"
+        await pilot.press("z", "ctrl+q", "s")
+        await until(pilot, lambda: any("Not saved" in one.message for one in app._notifications))
+        await settle(pilot)
+        assert app.return_code is None, "what failed is not saved"
+        app.session.path = path
+        await pilot.press("ctrl+q", "s")
+        await until(pilot, lambda: app._exit)
+    assert app.return_code == 0
+    assert path.read_text() == "xyzmy words"
+
+
+async def test_quitting_saves_to_another_file_where_this_one_has_changed(tmp_path: Path) -> None:
+    path, other, app = tmp_path / "a.txt", tmp_path / "b.txt", make_app()
+    async with app.run_test() as pilot:
+        await opened_and_changed_by_another(pilot, path)
+        await pilot.press("escape", "ctrl+q", "s")
+        await until(pilot, lambda: isinstance(app.screen, PickDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, SaveFileDialog))
+        app.screen.query_one(Input).value = str(other)
+        await pilot.press("enter")
+        await until(pilot, lambda: app._exit)
+    assert (path.read_text(), other.read_text()) == ("another", "xyzone")
+
+
+async def test_a_text_is_saved_before_another_one_takes_its_place(tmp_path: Path) -> None:
+    app, path = make_app("my words"), tmp_path / "a.txt"
+    app.session.path = path
+    async with app.run_test() as pilot:
+        await pilot.press("x", "ctrl+n", "s")
+        await until(pilot, lambda: app.session.live.text == "")
+    assert path.read_text() == "xmy words"
+
+
 async def test_quitting_asks_nothing_where_nothing_would_be_lost(tmp_path: Path) -> None:
     app = make_app("my words")
     async with app.run_test() as pilot:

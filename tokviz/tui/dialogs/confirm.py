@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -32,19 +32,29 @@ class ConfirmDialog(Dialog[bool]):
         Binding("enter", "default", show=False),
         Binding("y", "yes", show=False),
         Binding("n", "cancel", show=False),
+        Binding("s", "save", show=False),
     ]
 
-    def __init__(self, title: str, question: str, yes: str, *, danger: bool = False) -> None:
+    def __init__(
+        self,
+        title: str,
+        question: str,
+        yes: str,
+        *,
+        danger: bool = False,
+        save: Callable[[], object] | None = None,
+    ) -> None:
         """Take the title, the question and the word for going ahead.
 
         Where something would be lost (`danger`), Enter is no answer: a second Enter by accident
-        must not destroy anything.
+        must not destroy anything. It may be saved first by what `save` does.
         """
         super().__init__(classes="-danger" if danger else None)
         self.dialog_title = title
         self._question = question
         self._yes = yes
         self._danger = danger
+        self._save = save
 
     def compose_body(self) -> ComposeResult:
         """Yield the question and the two answers."""
@@ -52,7 +62,9 @@ class ConfirmDialog(Dialog[bool]):
 
     def hints(self) -> Sequence[Hint]:
         """Name the answers."""
-        return [("Y" if self._danger else "Enter", self._yes, "yes"), ("Esc", "cancel", "cancel")]
+        yes = ("Y" if self._danger else "Enter", self._yes, "yes")
+        save = [("S", "save first", "save")] if self._save else []
+        return [yes, ("Esc", "cancel", "cancel"), *save]
 
     def on_paste(self, event: events.Paste) -> None:
         """A paste is no answer."""
@@ -66,6 +78,12 @@ class ConfirmDialog(Dialog[bool]):
     def action_yes(self) -> None:
         """Answer yes."""
         self.dismiss(True)
+
+    def action_save(self) -> None:
+        """Answer no, and save instead."""
+        if self._save is not None:
+            self.dismiss(False)
+            self.app.call_later(self._save)
 
     def action_cancel(self) -> None:
         """Answer no."""

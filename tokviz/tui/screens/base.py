@@ -43,6 +43,8 @@ from tokviz.tui.widgets.status_line import StatusLine
 
 T = TypeVar("T")
 Handler = tuple[type[Message], dict[str, Any], str]
+Loss = tuple[str, Callable[[Callable[[], object]], object]]
+"""What would be lost: its name, and what saves it and then calls something."""
 
 
 class TokvizScreen(Screen[None]):
@@ -281,9 +283,9 @@ class TokvizScreen(Screen[None]):
 
     # -- what would be lost
 
-    def unsaved(self) -> list[str]:
-        """Name what the end of the app would lose."""
-        return [name for controller in self._controllers for name in controller.unsaved()]
+    def unsaved(self) -> list[Loss]:
+        """List what the end of the app would lose."""
+        return [loss for controller in self._controllers for loss in controller.unsaved()]
 
     def ask_to_end(self, go_on: Callable[[], object]) -> Screen[Any] | None:
         """Ask about what goes on and would end with the app; by default nothing does.
@@ -397,8 +399,8 @@ class Controller:
         """The remembered choices."""
         return self.session.settings
 
-    def unsaved(self) -> list[str]:
-        """Name what the end of the app would lose; by default there is nothing."""
+    def unsaved(self) -> list[Loss]:
+        """List what the end of the app would lose; by default there is nothing."""
         return []
 
     def keep(self) -> None:

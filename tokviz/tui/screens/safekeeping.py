@@ -13,7 +13,7 @@ from textual.app import App
 from tokviz.errors import TokvizError
 from tokviz.files import FileState, file_state, write_file
 from tokviz.sentences import why
-from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.base import Controller, Loss, TokvizScreen
 from tokviz.tui.tasks import Task
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Safekeeping(Controller):
         files: dict[Path, FileState | None],
         *,
         noun: str,
-        save_as: Callable[[], object],
+        save_first: Callable[[Callable[[], object]], object],
         folder: str = "",
     ) -> None:
         """Take what to keep safe.
@@ -59,14 +59,14 @@ class Safekeeping(Controller):
             unsaved: Gives what would be lost now, None for nothing.
             files: How files were when they were read or written last.
             noun: What it is called, such as "text".
-            save_as: Asks for another file to save to.
+            save_first: Saves it as the user does who then wants something else, and calls that.
             folder: A folder of its own in the user's state folder, "" for that folder itself.
         """
         super().__init__(screen)
         self._unsaved, self.files = unsaved, files
         self._writing = Lock()
         self._noun = noun
-        self._save_as = save_as
+        self._save_first = save_first
         self._folder = folder
         self._kept: object = None
         self._told: str | None = None
@@ -126,6 +126,7 @@ class Safekeeping(Controller):
         saved: Callable[[int], object],
         *,
         replaces: bool,
+        save_as: Callable[[], object],
         reload: Callable[[Path], object],
     ) -> None:
         """Write a file in a thread; ask first if it has changed since it was read.
@@ -135,6 +136,7 @@ class Safekeeping(Controller):
             data: Gives its content; called in the thread.
             saved: Takes its size in bytes.
             replaces: Whether the user agreed that what is there goes, whatever it is.
+            save_as: Asks for another file to save to.
             reload: Opens it again.
         """
 
@@ -151,13 +153,13 @@ class Safekeeping(Controller):
         def done(n_bytes: int | None) -> None:
             self._refused = None
             if n_bytes is None:
-                self._ask_about_changed(path, overwrite, reload)
+                self._ask_about_changed(path, save_as, overwrite, reload)
                 return
             saved(n_bytes)
             self.keep()
 
         def overwrite() -> None:
-            self.save(path, data, saved, replaces=True, reload=reload)
+            self.save(path, data, saved, replaces=True, save_as=save_as, reload=reload)
 
         def failed(error: TokvizError) -> None:
             self._refused = path
@@ -171,12 +173,16 @@ class Safekeeping(Controller):
         return (folder, name) if refused is None else (refused.parent, refused.name)
 
     def _ask_about_changed(
-        self, path: Path, overwrite: Callable[[], object], reload: Callable[[Path], object]
+        self,
+        path: Path,
+        save_as: Callable[[], object],
+        overwrite: Callable[[], object],
+        reload: Callable[[Path], object],
     ) -> None:
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
         answers: dict[str, Callable[[], object]] = {
-            "save as": self._save_as,
+            "save as": save_as,
             "reload": partial(reload, path),
             "overwrite": overwrite,
         }
@@ -195,36 +201,43 @@ class Safekeeping(Controller):
             self.autosave.flush()
             self.autosave.end()
 
-    def unsaved(self) -> list[str]:
-        """Name what would be lost, if anything would."""
+    def unsaved(self) -> list[Loss]:
+        """Give what would be lost, if anything would."""
         unsaved = self._unsaved()
         if unsaved is None:
             return []
-        return [unsaved.path.name if unsaved.path else f"this {self._noun}"]
+        return [(unsaved.path.name if unsaved.path else f"this {self._noun}", self._save_first)]
 
 
 def unless_unsaved(
-    app: App[Any], names: Sequence[str], yes: str, go_on: Callable[[], object], after: str = ""
+    app: App[Any],
+    losses: Sequence[Loss],
+    yes: str,
+    go_on: Callable[[], object],
+    again: Callable[[], object],
+    after: str = "",
 ) -> ConfirmDialog | None:
     """Go on at once, or after the user agreed to lose what is not saved.
 
     Args:
         app: The app.
-        names: What is not saved.
+        losses: What is not saved.
         yes: The word for going on all the same.
         go_on: Does it.
+        again: Looks again what is not saved, once the first of it has been saved.
         after: A sentence about what comes of it then.
 
     Returns:
         The question, if there is one.
     """
-    if not names:
+    if not losses:
         go_on()
         return None
     from tokviz.tui.dialogs.confirm import ConfirmDialog
 
-    question = f"Not saved: {', '.join(names)}. {after}".rstrip()
-    dialog = ConfirmDialog("Unsaved changes", question, yes, danger=True)
+    question = f"Not saved: {', '.join(name for name, _ in losses)}. {after}".rstrip()
+    save = partial(losses[0][1], again)
+    dialog = ConfirmDialog("Unsaved changes", question, yes, danger=True, save=save)
 
     def take(agreed: bool | None) -> None:
         if agreed:

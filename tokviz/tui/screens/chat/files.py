@@ -58,7 +58,7 @@ class Files(Controller):
             self._unsaved,
             chat.file_states,
             noun=CONVERSATIONS.noun,
-            save_as=self.save_as,
+            save_first=self.save_file,
             folder=CONVERSATIONS.folder,
         )
 
@@ -77,18 +77,18 @@ class Files(Controller):
         self.ask(OpenFileDialog(self._folder(), title=title, takes_any=True), self._open_path)
 
     @action("Save the conversation", "ctrl+s", section="File", footer="save")
-    def save_file(self) -> None:
+    def save_file(self, then: Callable[[], object] = lambda: None) -> None:
         """Write the conversation as JSON to its file. One from a dataset asks for a new file."""
         origin = self._chat.state.origin
         if self._is_raw():
             return
         if origin.path is None or origin.row is not None:
-            self.save_as()
+            self.save_as(then)
         else:
-            self.save(origin.path, replaces=False)
+            self.save(origin.path, replaces=False, then=then)
 
     @action("Save the conversation as…", "f12", section="File", words="export")
-    def save_as(self) -> None:
+    def save_as(self, then: Callable[[], object] = lambda: None) -> None:
         """Write the conversation as JSON to another file."""
         from tokviz.tui.dialogs.save_file import SaveFileDialog
 
@@ -101,7 +101,7 @@ class Files(Controller):
             name = f"{origin.path.stem}{row}.json"
         offered = self.safe.offer(self._folder(), name)
         dialog = SaveFileDialog(*offered, title="Save the conversation as")
-        self.ask(dialog, self.save)
+        self.ask(dialog, partial(self.save, then=then))
 
     def _is_raw(self) -> bool:
         """Tell whether there is a row that cannot be read; say so."""
@@ -110,7 +110,9 @@ class Files(Controller):
             self.say("This row is not a conversation yet. Repair its text first.", "warning")
         return is_raw
 
-    def save(self, path: Path, *, replaces: bool = True) -> None:
+    def save(
+        self, path: Path, *, replaces: bool = True, then: Callable[[], object] = lambda: None
+    ) -> None:
         """Write the conversation in a thread."""
         conversation = self._chat.conversation
 
@@ -121,12 +123,14 @@ class Files(Controller):
                 self._chat.history.relocate(Origin(path))
                 self.session.remember_folder(path)
                 self._show()
+            then()
 
         self.safe.save(
             path,
             lambda: bytetext.to_bytes(editing.json_of(conversation, indent=2) + "\n"),
             saved,
             replaces=replaces,
+            save_as=partial(self.save_as, then),
             reload=self._open_path,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tokviz import bytetext
@@ -28,7 +29,7 @@ class Files(Controller):
             self._unsaved,
             {self.session.path: self.session.state_read} if self.session.path else {},
             noun="text",
-            save_as=self.save_as,
+            save_first=self.save_file,
         )
 
     # -- opening
@@ -71,20 +72,21 @@ class Files(Controller):
             self.say(note, "warning")
 
     @action("Save the text", "ctrl+s", section="Text", footer="save")
-    def save_file(self) -> None:
+    def save_file(self, then: Callable[[], object] = lambda: None) -> None:
         """Write the text to the file it came from, byte for byte."""
         if self.session.path is None:
-            self.save_as()
+            self.save_as(then)
         else:
-            self._save(self.session.path, replaces=False)
+            self._save(self.session.path, replaces=False, then=then)
 
     @action("Save the text as…", "f12", section="Text", words="export write")
-    def save_as(self) -> None:
+    def save_as(self, then: Callable[[], object] = lambda: None) -> None:
         """Write the text to another file."""
         from tokviz.tui.dialogs.save_file import SaveFileDialog
 
         name = self.session.path.name if self.session.path else "text.txt"
-        self.ask(SaveFileDialog(*self.safe.offer(self._folder(), name)), self._save)
+        dialog = SaveFileDialog(*self.safe.offer(self._folder(), name))
+        self.ask(dialog, partial(self._save, then=then))
 
     @action("New text", "ctrl+n", section="Text")
     def new_text(self) -> None:
@@ -125,7 +127,9 @@ class Files(Controller):
 
     # -- saving
 
-    def _save(self, path: Path, *, replaces: bool = True) -> None:
+    def _save(
+        self, path: Path, *, replaces: bool = True, then: Callable[[], object] = lambda: None
+    ) -> None:
         self._text.editor.history.checkpoint()  # undo comes back to what is saved
         texts, version = self._text.live.chunk_texts(), self.session.version
         begun = self.session.begun
@@ -138,12 +142,14 @@ class Files(Controller):
             self.say(f"Saved {counted(n_bytes, 'byte')} to {home_label(path)}.")
             self._text.refresh()
             self.session.tell(TextSaved(path))
+            then()
 
         self.safe.save(
             path,
             lambda: bytetext.to_bytes("".join(texts)),
             saved,
             replaces=replaces,
+            save_as=partial(self.save_as, then),
             reload=self.open_path,
         )
 
@@ -158,7 +164,8 @@ class Files(Controller):
 
     def unless_unsaved(self, go_on: Callable[[], object]) -> None:
         """Go on at once, or after the user agreed to lose unsaved changes."""
-        unless_unsaved(self.app, self.safe.unsaved(), "discard them", go_on)
+        again = partial(self.unless_unsaved, go_on)
+        unless_unsaved(self.app, self.safe.unsaved(), "discard them", go_on, again)
 
     def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
         """Bring back a text that was not saved; undo brings back the one that is here."""
