@@ -41,6 +41,8 @@ class Pasted(Message):
     """Something short was pasted, and stands where it was pasted by now."""
 
     text: str
+    version: object = None
+    """What the editor's undo history was at then: who undoes takes back the paste."""
 
 
 @dataclass

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from textual.app import App
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -462,6 +462,24 @@ async def test_pasted_path_of_a_tokenizer_is_offered_and_taken_back(
         assert tokens.live.text == "hello"
         assert tokens.live.tokenizer is not None and tokens.live.tokenizer.n_vocab == 301
         assert app.session.settings.recent_tokenizers == (str(saved),)
+
+
+@pytest.mark.parametrize("behind", [Key("x", "x"), Paste("two\nlines")])
+async def test_what_comes_right_behind_a_pasted_path_stays(
+    saved: Path, behind: Key | Paste
+) -> None:
+    app = make_app("hello", tokviz.load("gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        tokens = tokens_screen(app)
+        app.post_message(Paste(str(saved)))
+        app.post_message(behind)
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        typed = tokens.live.text
+        await pilot.press("enter")
+        await until(pilot, lambda: tokens.live.tokenizer is not tokviz.load("gpt2"))
+        await settle(pilot)
+        assert tokens.live.text == typed
 
 
 async def test_pasted_path_stays_text_if_that_is_what_was_meant(saved: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import on
@@ -103,7 +104,7 @@ class Dropped(Controller):
     """Offers to load a tokenizer whose path is pasted: so terminals tell of a dropped file."""
 
     def __init__(
-        self, screen: TokvizScreen, choice: TokenizerChoice, take_back: Callable[[], object]
+        self, screen: TokvizScreen, choice: TokenizerChoice, take_back: Callable[[Pasted], object]
     ) -> None:
         """Take what chooses the tokenizer, and what takes the path out of where it was pasted."""
         super().__init__(screen)
@@ -115,9 +116,10 @@ class Dropped(Controller):
         message.stop()
         text = message.text.strip()
         if text and "\n" not in text and len(text) <= _LONGEST_PATH:
-            self.in_thread("pasted", lambda task: _tokenizer_at(text), self._offer)
+            offer = partial(self._offer, message)
+            self.in_thread("pasted", lambda task: _tokenizer_at(text), offer)
 
-    def _offer(self, found: tuple[str, str] | None) -> None:
+    def _offer(self, pasted: Pasted, found: tuple[str, str] | None) -> None:
         from tokviz.tui.dialogs.confirm import ConfirmDialog
 
         if found is None or not self.screen.is_current:
@@ -130,7 +132,7 @@ class Dropped(Controller):
 
         def answered(load_it: bool) -> None:
             if load_it:
-                self._take_back()
+                self._take_back(pasted)
                 self._choice.pick(source)
 
         self.ask(ConfirmDialog("Tokenizer", question, "load it"), answered)

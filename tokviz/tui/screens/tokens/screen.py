@@ -159,7 +159,6 @@ class TokensScreen(TokvizScreen):
         self.unstable = UnstableMark(self, text)
         self.decoding = Decoding(self, text)
         self.other_counts = OtherCounts(self)
-        self._pasted_edits = 0
         Finding(self, text)
         Reading(self, text, self.choice)
         Exporting(self, CopyTokens(self, text).shown)
@@ -294,13 +293,9 @@ class TokensScreen(TokvizScreen):
         self.side.follow_cursor()
         self._show_status()
 
-    def on_pasted(self, message: Pasted) -> None:
-        """Remember which edit the paste was, so that it alone is taken back."""
-        self._pasted_edits = self.session.edits
-
-    def _take_back_paste(self) -> None:
+    def _take_back_paste(self, pasted: Pasted) -> None:
         """Undo the paste, if nothing was edited since."""
-        if self.session.edits == self._pasted_edits:
+        if self.editor.history.version is pasted.version:
             self.editor.undo()
             if self.live.text == sample_text():
                 self.session.note_text(None, is_sample=True)

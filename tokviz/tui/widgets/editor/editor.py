@@ -552,7 +552,7 @@ class TokenEditor(DrawnRows):
             self.type_text(text)
             self.focus()
             if len(text) <= _SHORT_PASTE:
-                self.post_message(Pasted(text))
+                self.post_message(Pasted(text, self.history.version))
 
     # -- mouse
 
