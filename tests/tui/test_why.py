@@ -27,13 +27,14 @@ from tokviz.tui.dialogs import character
 from tokviz.tui.dialogs.character import CharacterDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.why import WhyDialog
-from tokviz.tui.palette import N_HUES, token_palette
+from tokviz.tui.palette import N_HUES, palette_of, token_palette
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.compare import CompareScreen
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
+from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.editor.painting import UNSTABLE, LookStyles
 from tokviz.tui.widgets.why_rows import why_rows
 
@@ -293,6 +294,21 @@ async def test_it_says_what_cut_the_piece_the_merges_and_where_the_token_is_from
         assert "Alternative 9 of 12 of the pattern gpt2 takes it" in said
         marked = [span.text for row in dialog.view.rows for span in row if span.role == "left"]
         assert marked == [r" ?\p{N}+"]
+
+
+async def test_a_key_changes_the_theme_within_a_dialog_and_its_tokens_with_it() -> None:
+    app = make_app()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await begun(pilot)
+        await pilot.press("shift+f1")
+        dialog = await answered(pilot)
+        before = palette_of(app)
+        await pilot.press("f10")
+        await settle(pilot)
+        assert app.screen is dialog
+        assert dialog.view._palette == palette_of(app) != before
+        editor = app.screen_stack[0].query_one(TokenEditor)
+        assert editor._painter._palette == palette_of(app)
 
 
 async def test_a_second_tokenizer_stands_beside_and_is_remembered() -> None:

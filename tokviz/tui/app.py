@@ -56,6 +56,7 @@ from tokviz.tui.actions import (
 from tokviz.tui.late_clicks import LateClicks, widget_at
 from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question, TakenBack
+from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.part_styles import StylesOnDemand
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.copying import copied
@@ -421,6 +422,7 @@ class TokvizApp(App[None]):
         for kind in SCREENS:
             self.add_mode(kind.id, partial(self._make_screen, kind.id))
         self.session.subscribe(SettingsChanged, lambda _: self._settings_changed())
+        self.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())
         # Keys may have waited for a dialog that is gone before it could take them.
         self.screen_change_signal.subscribe(self, lambda _: self.post_message(Begun()))
@@ -586,7 +588,6 @@ class TokvizApp(App[None]):
         "f10",
         f"{LEADER} d",
         section="View",
-        priority=False,
         words="settings theme colours",
     )
     def action_toggle_theme(self) -> None:
@@ -611,6 +612,14 @@ class TokvizApp(App[None]):
         self.register_theme(theme(name, self._colours))
         self.theme = name
         self.session.change_settings(theme=name)
+
+    def _change_palette(self) -> None:
+        """Draw tokens in the colours of the theme on every screen, and in what lies above it."""
+        palette = palette_of(self)
+        for stack in self._screen_stacks.values():
+            for node in (node for screen in stack for node in screen.walk_children()):
+                if isinstance(node, TakesPalette):
+                    node.set_palette(palette)
 
     # -- sentences for the user
 

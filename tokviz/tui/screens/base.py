@@ -33,7 +33,6 @@ from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.compositor import SteadyCompositor, Ticks
 from tokviz.tui.late_clicks import widget_at
 from tokviz.tui.messages import RIGHT, Begun, CopyRequested, Notice
-from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.sizes import size_classes
@@ -138,7 +137,6 @@ class TokvizScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Fill the lines above and below, and hear of what changes."""
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
         self.bindings_updated_signal.subscribe(self, lambda _: self.show_keys())
         self._unsubscribe = (
             self.session.subscribe(TokenizerChanged, lambda _: self._follow_tokenizer()),
@@ -243,12 +241,6 @@ class TokvizScreen(Screen[None]):
         """Copy what a widget shows."""
         message.stop()
         self.copy(message.text, message.what)
-
-    def _change_palette(self) -> None:
-        palette = palette_of(self.app)
-        for node in self.walk_children():
-            if isinstance(node, TakesPalette):
-                node.set_palette(palette)
 
     # -- the tokenizer at hand
 
