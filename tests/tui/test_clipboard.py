@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from textual.app import App
 
+from tests.tui.waiting import WAIT
 from tokviz.errors import OutputFileError
 from tokviz.tui import clipboard
 from tokviz.tui.clipboard import FILES_KEPT, TERMINAL_BYTES, CopyResult, copy
@@ -94,6 +95,38 @@ def test_a_desktop_that_fails_is_followed_by_the_terminal(tmp_path: Path) -> Non
     result, app = run_copy(tmp_path, "text", DESKTOP, Broken())
     assert result.method == "terminal"
     assert app.sent == ["text"]
+
+
+def test_what_was_copied_last_stays_though_the_copy_before_it_takes_longer(
+    tmp_path: Path,
+) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+    held: list[str] = []
+
+    def copy_slowly(text: str) -> None:
+        if text == "first":
+            begun.set()
+            goes_on.wait(WAIT)
+        held.append(text)
+
+    async def run() -> None:
+        app = TerminalApp()
+        async with app.run_test():
+            copies = [
+                asyncio.create_task(
+                    copy(app, text, folder=tmp_path, environment=DESKTOP, desktop_copy=copy_slowly)
+                )
+                for text in ("first", "second")
+            ]
+            await asyncio.to_thread(begun.wait)
+            assert app.clipboard == "second"
+            # What could overtake the first one would have done so by then.
+            await asyncio.to_thread(lambda: None)
+            goes_on.set()
+            await asyncio.gather(*copies)
+            assert app.clipboard == held[-1] == "second"
+
+    asyncio.run(run())
 
 
 def test_a_desktop_that_hangs_is_followed_by_the_terminal(

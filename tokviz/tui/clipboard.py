@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 from tokviz.bytetext import RAW_BYTES, n_raw_bytes, replace_surrogates, to_bytes
 from tokviz.confinement import confinement
@@ -39,6 +40,9 @@ BROWSER_BYTES = 5_000_000
 
 FILES_KEPT = 20
 """Copies that are kept in files; the oldest goes when another comes."""
+
+_TURNS: WeakKeyDictionary[App[Any], asyncio.Lock] = WeakKeyDictionary()
+"""Of each app: copies come one after another, so that the last one stays."""
 
 _NUMBERING = threading.Lock()
 
@@ -83,25 +87,39 @@ async def copy(
         OutputFileError: If only a file was left, and that failed too.
     """
     app._clipboard = text
+    async with _TURNS.setdefault(app, asyncio.Lock()):
+        return await _copy(app, text, folder, environment, desktop_copy or _pyperclip_copy)
+
+
+async def _copy(
+    app: App[Any],
+    text: str,
+    folder: Path | None,
+    environment: Mapping[str, str],
+    desktop_copy: Callable[[str], None],
+) -> CopyResult:
     # A long text takes a while, and so may the disk: neither is to hold up the keys.
     clean, lost = await asyncio.to_thread(lambda: (_without_surrogates(text), _lost_bytes(text)))
     if confinement() is not None and len(clean.encode()) <= BROWSER_BYTES:
-        app.copy_to_clipboard(clean)
-        app._clipboard = text
+        _send(app, clean)
         return CopyResult("browser", "", lost)
-    if _has_desktop(app, environment) and await _copy_to_desktop(
-        clean, desktop_copy or _pyperclip_copy
-    ):
+    if _has_desktop(app, environment) and await _copy_to_desktop(clean, desktop_copy):
         if not lost:
             return CopyResult("clipboard")
         return await asyncio.to_thread(_kept, "clipboard", text, folder, lost)
     is_short = len(clean) <= TERMINAL_BYTES and len(clean.encode()) <= TERMINAL_BYTES
     if is_short and app._driver is not None:
-        app.copy_to_clipboard(clean)
-        app._clipboard = text
+        _send(app, clean)
         method: _Way = "tmux" if environment.get("TMUX") else "terminal"
         return await asyncio.to_thread(_kept, method, text, folder, lost)
     return CopyResult("file", str(await asyncio.to_thread(_write, text, folder)))
+
+
+def _send(app: App[Any], clean: str) -> None:
+    """Send a text to the terminal; pasting inside the app gives what was copied last."""
+    last = app._clipboard
+    app.copy_to_clipboard(clean)
+    app._clipboard = last
 
 
 def _without_surrogates(text: str) -> str:
