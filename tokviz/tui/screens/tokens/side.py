@@ -39,6 +39,7 @@ class Side(Controller):
         self._right, self._panels, self._detail = right, panels, detail
         self._one_part = one_part
         self.hover: int | None = None
+        self._pointed: object = None
         self.pin: int | None = None
         self._show_panels(self.settings.panel_visible)
 
@@ -65,14 +66,23 @@ class Side(Controller):
                 panel.set_selection(None if nothing else self._text.selected_range())
 
     def pin_cursor_token(self) -> None:
-        """Mark the token at the cursor in the text."""
+        """Mark the token at the cursor in the text, and the one pointed at while it is the same."""
+        if self._token(self.hover) != self._pointed:
+            self.hover = self._pointed = None
         self.pin = self._text.editor.token_at_cursor()
         self._text.editor.set_marks(self.hover, self.pin)
+
+    def _token(self, index: int | None) -> object:
+        """Give what tells a token from others that have its index at another time."""
+        live = self._text.live
+        return None if index is None or index >= live.n_tokens else live.token(index)[:6]
 
     @on(TokenHovered)
     def _hovered(self, message: TokenHovered) -> None:
         message.stop()
-        self.hover = message.index
+        if message.index == self.hover:
+            return
+        self.hover, self._pointed = message.index, self._token(message.index)
         self._text.editor.set_marks(self.hover, self.pin)
         for panel in self._in_view():
             panel.set_marks(self.hover, self.pin)

@@ -141,7 +141,6 @@ class TokenEditor(DrawnRows):
         self._hover: int | None = None
         self._pin: int | None = None
         self._picked: tuple[int, Selection, int] | None = None
-        self._reported_hover: int | None = None
         super().__init__(soft_wrap=soft_wrap, id=id)
         self.history: BoundedHistory = BoundedHistory()
 
@@ -557,7 +556,7 @@ class TokenEditor(DrawnRows):
     # -- mouse
 
     async def _on_mouse_move(self, event: events.MouseMove) -> None:
-        """Report the token under the pointer; the text area selects.
+        """Tell of the token under the pointer; the text area selects.
 
         It goes on selecting while the pointer rests above or below the text, and ends where the
         release went to another window.
@@ -565,7 +564,7 @@ class TokenEditor(DrawnRows):
         if self._selecting and not event.button:
             self._end_mouse_selection()
         if not self._selecting:
-            self._report_hover(self._token_at_pointer(event))
+            self.post_message(TokenHovered(self._token_at_pointer(event)))
         row = event.y - self.gutter.top
         self._pulled = None if 0 <= row < self.content_size.height else event
         if self._selecting and self._pulled and self._pull is None:
@@ -590,12 +589,7 @@ class TokenEditor(DrawnRows):
             self._pull = None
 
     def _on_leave(self, event: events.Leave) -> None:
-        self._report_hover(None)
-
-    def _report_hover(self, index: int | None) -> None:
-        if index != self._reported_hover:
-            self._reported_hover = index
-            self.post_message(TokenHovered(index))
+        self.post_message(TokenHovered(None))
 
     async def _on_click(self, event: events.Click) -> None:
         """Select a word with two clicks, a line with three."""
