@@ -153,6 +153,11 @@ def in_thread(
     return worker
 
 
+def is_over(worker: Worker[None]) -> bool:
+    """Tell whether nothing comes of some work any more."""
+    return worker.is_finished or worker.is_cancelled
+
+
 _TOLD: set[str] = set()
 """Sentences about files that take more than others: whoever opens one again means it."""
 

@@ -18,11 +18,13 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 import tokviz
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import WAIT, settle, until
 from tokviz import bytetext
 from tokviz.error_log import ErrorLog
 from tokviz.errors import OutputFileError
 from tokviz.folders import state_folder
+from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.live.document import LiveDocument
 from tokviz.session import Opened, Session, read_text, sample_text
 from tokviz.settings import Settings
 from tokviz.tui.app import APP_ACTIONS, TokvizApp
@@ -310,6 +312,43 @@ async def test_what_is_typed_while_a_file_is_read_is_not_lost_without_a_question
         screen.files.open_path(path)
         await settle(pilot)
         assert screen.live.text == "late"
+
+
+async def test_special_tokens_are_read_as_the_last_of_two_quick_keys_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    goes_on, prepare = threading.Event(), LiveDocument.prepare_reading
+
+    def prepare_slowly(*arguments: Any) -> None:
+        goes_on.wait(WAIT)
+        prepare(*arguments)
+
+    monkeypatch.setattr(LiveDocument, "prepare_reading", prepare_slowly)
+    app = make_app("a<|endoftext|>")
+    async with app.run_test() as pilot:
+        await pilot.press("f6", "f6", "f6", "f6")
+        goes_on.set()
+        await settle(pilot)
+        assert app.session.live.parse_specials
+        await pilot.press("f6")
+        await settle(pilot)
+        assert not app.session.live.parse_specials
+
+
+async def test_two_quick_keys_go_two_tokenizers_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app()
+    names = [builtin.name for builtin in BUILTIN_TOKENIZERS]
+    asked, go_on = late_loads(monkeypatch)
+    async with app.run_test() as pilot:
+        await pilot.press(*["ctrl+right_square_bracket"] * 3)
+        await until(pilot, asked.is_set)
+        await pilot.press("ctrl+backslash")
+        go_on.set()
+        await settle(pilot)
+        assert app.session.tokenizer.name == names[(names.index("gpt2") + 2) % len(names)]
+        await pilot.press("ctrl+backslash")
+        await settle(pilot)
+        assert app.session.tokenizer.name == names[(names.index("gpt2") + 1) % len(names)]
 
 
 def late_loads(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
@@ -730,6 +769,28 @@ async def test_pointing_at_an_id_lights_up_its_text_and_the_other_way_round() ->
         await pilot.pause()
         assert screen.text.selected_range() == (11, 11)
         assert grid._pin == 2
+
+
+async def test_a_token_that_an_edit_moves_from_the_pointer_is_lit_up_no_longer() -> None:
+    app = make_app("hello world again")
+    async with app.run_test(size=(120, 30)) as pilot:
+        screen = screen_of(app)
+        await settle(pilot)
+        grid = screen.query_one(IdGrid)
+        await pilot.hover("#text", (9, 1))
+        assert (screen.editor._marks().hover, grid._hover) == ((5, 11), 1)
+        await pilot.press("ctrl+end", "!")
+        assert (screen.editor._marks().hover, grid._hover) == ((5, 11), 1), "it is where it was"
+        await pilot.press("ctrl+home", "o", "n", "e", "space")
+        assert (screen.editor._marks().hover, grid._hover) == ((0, 0), None)
+        await pilot.hover("#text", (8, 1))
+        assert (screen.editor._marks().hover, grid._hover) == ((3, 9), 1)
+        screen.choice.use("o200k_base")
+        await settle(pilot)
+        marked = screen.editor._marks().hover
+        assert (
+            marked == (0, 0) or app.session.tokenizer.decode([screen.live.token(1).id]) == "hello"
+        )
 
 
 async def test_next_occurrence_goes_round_the_token() -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import on
+from textual.worker import Worker
 
 from tokviz.formats.apart import load
 from tokviz.places import place_words
@@ -16,7 +17,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.tasks import Task
+from tokviz.tui.tasks import Task, in_thread, is_over
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
@@ -45,6 +46,15 @@ def tokenizer_picker(session: Session, source: str = "", **options: Any) -> Toke
 
 class TokenizerChoice(Controller):
     """Changes the tokenizer at hand."""
+
+    _asked: tuple[str, Worker[None]] | None = None
+    """What was asked for last, and what loads it."""
+
+    @property
+    def coming(self) -> str:
+        """The tokenizer that is being loaded to take the place of the one at hand, else that."""
+        asked = self._asked
+        return self.session.tokenizer.name if asked is None or is_over(asked[1]) else asked[0]
 
     @action(
         "Choose a tokenizer",
@@ -97,7 +107,8 @@ class TokenizerChoice(Controller):
             self.session.use_tokenizer(tokenizer, source_of(tokenizer, source))
 
         name = place_words(source)[0]
-        self.in_thread(GROUP, build, use, stoppable=f"Loading {name}")
+        work = in_thread(self.screen, GROUP, build, use, stoppable=f"Loading {name}")
+        self._asked = source, work
 
 
 class Dropped(Controller):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from textual.app import SuspendNotSupported
+from textual.worker import Worker
 
 from tokviz import bytetext
 from tokviz.errors import TokvizError
@@ -16,7 +17,7 @@ from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.tokens.text import TextAtHand
-from tokviz.tui.tasks import Task
+from tokviz.tui.tasks import Task, in_thread, is_over
 
 _LINE_END = re.compile("\r\n|\r|\n")
 
@@ -28,6 +29,8 @@ class Reading(Controller):
         """Take the text, and what chooses the tokenizer."""
         super().__init__(screen)
         self._text, self._choice = text, choice
+        self._asked: tuple[bool, Worker[None]] | None = None
+        """How special tokens are to be read, and what prepares that."""
 
     @action("Next tokenizer", "ctrl+right_square_bracket", f"{LEADER} n", section="Tokenizer")
     def tokenizer_next(self) -> None:
@@ -41,7 +44,7 @@ class Reading(Controller):
 
     def _neighbour(self, step: int) -> None:
         names = [builtin.name for builtin in BUILTIN_TOKENIZERS]
-        current = self.session.tokenizer.name
+        current = self._choice.coming
         place = names.index(current) if current in names else -step
         self._choice.use(names[(place + step) % len(names)])
 
@@ -49,7 +52,9 @@ class Reading(Controller):
     def toggle_specials(self) -> None:
         """Read text such as <|endoftext|> as one special token, or as ordinary text."""
         live = self._text.live
-        tokenizer, parsed = self.session.tokenizer, not live.parse_specials
+        tokenizer = self.session.tokenizer
+        asked = self._asked
+        parsed = not (live.parse_specials if asked is None or is_over(asked[1]) else asked[0])
 
         def read(task: Task) -> None:
             live.prepare_reading(tokenizer, parsed)
@@ -58,7 +63,7 @@ class Reading(Controller):
             live.set_parse_specials(parsed)
             self._text.refresh()
 
-        self.in_thread("specials", read, use)
+        self._asked = parsed, in_thread(self.screen, "specials", read, use)
 
     @action("Show or hide invisible characters", "f7", section="View", words="settings spaces")
     def toggle_invisibles(self) -> None:
