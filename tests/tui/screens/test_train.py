@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 import tokviz
 from tests.tui.first_frame import imported_for_the_first_frame
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import WAIT, settle, until
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import runs_folder
@@ -26,7 +26,7 @@ from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.tokens import TokensScreen
-from tokviz.tui.screens.train import TrainScreen, plan, training
+from tokviz.tui.screens.train import TrainScreen, form, plan, training
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import RegexVerdict
 from tokviz.tui.screens.train.presets import PRESETS
@@ -671,6 +671,49 @@ async def test_a_dead_child_is_a_message_and_the_form_is_as_it_was(
         assert "Not trained: the train job was ended by SIGKILL" in text
         assert "\x1b" not in shown(app)
         assert not app._notifications
+
+
+async def test_a_failure_stands_until_something_else_is_typed_though_files_are_counted(
+    trainers: list[FakeTrainer], book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, look_at = threading.Event(), form.look_at
+
+    def look_slowly(*arguments: Any) -> Any:
+        goes_on.wait(WAIT)
+        return look_at(*arguments)
+
+    monkeypatch.setattr(form, "look_at", look_slowly)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show_train(pilot)
+        screen.form.add_sources([str(book)])
+        await pilot.press("ctrl+r")
+        trainers[-1].on_error(1, TokvizError("it is broken"))
+        await until(pilot, lambda: "Not trained: it is broken" in shown(app))
+        goes_on.set()
+        await until(pilot, lambda: screen.form.values.corpus[0].n_files == 1)
+        await settle(pilot)
+        assert "Not trained: it is broken" in shown(app)
+        screen.form.query_one("#specials", Input).value = "<s>"
+        await settle(pilot)
+        assert "Not trained" not in shown(app)
+
+
+async def test_why_nothing_is_started_is_said_also_where_a_path_was_still_in_its_field(
+    trainers: list[FakeTrainer], book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make_room(folder: Path) -> None:
+        raise TokvizError("the disk is full")
+
+    monkeypatch.setattr(training, "make_room", make_room)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show_train(pilot)
+        screen.form.query_one("#source", Input).value = str(book)
+        await pilot.press("ctrl+r")
+        await settle(pilot)
+        assert not trainers
+        assert "the disk is full" in shown(app)
 
 
 async def test_a_failure_is_said_on_the_screen_that_one_is_at(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from textual import events, on
@@ -188,6 +189,11 @@ class TrainForm(VerticalScroll, can_focus=False):
         fields = {name: self.query_one(f"#{name}", Input).value for name in _FIELDS}
         choices = {name: self.query_one(f"#{name}", Choices).chosen for name in _CHOICES}
         return FormValues(corpus=tuple(self._entries), **fields, **choices)
+
+    @property
+    def typed(self) -> object:
+        """What the user has typed and chosen, whatever is known of the files by now."""
+        return [entry.source for entry in self._entries], replace(self.values, corpus=())
 
     @on(Input.Changed)
     def _field_changed(self, event: Input.Changed) -> None:

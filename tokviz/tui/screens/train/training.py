@@ -54,6 +54,7 @@ class Training(Controller):
         self._question: PickDialog | None = None
         self._then: Callable[[], object] | None = None
         self._stamp = self._used_stamp = ""
+        self._failed: object = None
         self._judged, self._verdict = "", RegexVerdict()
 
     def end(self) -> None:
@@ -67,8 +68,14 @@ class Training(Controller):
     @on(TrainForm.Changed)
     def _form_changed(self, event: TrainForm.Changed) -> None:
         event.stop()
-        self._side.show_error("")
+        if self._form.typed != self._failed:
+            self._side.show_error("")
         self.show_plan()
+
+    def _complain(self, text: str) -> None:
+        """Say what went wrong, until something else is typed; files may still be counted."""
+        self._failed = self._form.typed
+        self._side.show_error(text)
 
     def _plan(self) -> Plan:
         values = self._form.values
@@ -133,7 +140,7 @@ class Training(Controller):
         try:
             make_room(plan.folder)
         except TokvizError as error:
-            self._side.show_error(str(error))
+            self._complain(str(error))
             return
         self._begin(make_request(self._form.values, plan))
 
@@ -165,7 +172,7 @@ class Training(Controller):
             self._finish(client, said)
         else:
             self._give_up(client)
-            self._side.show_error(why("Not trained", said))
+            self._complain(why("Not trained", said))
             if not self.screen.is_current:
                 self.say(why("Not trained", said), "error")
         then, self._then = self._then, None
