@@ -65,11 +65,16 @@ class Framing(Controller):
 
     def show(self) -> None:
         """Show the frame of the present position: at once if it is known, else when it is."""
-        frame = self._state.frame
-        if frame is not None and frame.number == self._state.position.number:
+        frame = self._known()
+        if frame is not None:
             self._show(frame)
-        else:
+        if frame is None or frame.revision != self._state.revision:
             self.want()
+
+    def _known(self) -> Frame | None:
+        """Give the frame of the present position, if it is the newest one."""
+        frame = self._state.frame
+        return frame if frame is not None and frame.number == self._state.position.number else None
 
     def want(self) -> None:
         """See to it that the frame of the present position and text is worked out."""
@@ -137,7 +142,9 @@ class Framing(Controller):
     # -- on the screen's thread
 
     def _take(self, wish: _Wish, frame: Frame) -> None:
-        if wish.opened is self._state.opened:
+        # One who has gone back meanwhile sees what is shown already.
+        is_wanted = frame.number == self._state.position.number or self._known() is None
+        if wish.opened is self._state.opened and is_wanted:
             self._show(frame)
 
     def _take_text(self, wish: _Wish, text: ReplayText, curve: Curve | None) -> None:
