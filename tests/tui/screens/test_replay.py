@@ -545,6 +545,32 @@ async def test_what_is_still_worked_out_is_said_to_be(
         go_on.set()
 
 
+async def test_who_goes_back_before_a_frame_is_there_sees_the_one_of_before(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def slow(*wanted: Any) -> Frame:
+        if wanted[1] == 6:
+            begun.set()
+            goes_on.wait(WAIT)
+        return make_frame(*wanted)
+
+    monkeypatch.setattr("tokviz.tui.screens.replay.framing.make_frame", slow)
+    app = make_app(ReplayRequest(words, at=5))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("right")
+        await until(pilot, begun.is_set)
+        await pilot.press("left")
+        seen = shown(app)
+        goes_on.set()
+        await settle(pilot)
+        assert screen.state.frame is not None
+        assert screen.state.position.number == screen.state.frame.number == 5
+        assert shown(app) == seen
+
+
 async def test_merges_that_change_the_text_are_found(words: str) -> None:
     app = make_app(ReplayRequest(words, text="theory"))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -694,6 +720,39 @@ async def test_what_is_typed_takes_the_place_of_the_sample(tiny: str) -> None:
             await pilot.press("ctrl+e", *typed, "ctrl+e")
             await settle(pilot)
         assert screen.state.text == "moreab", "the second time it is the user's own text"
+
+
+async def test_what_is_typed_takes_the_place_of_the_sample_after_a_step_too(tiny: str) -> None:
+    app = make_app(ReplayRequest(tiny))
+    app.session.is_sample = True
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+e", "f8", "a", "b", "ctrl+e")
+        await settle(pilot)
+        assert screen.state.text == "ab"
+
+
+async def test_a_text_that_is_edited_no_longer_is_encoded_no_longer(
+    tiny: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on, asked = threading.Event(), threading.Event(), []
+
+    def encode_slowly(live: LiveDocument, seconds: float) -> bool:
+        asked.append(live)
+        begun.set()
+        goes_on.wait(WAIT)
+        return len(asked) > 3
+
+    app = make_app(ReplayRequest(tiny), text="a" * 100_000)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        monkeypatch.setattr(LiveDocument, "encode_pending", encode_slowly)
+        await pilot.press("ctrl+e")
+        await until(pilot, begun.is_set)
+        await pilot.press("ctrl+e")
+        goes_on.set()
+        await settle(pilot)
+        assert len(asked) == 1
 
 
 async def test_a_text_stays_coloured_while_it_is_edited_by_the_merges_that_are_done(

@@ -152,13 +152,13 @@ class OwnText(Vertical):
         if self._editor is None:
             state = self._state
             live = LiveDocument(state.text, self._now(), parse_specials=state.parse_specials)
-            self._editor = TokenEditor(
+            self._editor = editor = TokenEditor(
                 live,
                 palette_of(self.app),
                 show_invisibles=self._show_invisibles,
             )
-            self._editor.make_room = lambda: is_sample and live.revision == 0
-            self._editor.on_edited = self._encode_long
+            editor.make_room = lambda: is_sample and editor.history.version is None
+            editor.on_edited = self._encode_long
             self._encode_long()
             self.add_class("-editing")
             self.mount(self._editor)
@@ -175,13 +175,15 @@ class OwnText(Vertical):
     def _encode_long(self) -> None:
         """Let a thread encode what no safe cut divides; the rest is encoded to be drawn."""
         editor = self._editor
+        if editor is None or all(chunk.n_chars <= LARGE for chunk in editor.live.chunks()):
+            return
 
         def work(task: Task) -> None:
-            while editor is not None and not task.cancelled and not editor.live.encode_pending(0.1):
-                pass
+            while self._editor is editor and not task.cancelled:
+                if editor.live.encode_pending(0.1):
+                    return
 
-        if editor is not None and any(chunk.n_chars > LARGE for chunk in editor.live.chunks()):
-            in_thread(self, "own text", work, lambda _: editor.sync())
+        in_thread(self, "own text", work, lambda _: editor.sync())
 
     def _now(self) -> Tokenizer | None:
         """Give the tokenizer after the merges that are done."""
