@@ -320,6 +320,26 @@ async def test_letters_behind_the_key_of_a_dialog_go_into_its_field() -> None:
         assert app.session.live.text == "hello"
 
 
+@pytest.mark.parametrize("typed", ["x", "x" * 30, "(pasted)", "(pasted) " * 50])
+async def test_what_is_typed_or_pasted_right_before_it_is_saved_is_saved_too(
+    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokviz.tui.widgets.editor.editor._LONG_TEXT", 100)
+    app, path = EarlyApp(), tmp_path / "a.txt"
+    app.session.path = path
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        if "(" in typed:
+            app.post_message(events.Paste(typed))
+        else:
+            press_at_once(app, *typed)
+        press_at_once(app, "ctrl+s", "!")
+        await until(pilot, path.exists)
+        await settle(pilot)
+        assert path.read_text() == f"{typed}hello"
+        assert app.session.live.text == f"{typed}!hello"
+
+
 class Typed:
     """What a text and its cursor must be after keys that came one by one."""
 

@@ -156,6 +156,7 @@ class TokvizApp(App[None]):
         self._waiting: deque[events.Event] = deque()
         self._answering: list[MessagePump] | None = None
         self._asked: tuple[str, Screen[Any] | None] = "", None
+        self._typed: Widget | None = None
         self._passing: str | None = None
         self.session = session
         session.subscribe(Asked, lambda change: self._show_screen(change.screen))
@@ -249,7 +250,26 @@ class TokvizApp(App[None]):
 
         self.push_screen(ConfirmDialog("Large file", message.text, "read it"), answered)
 
+    def _overtakes(self, event: events.Event) -> bool:
+        """Let what would overtake letters or a paste wait until they are in the text: tell so."""
+        typed = self._typed
+        if typed is None or event.is_forwarded or not self._is_command(event):
+            return False
+        self._typed = None
+        self._waiting.appendleft(event)
+        self._let_answer([typed])
+        return True
+
+    def _is_command(self, event: events.Event) -> bool:
+        """Tell whether something else than what has the keyboard hears of this first."""
+        if not isinstance(event, events.Key):
+            return isinstance(event, events.MouseUp)
+        bound = (keys.key_to_bindings.get(event.key, ()) for _, keys in self.screen._binding_chain)
+        return any(binding.priority for bindings in bound for binding in bindings)
+
     async def _take(self, event: events.Event) -> None:
+        if self._overtakes(event):
+            return
         if isinstance(event, events.Key) and event.key == "escape" and self._is_too_many(event):
             return
         if isinstance(event, events.Key) and event.key == "escape" and self._stops_work():
@@ -278,6 +298,8 @@ class TokvizApp(App[None]):
         if isinstance(event, events.Key | events.MouseUp) and not event.is_forwarded:
             answering = self._answerers(event)
             self._asked = getattr(event, "key", ""), self.screen
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            self._typed = None if answering else self.focused
         try:
             await super().on_event(event)
         except Exception as error:
@@ -285,11 +307,7 @@ class TokvizApp(App[None]):
                 raise
             self._handle_exception(error)
         if answering:
-            self._answering = answering
-            # Whatever keeps a widget from its queue, it must not keep the keys from the others.
-            loop = asyncio.get_running_loop()
-            loop.call_later(ANSWER_SECONDS, self._wait_for, answering, True)
-            self._wait_for(answering)
+            self._let_answer(answering)
         if is_input and len(self._notifications):
             self.call_after_refresh(self._place_toasts)
 
@@ -308,6 +326,13 @@ class TokvizApp(App[None]):
             return []
         screens = self.screen_stack[-2::-1]
         return [*(node for node in asked.ancestors_with_self if node is not self), *screens, self]
+
+    def _let_answer(self, answering: list[MessagePump]) -> None:
+        self._answering = answering
+        # Whatever keeps a widget from its queue, it must not keep the keys from the others.
+        loop = asyncio.get_running_loop()
+        loop.call_later(ANSWER_SECONDS, self._wait_for, answering, True)
+        self._wait_for(answering)
 
     def _wait_for(self, answering: list[MessagePump], is_late: bool = False) -> None:
         """Take the next input once all of these have done what a key asked them for.
