@@ -199,31 +199,24 @@ class TokenEditor(DrawnRows):
         self._once_prepared(texts, super().redo)
 
     def rewrite(
-        self,
-        make: Callable[[str], str],
-        then: Callable[[], object] = lambda: None,
-        start: int = 0,
-        end: int | None = None,
+        self, make: Callable[[str], str], then: Callable[[], object] = lambda: None
     ) -> None:
         """Put what is made of the text in its place, as one edit; of a long one in a thread.
 
         Args:
-            make: Makes it of the characters start to end.
+            make: Makes it of the text, again if that has changed meanwhile.
             then: Called once it is in place.
-            start: The first character.
-            end: The one behind the last, None for the end of the text.
         """
         live = self.live
-        revision, stop = live.revision, live.n_chars if end is None else end
-        old = live.text_in(start, stop)
+        revision, old = live.revision, live.text
 
         def put(text: str) -> None:
-            if live.revision == revision:
-                if text != old:
-                    self.replace(text, live.location(start), live.location(stop))
-                then()
-            elif end is None:
+            if live.revision != revision:
                 self.rewrite(make, then)
+                return
+            if text != old:
+                self.replace(text, (0, 0), self.document.end)
+            then()
 
         async def make_and_put() -> None:
             text = await asyncio.to_thread(make, old)
