@@ -69,6 +69,27 @@ def test_merges_that_are_not_refused_as_ranks_give_the_same_tokens(made, texts, 
         assert tok.encode(text.decode()) == [ranks[token] for token in tokens_]
 
 
+@given(tokens, st.lists(words, min_size=1, max_size=8))
+@example([b"ab", b"ba", b"aba"], [b"ababa"])
+def test_a_list_of_every_way_to_build_a_token_is_ranks_again(extra, texts):
+    _, ranks = by_ranks(extra)
+    ways = [
+        (token[:at], token[at:])
+        for token in extra
+        for at in range(1, len(token))
+        if token[:at] in ranks and token[at:] in ranks
+    ]
+    vocab = {token_id: token for token, token_id in ranks.items()}
+    tok = tokviz.Tokenizer(vocab, ways, split_pattern="none", ignore_merges=True)
+    if (reason := why_no_ranks(tok)) is not None:
+        made = [merge for token in extra if (merge := last_merge(token, ranks.get))]
+        assert len(made) < len(extra), reason
+        return
+    for text in texts:
+        theirs = [ranks[token] for token in encode_by_ranks(text, ranks)]
+        assert tok.encode(text.decode()) == theirs
+
+
 @given(st.lists(words, min_size=1, max_size=6))
 def test_what_was_trained_can_always_be_ranks(texts):
     tok = tokviz.train([text.decode() for text in texts], 262, split_pattern="none").tokenizer

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 import tokviz
-from tests.formats.samples import TEXT, shuffled, trained
+from tests.formats.samples import TEXT, shuffled, trained, with_every_merge
+from tokviz import bytetext
 from tokviz.formats.examine import check, losses
 from tokviz.formats.save import FORMATS, what_is_lost
+from tokviz.formats.self_check import SAMPLES
 from tokviz.formats.validate import validate
 
 SPECIALS = ("<|endoftext|>", "<|im_start|>")
@@ -34,6 +36,15 @@ def test_what_we_save_we_read_back_without_a_guess(name, pattern, tmp_path):
     assert again.split_pattern.regex == ours.split_pattern.regex
     assert again.encode(TEXT + SPECIALS[0]) == ours.encode(TEXT + SPECIALS[0])
     assert not again.pattern_doubt and "guess" not in again.source
+
+
+def test_a_list_of_every_way_to_build_a_token_is_saved_as_the_ranks_that_it_came_from(tmp_path):
+    with_every_merge().save(tmp_path / "saved.tiktoken", format="tiktoken")
+    again, ranked = tokviz.load(tmp_path / "saved.tiktoken"), tokviz.load("gpt2")
+    assert (again.by_ranks, again.vocab) == (True, ranked.vocab)
+    for sample in (*SAMPLES, b" the refreshed" * 9, b"<|endoftext|>" * 2):
+        text = bytetext.from_bytes(sample)
+        assert again.encode_byte_text(text) == ranked.encode_byte_text(text)
 
 
 def test_what_stands_beside_another_file_does_not_count(tmp_path):

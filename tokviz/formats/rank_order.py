@@ -58,26 +58,25 @@ def why_no_ranks(tokenizer: Tokenizer) -> str | None:
     if tokenizer.by_ranks:
         return None
     ranks = ranks_of(tokenizer)
-    order: dict[bytes, int] = {}
-    first: dict[bytes, Merge] = {}
+    # A file that was converted from ranks lists every pair that makes a token.
+    listed: dict[bytes, dict[Merge, int]] = {}
     for index, (left, right) in enumerate(tokenizer.merges):
-        order.setdefault(left + right, index)
-        first.setdefault(left + right, (left, right))
+        listed.setdefault(left + right, {}).setdefault((left, right), index)
     last_index = -1
     for token in ranks:
         if len(token) == 1:
             continue
-        merge = first.get(token)
-        if merge is None:
-            if tokenizer.ignore_merges and last_merge(token, ranks.get) is None:
-                continue
+        ways, merge = listed.get(token, {}), last_merge(token, ranks.get)
+        if merge is None and tokenizer.ignore_merges and not ways:
+            continue
+        if not ways:
             return f"no merge makes the token {token[:40]!r}, yet by its rank one would"
-        if order[token] < last_index:
+        (left, right), first_index = next(iter(ways.items()))
+        if first_index < last_index:
             return f"its ids are not in the order of its merges: {token[:40]!r} is merged earlier"
-        if merge != last_merge(token, ranks.get):
-            left, right = merge
+        if merge not in ways:
             return f"by ranks, other tokens than {left[:40]!r} + {right[:40]!r} would merge"
-        last_index = order[token]
+        last_index = ways[merge]
     return None
 
 
