@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.chat.conversations import turns
 from tokviz.chat.conversation import SHAPES
 from tokviz.chat.lint import RULES
 from tokviz.chat.templates import TEMPLATES
+from tokviz.cli.main import main
 
 GOOD = {"messages": turns("Hi", "Hello")}
 BAD = {"messages": turns("Hi <|endoftext|>")}
@@ -117,6 +119,13 @@ def test_mask_and_lint_together_show_both(tokviz, file):
     done = tokviz("chat", file(BAD), "--mask", "--lint", "-t", "gpt2")
     assert done.code == 1
     assert "  ! no token is learned: the mask is 0 everywhere" in done.text.splitlines()
+
+
+def test_a_split_pattern_is_not_forgotten_by_the_app(file, monkeypatch, capsys):
+    monkeypatch.setattr("tokviz.tui.run.run", lambda **_: 0)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(["chat", str(file(GOOD)), "--split-pattern", "gpt2"]) == 1
+    assert "--split-pattern is for what is printed: add --mask" in capsys.readouterr().err
 
 
 def test_standard_input_is_read(tokviz):

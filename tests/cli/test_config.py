@@ -50,6 +50,7 @@ def test_a_wrong_value_is_refused_and_nothing_is_written(
     assert not config_path().exists()
     assert told(capsys, "set", "wrap", "no")[0] == 1
     assert told(capsys, "set", "keys.n\udc9b", "f9")[0] == 1, "bytes that are no UTF-8"
+    assert told(capsys, "set", "profile.\udcff.theme", "contrast-dark")[0] == 1
     assert told(capsys, "set", "thme", "x")[2].endswith("did you mean 'theme'?\n")
     assert told(capsys, "set", "profile.work.theme", "contrast-light")[0] == 0
     written = config_path().read_bytes()
@@ -82,6 +83,8 @@ def test_a_file_is_checked_and_edited(
     assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
     other.write_text('[keys]\nmore_keys = "shift+f9"\nfind = "shift+f9 x"\n')
     assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
+    other.unlink()
+    assert told(capsys, "check", other) == (1, "", f"tokviz: {other}: there is no such file\n")
     assert told(capsys, "keys")[1].count("\n") > 80
     assert Settings().editor == ""
 

@@ -125,6 +125,14 @@ def test_closed_standard_streams_are_errors_without_a_traceback():
     assert run("2>&-") == (1, b"", b"")
 
 
+def test_standard_input_that_cannot_be_read_is_an_error_of_the_input(tmp_path):
+    train = [*COMMAND, "train", "-", "-o", str(tmp_path / "run"), "--vocab-size", "300"]
+    for redirection, words in (("<&-", "it is closed"), (f"0>{tmp_path}/x", "Bad file descriptor")):
+        line = ["sh", "-c", f'exec "$@" {redirection}', "sh", *train]
+        done = subprocess.run(line, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (1, f"tokviz: standard input: {words}\n")
+
+
 def test_ctrl_c_is_code_130(monkeypatch, capsys):
     def interrupt(*_args, **_options):
         raise KeyboardInterrupt
@@ -195,12 +203,88 @@ def test_an_unknown_command_is_named_with_the_nearest_one(tokviz, tmp_path, argu
         (["web", "--port", "abc"], "argument --port: a port is a number from 0 to 65535"),
         (["web", "--port", "-1"], "argument --port: a port is a number from 0 to 65535"),
         (["encode", "--json=x"], "argument --json: takes no value, so not 'x'"),
+        (
+            ["compare", "--most", "9" * 5000],
+            "argument --most: a number of 5,000 digits is too large",
+        ),
+        (["replay", "--at", "9" * 5000], "argument --at: a number of 5,000 digits is too large"),
+        (["web", "--idle", "x"], "argument --idle: 'x' is not a number of minutes above 0"),
+        (["web", "--idle", "nan"], "argument --idle: 'nan' is not a number of minutes above 0"),
+        (["web", "--idle", "0"], "argument --idle: '0' is not a number of minutes above 0"),
     ],
 )
 def test_a_wrong_value_is_told_in_words_of_ours(tokviz, arguments, words):
     result = tokviz(*arguments)
     assert result.code == 2
     assert result.err == f"tokviz: {words} (see tokviz {arguments[0]} --help)\n"
+
+
+def test_a_long_mistake_is_cut(tokviz):
+    result = tokviz("encode", "--" + "x" * 100_000)
+    assert result.code == 2
+    assert "unrecognized arguments: --xxx" in result.err
+    assert len(result.err) < 700
+
+
+@pytest.mark.parametrize(
+    "words", [["--", "--json"], ["--", "-t", "-x"], ["a", "--", "-x"], ["a", "--", "--", "-t"]]
+)
+def test_what_stands_behind_two_dashes_is_no_option(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    before, after = words[: words.index("--")], words[words.index("--") + 1 :]
+    for name in (*before, *after):
+        (tmp_path / name).write_text("hello world")
+    assert main(["count", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in lines][: len(words) - 1] == [*before, *after]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["encode", "-t", ""],
+        ["count", "-t", ""],
+        ["show", "-t", ""],
+        ["compare", "-t", "gpt2", "-t", ""],
+        ["replay", "", "--print"],
+        ["-t", ""],
+    ],
+)
+def test_an_empty_name_is_no_tokenizer(tokviz, arguments):
+    result = tokviz(*arguments)
+    assert (result.code, result.out) == (2, b"")
+    assert result.err.startswith("tokviz: unknown tokenizer '': ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["replay", "gpt2", "--diff", "gpt-4", "--animate", "x"], "leave --animate out"),
+        (["replay", "gpt2", "--diff", "gpt-4", "--svg"], "leave --svg out"),
+        (["replay", "gpt2", "--diff", "gpt-4", "-o", "x.svg"], "leave --output out"),
+        (["replay", "gpt2", "--diff", "gpt-4", "--steps", "3"], "leave --steps out"),
+        (["replay", "gpt2", "--animate", "x", "-o", "y.svg"], "leave out -o"),
+        (["replay", "gpt2", "-t", "gpt-4", "--print"], "RUN and -t are the same"),
+        (["replay", "gpt2", "--seconds", "3", "--print"], "--seconds is for --animate"),
+        (["replay", "gpt2", "--text", "of", "--animate", "x", "--at", "60000"], "is too far"),
+        (["lesson", "--print"], "say which lesson: cs336"),
+        (["lesson", "--animate", "x"], "say which lesson: cs336"),
+        (["lesson", "cs336", "--animate", ""], "is a folder"),
+        (["compare", "--markdown", "-o", "x.svg", "--text", "a"], "leave out -o"),
+        (["compare", "--svg", "--by-script", "--text", "a"], "--by-script adds lines"),
+        (["compare", "-o", "", "--text", "a"], "'': a file needs a name"),
+        (["tokenizers", "--split-pattern", "gpt2"], "is for the file of --check"),
+        (["chat", "x.json", "--ignore", "no-tokens"], "add --lint"),
+        (["web", "--folder", ""], "'': is not a folder"),
+    ],
+)
+def test_what_nothing_would_come_of_is_refused(arguments, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert words in err
+    assert not (tmp_path / "x").exists() and not [*tmp_path.glob("*.svg")]
 
 
 @pytest.mark.parametrize("arguments", [["count", ""], [""]])

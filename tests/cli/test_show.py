@@ -15,6 +15,13 @@ def test_a_terminal_gets_colours(tokviz_on_terminal):
     assert b"\x1b[48;2;" in tokviz_on_terminal("show", "--text", "hello world")
 
 
+def test_an_empty_word_turns_no_colour_off(tokviz_on_terminal, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "")
+    assert b"\x1b[48;2;" in tokviz_on_terminal("show", "--text", "hello")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert b"\x1b[" not in tokviz_on_terminal("show", "--text", "hello")
+
+
 def test_a_form_may_be_asked_for_and_written_to_a_file(tokviz, tmp_path):
     page = tmp_path / "page.html"
     shown = tokviz("show", "--html", "-o", page, "--text", "hello <world>")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import tokviz as tokviz_package
+from tests.formats.samples import trained
 from tokviz.cli.main import main
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.runs import runs_folder
@@ -30,6 +31,16 @@ def test_json_says_everything_about_each(tokviz):
     assert gpt2["split_pattern"] == "gpt2"
     assert "r50k_base" in gpt2["aliases"]
     assert len(records) == len(BUILTIN_TOKENIZERS)
+
+
+def test_a_file_below_the_home_folder_is_checked(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    trained("gpt4").save(tmp_path / "tokenizer.json")
+    assert main(["tokenizers", "--check", "~/tokenizer.json"]) == 0
+    assert "Hugging Face's library gives the same ids" in capsys.readouterr().out
+    (tmp_path / "x.tiktoken").write_bytes(b"IQ== 0\nIg== 0\n")
+    assert main(["tokenizers", "--check", "~/x.tiktoken"]) == 1
+    assert "254 of the 256 single bytes have no token" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("builtin", BUILTIN_TOKENIZERS, ids=lambda builtin: builtin.name)

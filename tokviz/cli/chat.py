@@ -107,7 +107,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show, check or open conversations."""
     names = options.input_names(arguments.files)
+    if arguments.ignore and not arguments.lint:
+        raise TokvizError("--ignore leaves rules of --lint out: add --lint")
     if _opens_app(arguments, names):
+        if arguments.split_pattern is not None:
+            raise TokvizError("--split-pattern is for what is printed: add --mask")
         return _open_app(arguments, names[0])
     from tokviz.chat.template_files import load_template
 

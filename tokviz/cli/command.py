@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
 from tokviz.cli.output import report
+from tokviz.errors import TokvizError
 
 COMMANDS = {
     "encode": "turn texts into token ids",
@@ -82,11 +83,28 @@ class Command(NamedTuple):
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line that is safe to show."""
 
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Read a command line, in which options may stand behind files, but not behind `--`."""
+        n_before = words.index("--") + 1 if "--" in words else len(words)
+        # They are read twice, the second time without the `--`: no word begins with a NUL.
+        hidden = [f"{_HIDDEN}{word}" if word[:1] == "-" else word for word in words[n_before:]]
+        found = self.parse_intermixed_args([*words[:n_before], *hidden])
+        for name, value in vars(found).items():
+            if isinstance(value, list):
+                value[:] = [one.removeprefix(_HIDDEN) for one in value]
+            elif isinstance(value, str):
+                setattr(found, name, value.removeprefix(_HIDDEN))
+        return found
+
     def error(self, message: str) -> NoReturn:
         """Report the mistake and exit with code 2."""
         message = message.replace("ignored explicit argument", "takes no value, so not")
-        report(f"{message} (see {self.prog} --help)")
+        message = message.replace(_HIDDEN, "")
+        report(f"{TokvizError(message)} (see {self.prog} --help)")
         raise SystemExit(USAGE_ERROR)
+
+
+_HIDDEN = "\0"
 
 
 def unknown_command(arguments: Sequence[str]) -> str | None:

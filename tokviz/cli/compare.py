@@ -82,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise TokvizError("there is nothing to compare with: give -t twice or more")
     sources = options.text_sources(arguments)
     form = options.asked_form(arguments)
+    if form and arguments.by_script:
+        raise TokvizError("--by-script adds lines to the table: leave the other form and -o out")
     figures = FigureOutput(form, arguments.output) if form else None
 
     def compare_one(source: Source) -> None:

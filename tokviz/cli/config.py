@@ -21,7 +21,7 @@ from typing import Any
 
 from tokviz.bytetext import has_raw_bytes
 from tokviz.cli.output import report
-from tokviz.errors import TokvizError
+from tokviz.errors import InputFileError, TokvizError
 from tokviz.external_editor import edit
 from tokviz.files import read_file, write_file
 from tokviz.glyphs import safe
@@ -65,6 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     if what == "path":
         print(path)
     elif what == "check":
+        if given and not checked.exists():
+            raise InputFileError(checked, "there is no such file")
         return _check(checked)
     elif what == "set":
         _set(path, *given)
@@ -149,7 +151,9 @@ def _set(path: Path, key: str, value: str | None = None) -> None:
     from tokviz.tui.app import check_settings
 
     *tables, name = key.split(".")
-    if tables == ["keys"] and not has_raw_bytes(name):
+    if has_raw_bytes(key):
+        raise TokvizError(f"{key}: is not UTF-8, as the settings are")
+    if tables == ["keys"]:
         default: Any = ()
     elif name in meanings() and (not tables or (tables[0] == "profile" and len(tables) == 2)):
         default = Settings()._asdict()[name]

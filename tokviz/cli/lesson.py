@@ -19,13 +19,17 @@ from tokviz.lessons import lessons
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz lesson`."""
     parser.add_argument("lesson", nargs="?", metavar="LESSON", help="its name, from the list")
-    parser.add_argument("--print", action="store_true", help="print instead of opening the app")
-    parser.add_argument("--animate", metavar="FILE", help="write it as an SVG that moves")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--print", action="store_true", help="print instead of opening the app")
+    form.add_argument("--animate", metavar="FILE", help="write it as an SVG that moves")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List the lessons, print one, or open the app on it."""
     known = lessons()
+    animated: str | None = arguments.animate
+    if arguments.lesson is None and (arguments.print or animated is not None):
+        raise TokvizError(f"say which lesson: {', '.join(known)}")
     if arguments.lesson is None:
         width = max(map(len, known))
         for lesson in known.values():
@@ -36,16 +40,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise TokvizError(f"there is no lesson {arguments.lesson!r}: choose {names}")
     lesson = known[arguments.lesson]
     folder = str(lesson.ready())
-    if arguments.print or arguments.animate:
+    if arguments.print or animated is not None:
         from tokviz.cli.replay_frames import start_lines, step_lines
         from tokviz.replay.replay import Replay
         from tokviz.share.animation import animation
 
         replay = Replay.open(folder)
         text = replay.text(lesson.text) if lesson.text else None
-        if arguments.animate:
+        if animated is not None:
             moving = animation(replay, 1, replay.n_merges, text, say=lesson.say)
-            write_file(arguments.animate, moving)
+            write_file(animated, moving)
             return 0
         said = {look.at: look.say for look in lesson.looks}
         for k in range(replay.n_merges + 1):

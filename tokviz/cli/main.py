@@ -76,7 +76,7 @@ def _run(arguments: Sequence[str]) -> int:
         parser = command_parser(command)
         if not is_command and (unknown := unknown_command(arguments)):
             parser.error(unknown)
-        parsed = parser.parse_intermixed_args(arguments[is_command:])
+        parsed = parser.read(arguments[is_command:])
         if is_command:
             gc.enable()  # the app does it itself, after its first frame
         with _warnings_at_the_end(), before_large(report):

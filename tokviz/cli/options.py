@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tokviz.cli.inputs import STDIN, Given, Source
 from tokviz.cli.output import report
-from tokviz.errors import TokvizError
+from tokviz.errors import OutputFileError, TokvizError, UnknownTokenizerError
 from tokviz.share import ENDINGS, FORMS
 
 if TYPE_CHECKING:
@@ -160,13 +160,19 @@ def asked_form(arguments: argparse.Namespace) -> str | None:
     """The form that was asked for, by its option or by the end of the file's name.
 
     Raises:
-        TokvizError: If JSON is to be written to that file, or its name ends in another form.
+        TokvizError: If something else is to be written to that file, it has no name, or its name
+            ends in another form.
     """
     output: str | None = arguments.output
-    if output and getattr(arguments, "json", False):
-        raise TokvizError("--json writes to standard output: leave out -o")
-    if arguments.form or not output:
-        return arguments.form or None
+    for other in ("json", "markdown", "animate"):
+        if output is not None and getattr(arguments, other, None):
+            where = "its own file" if other == "animate" else "standard output"
+            raise TokvizError(f"--{other} writes to {where}: leave out -o")
+    if output == "":
+        raise OutputFileError(output, "a file needs a name")
+    form: str | None = arguments.form
+    if form or output is None:
+        return form
     ending = Path(output).suffix.lower()
     if ending and ending[1:] not in ENDINGS:
         known = ", ".join(f".{name}" for name in ENDINGS)
@@ -187,14 +193,37 @@ def positive(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: If it is none.
     """
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
+    if not text.strip("0"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return whole(text, "above 0")
+
+
+def whole(text: str, which: str = "from 0 up") -> int:
+    """Read a whole number; `which` says in words what may be given.
+
+    Raises:
+        argparse.ArgumentTypeError: If it is none.
+    """
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {which}")
+    if len(text) > _MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"a number of {len(text):,} digits is too large")
     return int(text)
 
 
+_MOST_DIGITS = 40
+
+
 def asked_tokenizer(arguments: argparse.Namespace) -> str | None:
-    """The tokenizer that the user asked for, by `-t` or by the environment, as `load` takes it."""
-    asked = getattr(arguments, "tokenizer", None) or os.environ.get(TOKENIZER_VARIABLE) or None
+    """The tokenizer that the user asked for, by `-t` or by the environment, as `load` takes it.
+
+    Raises:
+        UnknownTokenizerError: If `-t` has no name.
+    """
+    asked = getattr(arguments, "tokenizer", None)
+    if asked == "":  # of a variable that is not set
+        raise UnknownTokenizerError(asked)
+    asked = asked or os.environ.get(TOKENIZER_VARIABLE)
     return place_of(asked) if asked else None
 
 
@@ -243,7 +272,7 @@ def load_tokenizer(arguments: argparse.Namespace, name: str | None = None) -> To
     One from a file or folder gets its path for a name, so that whoever reads the name in the output
     can load it again.
     """
-    asked = place_of(name) if name else tokenizer_name(arguments)
+    asked = tokenizer_name(arguments) if name is None else place_of(name)
     return load_named(asked, arguments.split_pattern, "; --split-pattern says another")
 
 

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 from tokviz import bytetext
 from tokviz.cli import options
 from tokviz.cli.inputs import read_blocks, read_whole
-from tokviz.cli.options import positive
+from tokviz.cli.options import positive, whole
 from tokviz.cli.output import FigureOutput, print_json
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "tokenizer or merges; the same as -t",
     )
     options.add_tokenizer(parser)
-    parser.add_argument("--at", type=_number, metavar="K", help="the merge to begin with")
+    parser.add_argument("--at", type=whole, metavar="K", help="the merge to begin with")
     parser.add_argument(
         "--text",
         metavar="TEXT",
@@ -92,31 +92,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds",
         type=positive,
-        default=2,
         metavar="S",
-        help="how long the animation shows each merge (default: %(default)s)",
+        help="how long the animation shows each merge (default: 2)",
     )
-
-
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
-    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Open the app on the Replay screen, or print."""
-    source = options.tokenizer_name(arguments)
-    source = options.place_of(arguments.source) if arguments.source else source
+    _check(arguments)
+    given: str | None = arguments.source
+    source = options.tokenizer_name(arguments) if given is None else options.place_of(given)
     others = tuple(map(options.place_of, arguments.diff))
     if len(others) > 2:
         raise TokvizError("--diff compares with two others at most")
     text = _read_text(arguments.text)
     form = options.asked_form(arguments)
-    if not (arguments.print or arguments.json or arguments.steps or form or arguments.animate):
+    animated: str | None = arguments.animate
+    if not (arguments.print or arguments.json or arguments.steps or form or animated is not None):
         return _open_app(source, arguments.at, text, others)
     from tokviz.compare.merge_sources import open_merges
-    from tokviz.share.animation import animation
+    from tokviz.share.animation import SECONDS, animation
     from tokviz.share.replayed import replay_figure
 
     if others:
@@ -124,13 +119,13 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     replay = open_merges(source)
     prepared = None if text is None else replay.text(text)
-    if arguments.animate:
+    numbers = _numbers(replay, arguments.at, arguments.steps, arguments.json)
+    if animated is not None:
         first = arguments.at or 1
         last = first + arguments.steps - 1 if arguments.steps else replay.n_merges
-        moving = animation(replay, first, last, prepared, seconds=arguments.seconds)
-        write_file(arguments.animate, moving)
+        seconds = arguments.seconds or SECONDS
+        write_file(animated, animation(replay, first, last, prepared, seconds=seconds))
         return 0
-    numbers = _numbers(replay, arguments.at, arguments.steps, arguments.json)
     if form:
         figures = FigureOutput(form, arguments.output, "say which merge by --at")
         for k in numbers:
@@ -141,6 +136,18 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print_frames(replay, numbers, prepared)
     return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse what says two things at once, or what nothing would come of."""
+    if arguments.source is not None and arguments.tokenizer is not None:
+        raise TokvizError("RUN and -t are the same: leave one of them out")
+    if arguments.seconds is not None and arguments.animate is None:
+        raise TokvizError("--seconds is for --animate: leave it out, or name a file by that")
+    for name in ("steps", "form", "output", "animate") if arguments.diff else ():
+        if getattr(arguments, name) is not None:
+            option = f"--{arguments.form}" if name == "form" else f"--{name}"
+            raise TokvizError(f"--diff says where trainings part, in words: leave {option} out")
 
 
 def _read_text(text: str | None) -> str | None:

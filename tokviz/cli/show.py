@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     names = arguments.tokenizers or [None]
     tokenizers = [options.load_tokenizer(arguments, name) for name in names]
-    is_coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     form = options.asked_form(arguments) or ("ansi" if is_coloured else "table")
     figures = FigureOutput(form, arguments.output)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -46,6 +47,7 @@ def read_ids(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
         if block is None:
             return
         head += block
+    head = head.removeprefix(BOM_UTF8)  # programs on Windows begin files with it
     everything = chain([head], rest)
     if head.lstrip().startswith(b"{"):
         yield from _from_json(everything)

@@ -22,6 +22,7 @@ from dataclasses import asdict
 
 from tokviz.cli import options
 from tokviz.cli.output import print_json
+from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
 from tokviz.listing import time_label
 
@@ -51,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check is not None:
         place = options.place_of(arguments.check)
         return _check(place, arguments.split_pattern, as_json=arguments.json)
+    if arguments.split_pattern is not None:
+        raise TokvizError("--split-pattern is for the file of --check: name one, or leave it out")
     from tokviz.formats.registry import BUILTIN_TOKENIZERS
     from tokviz.runs import list_runs
 

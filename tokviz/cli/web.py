@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ipaddress
+import math
 import os
 import signal
 import sys
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--idle",
-        type=float,
+        type=_minutes,
         default=30.0,
         metavar="MINUTES",
         help="end a session after so long without a key (default: 30)",
@@ -55,6 +56,16 @@ def _port(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) <= 65_535):
         raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
     return int(text)
+
+
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0.0
+    if not 0 < minutes < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes above 0")
+    return minutes
 
 
 def _address(text: str) -> str:
@@ -81,8 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise TokvizError("tokviz web needs aiohttp: pip install 'tokviz-tui[web]'") from None
     from tokviz.confinement import Confinement
 
-    folder = Path(arguments.folder).resolve() if arguments.folder else None
-    if folder is not None and not os.path.isdir(folder):
+    # An empty name, of a variable that is not set, would be this folder.
+    folder = None if arguments.folder is None else Path(arguments.folder).resolve()
+    if folder is not None and not (arguments.folder and os.path.isdir(folder)):
         raise InputFileError(arguments.folder, "is not a folder")
     allowed = Confinement(training=arguments.allow_training, hub=arguments.allow_hub)
     options = Options(arguments.host, arguments.port, folder, allowed, arguments.idle * 60)

@@ -15,7 +15,7 @@ from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read
 from tokviz.corpus.storage import Stored, is_url, look_up, urls_of
 from tokviz.corpus.text_blocks import REST, Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
-from tokviz.files import input_error, is_pipe, looks_binary
+from tokviz.files import input_error, is_pipe, looks_binary, reading
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -194,9 +194,12 @@ class Corpus:
             self.n_bytes_read = before + size
 
     def _standard_input(self) -> Iterator[Chunk]:
-        for data, ends_document in read_stream(sys.stdin.buffer):
-            self.n_bytes_read += len(data)
-            yield data, ends_document
+        if sys.stdin is None:
+            raise InputFileError("standard input", "it is closed")
+        with reading("standard input"):
+            for data, ends_document in read_stream(sys.stdin.buffer):
+                self.n_bytes_read += len(data)
+                yield data, ends_document
 
 
 def _paths_or_texts(source: Source) -> tuple[list[Path], Iterable[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import fspath
+from os.path import expanduser
 
 from tokviz.errors import JobError, PatternError, TokvizError, UnknownTokenizerError
 from tokviz.files import StrPath
@@ -52,7 +53,7 @@ def validate(
         report = tokenizer.load_report
         checked = _of_tokenizer(tokenizer, report or Report(subject), again=report is None)
         builtin = isinstance(source, str) and (is_builtin(source) or source.startswith(HUB_PREFIX))
-        return checked if builtin else _compared(tokenizer, find(source), checked)
+        return checked if builtin else _compared(tokenizer, find(expanduser(source)), checked)
     finally:
         tokenizer.close()
 
@@ -95,7 +96,7 @@ def _of_broken(
 ) -> list[FileFinding]:
     """List all that is wrong with a file that cannot be loaded, if it can be read at all."""
     try:
-        draft = read_draft(find(source), split_pattern)
+        draft = read_draft(find(expanduser(source)), split_pattern)
         findings = [*draft.notes, *inspect(draft)] if draft is not None else []
     except TokvizError:
         findings = []
