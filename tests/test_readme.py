@@ -13,7 +13,7 @@ import pytest
 
 import tokviz
 from tests.conftest import FOLDERS
-from tokviz.cli.command import COMMANDS
+from tokviz.cli.command import APP, COMMANDS, command_parser, load_command
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.guide import (
     MADE,
@@ -159,6 +159,34 @@ def test_every_link_of_a_page_leads_to_a_page_and_a_heading_of_it():
     assert link(place("why"), "tokens.md#ids") == ("tokens", "ids")
     assert link(place("architecture"), "SECURITY.md") == ("security", "")
     assert link(place("why"), "../../LICENSE") is None
+
+
+def test_every_command_option_and_key_that_is_named_exists():
+    from tokviz.tui.actions import key_label
+    from tokviz.tui.app import actions_everywhere
+
+    helps = {name: load_command(name).help for name in (APP, *COMMANDS)}
+    options = {name: {*command_parser(load_command(name))._option_string_actions} for name in helps}
+    texts = {"README": README, **GUIDE, **helps}
+    lost = []
+    for where, text in texts.items():
+        for topic in re.findall(r"`tokviz help ([^`-][^`]*)`", text):
+            lost += [(where, topic)] if topic not in PAGES else []
+        named = re.findall(r"(?:`|^ *(?:\$ )?)tokviz ([a-z]+)\b([^`|\n]*)", text, re.MULTILINE)
+        for command, rest in named:
+            known = options.get(command, options[APP])
+            found = re.findall(r"(?<= )--[a-z][a-z-]*", rest.partition("   ")[0])
+            lost += [(where, command, option) for option in found if option not in known]
+    labels = {
+        key_label(key)
+        for listed in actions_everywhere().values()
+        for action in listed
+        for key in action.keys
+    }
+    for where, text in WRITTEN.items():
+        keys = re.findall(r"`((?:(?:Ctrl|Alt|Shift)\+)+[^`]+|F\d+)`", text)
+        lost += [(where, key) for key in keys if key not in labels]
+    assert lost == []
 
 
 def test_every_page_has_a_title_and_can_be_printed():
