@@ -167,9 +167,10 @@ def test_every_command_option_and_key_that_is_named_exists():
 
     helps = {name: load_command(name).help for name in (APP, *COMMANDS)}
     options = {name: {*command_parser(load_command(name))._option_string_actions} for name in helps}
-    texts = {"README": README, **GUIDE, **helps}
-    lost = []
-    for where, text in texts.items():
+    # Pages and commands have the same names.
+    texts = [("README", README), *GUIDE.items(), *helps.items()]
+    lost: list[tuple[str, ...]] = []
+    for where, text in texts:
         for topic in re.findall(r"`tokviz help ([^`-][^`]*)`", text):
             lost += [(where, topic)] if topic not in PAGES else []
         named = re.findall(r"(?:`|^ *(?:\$ )?)tokviz ([a-z]+)\b([^`|\n]*)", text, re.MULTILINE)
