@@ -24,6 +24,7 @@ from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
 from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import TokvizError
+from tokviz.files import write_file
 from tokviz.folders import state_folder
 from tokviz.session import Opened, RunAction, Session, ShowScreen, ShowText
 from tokviz.tui.app import TokvizApp
@@ -1602,3 +1603,55 @@ async def test_an_answer_about_a_message_is_none_about_that_of_another_conversat
         await pilot.press("enter")
         await settle(pilot)
         assert roles(screen) == ["user", "assistant"]
+
+
+# -- what comes when something else is shown
+
+
+async def test_what_is_being_written_when_another_conversation_comes_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, path = threading.Event(), tmp_path / "one.json"
+
+    def slowly(path: Path, content: bytes) -> None:
+        assert go_on.wait(WAIT)
+        write_file(path, content)
+
+    monkeypatch.setattr("tokviz.tui.screens.safekeeping.write_file", slowly)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.files.save(path)
+        await pilot.press("ctrl+n")
+        assert screen.files.safe.unsaved() == ["this conversation"]
+        go_on.set()
+        await settle(pilot)
+        assert screen.files.safe.unsaved() == []
+        await pilot.press("ctrl+z")
+        assert contents(screen)[0] == "Hi"
+        assert screen.chat.state.origin == Origin(path)
+        assert not screen.chat.modified
+
+
+async def test_what_redo_leaves_behind_is_as_unsaved_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(CHAT))
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        screen.rows.open_path(path)
+        await settle(pilot)
+
+        async def unsaved_after(*keys: str) -> list[str]:
+            await pilot.press(*keys)
+            return screen.files.safe.unsaved()
+
+        assert await unsaved_after("Z", "ctrl+n") == ["one.json"]
+        assert await unsaved_after("ctrl+z") == ["one.json"]
+        assert await unsaved_after("ctrl+y") == ["one.json"], "it is behind the new one again"
+        assert await unsaved_after("ctrl+z", "ctrl+z") == [], "it was taken back"
+        assert await unsaved_after("ctrl+y", "ctrl+y") == ["one.json"]
+        assert await unsaved_after("ctrl+z", "Y") == ["one.json"]
+        screen.files.save(path)
+        await settle(pilot)
+        assert await unsaved_after() == [], "what came of it is saved"

@@ -118,11 +118,10 @@ class Files(Controller):
 
         def saved(_: int) -> None:
             self.say(f"Saved to {home_label(path)}.")
-            if conversation is self._chat.conversation:
-                self._chat.mark_saved(conversation)
-                self._chat.history.relocate(Origin(path))
-                self.session.remember_folder(path)
-                self._show()
+            self._chat.mark_saved(conversation)
+            self._chat.history.relocate(conversation, Origin(path))
+            self.session.remember_folder(path)
+            self._show()
             then()
 
         self.safe.save(

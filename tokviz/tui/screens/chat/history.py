@@ -84,10 +84,15 @@ class History:
         entry = self._entries[self._at]
         entry.state = entry.state._replace(place=place, location=location)
 
-    def relocate(self, origin: Origin) -> None:
-        """Say where the present conversation is from now on: it has been saved there."""
-        entry = self._entries[self._at]
-        entry.state = entry.state._replace(origin=origin)
+    def relocate(self, conversation: Conversation, origin: Origin) -> None:
+        """Say where a conversation is from now on: it has been saved there."""
+        for entry in self._entries:
+            if entry.state.conversation is conversation:
+                entry.state = entry.state._replace(origin=origin)
+
+    def is_ahead(self, conversation: Conversation) -> bool:
+        """Tell whether a conversation is the present one, or one that redo leads to."""
+        return any(entry.state.conversation is conversation for entry in self._entries[self._at :])
 
     def restart(self, first: State) -> None:
         """Forget all states, and begin with another one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
@@ -55,7 +55,7 @@ class ConversationAtHand:
         self._sample: Conversation | None = None
         """What it began with, as long as nobody has typed in its place."""
         self._left: State | None = None
-        """What another conversation took the place of before it was saved."""
+        """What another conversation took the place of before it was saved; undo leads to it."""
 
     @property
     def state(self) -> State:
@@ -85,7 +85,10 @@ class ConversationAtHand:
     @property
     def unsaved(self) -> State | None:
         """What would be lost at the end: this conversation, or the one that was here before."""
-        return self.state if self.modified else self._left
+        left = self._left
+        if self.modified or left is None or self.history.is_ahead(left.conversation):
+            return self.state if self.modified else None
+        return left
 
     def mark_saved(self, conversation: Conversation) -> None:
         """Note that a conversation can be had from a file, or is none to be missed.
@@ -93,6 +96,8 @@ class ConversationAtHand:
         Those before it are known too, so that undo finds them unchanged.
         """
         self._saved = (conversation, *self._saved[: _SAVED_KEPT - 1])
+        if self._left is not None and self._left.conversation is conversation:
+            self._left = None
 
     # -- changes
 
@@ -123,14 +128,15 @@ class ConversationAtHand:
             origin: Where it comes from.
             instead: Whether undo passes over the present one, which was only looked at.
         """
-        if self.modified:
-            self._left = self.state
+        left = self.state if self.modified else None
+        if left is not None:
             self._say(
                 "The changes to the previous conversation are not saved. Ctrl+Z goes back to it."
             )
         if origin.path is not None or conversation is editing.EMPTY:
             self.mark_saved(conversation)
         self.change(conversation, PartPlace(0), origin=origin, instead=instead)
+        self._left = left or self._left
 
     def change(
         self,
@@ -162,7 +168,7 @@ class ConversationAtHand:
         known = {id(message) for message in old.conversation.messages}
         new = (message for message in conversation.messages if id(message) not in known)
         n_chars = sum(len(message.text) for message in new)
-        self.history.record(state, n_chars=n_chars, instead=instead)
+        self._record(state, n_chars=n_chars, instead=instead)
         self._show()
 
     def take_typed(self) -> bool:
@@ -173,8 +179,14 @@ class ConversationAtHand:
         conversation = editing.with_text(old.conversation, place, text)
         location = self.messages.editor.cursor_location
         state = old._replace(conversation=conversation, place=place, location=location)
-        self.history.record(state, typed_in=place, n_chars=len(text))
+        self._record(state, typed_in=place, n_chars=len(text))
         return True
+
+    def _record(self, state: State, **how: Any) -> None:
+        # What was taken back is given up, and what is changed again is left no more.
+        if self._left is not None and self.history.is_ahead(self._left.conversation):
+            self._left = None
+        self.history.record(state, **how)
 
     def repair(self) -> None:
         """Let a row that could not be read become the conversation, once its text is one."""
@@ -196,8 +208,6 @@ class ConversationAtHand:
         if self.history.undo() is None:
             self._say("There is nothing to undo.")
         else:
-            if self._left is not None and self.conversation is self._left.conversation:
-                self._left = None
             self._show()
 
     def step_forward(self) -> None:
