@@ -1655,3 +1655,68 @@ async def test_what_redo_leaves_behind_is_as_unsaved_as_before(tmp_path: Path) -
         screen.files.save(path)
         await settle(pilot)
         assert await unsaved_after() == [], "what came of it is saved"
+
+
+async def test_a_number_of_a_message_that_is_gone_goes_to_the_last_one() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("ctrl+g")
+        await settle(pilot)
+        # As when a file that takes long has been read.
+        screen.chat.load(Conversation.from_json({"messages": CHAT["messages"][:2]}), Origin())
+        await type_into(pilot, "m4")
+        assert screen.chat.place == PartPlace(1)
+
+
+async def test_the_list_asks_a_file_for_no_rows_of_the_next_one(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    app = make_app(ChatRequest(str(dataset(tmp_path, 10))))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await dataset_screen(pilot)
+        await pilot.press("alt+o")
+        await settle(pilot)
+        longer = dataset(tmp_path / "other", 40)
+        opened = Dataset.open(longer)
+        screen.rows._previews.clear()
+        screen.rows._describe(0)  # as drawing does, right before the other file has been read
+        screen.rows._opened(longer, (opened, read_row(opened, 0), None))
+        await settle(pilot)
+        await pilot.press("alt+o")
+        await settle(pilot)
+        assert "question 20" in screen_text(app)
+
+
+async def test_the_rows_of_a_file_that_was_left_are_counted_no_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, real, n_after = threading.Event(), Dataset.index_more, 0
+
+    def more(rows: Dataset) -> bool:
+        nonlocal n_after
+        n_after += left.wait(0.01)
+        real(rows)
+        return n_after < 100
+
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        monkeypatch.setattr(Dataset, "index_more", more)
+        screen.rows.open_path(dataset(tmp_path))
+        await until(pilot, lambda: screen.rows.dataset)
+        screen.rows.leave()
+        left.set()
+        await settle(pilot)
+        assert n_after < 100
+
+
+async def test_the_template_of_before_is_chosen_though_another_one_came_meanwhile() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("f6")
+        await settle(pilot)
+        screen.chat.change(template="chatml")  # as when a Jinja file has been read
+        await pilot.press("enter")
+        await settle(pilot)
+        assert screen.chat.state.template == "nanochat"

@@ -163,6 +163,7 @@ class Rows(Controller):
         self._left.show("conversation")
         self.checks.forget()
         self._stop_reading()
+        self.screen.workers.cancel_group(self.screen, "index")
         self.dataset = None
         self.filter = ()
         self._previews.clear()
@@ -279,17 +280,18 @@ class Rows(Controller):
     def _describe(self, row: int) -> RowWords:
         """Say what is known of a row; its words are read in a thread."""
         words = self._previews.get(row)
-        if words is None and not self._previewing and self.dataset is not None:
+        if words is None and not self._previewing:
             self._previewing = True
-            self.screen.call_after_refresh(self._preview, self.dataset)
+            self.screen.call_after_refresh(self._preview)
         words, scan = words or RowWords(None), self.checks.scan
         if scan is None:
             return words
         return words._replace(n_tokens=scan.length(row), warns=words.warns or row in scan.warned)
 
-    def _preview(self, dataset: Dataset) -> None:
+    def _preview(self) -> None:
+        dataset = self.dataset
         wanted = [row for row in self.listed.rows_in_view() if row not in self._previews]
-        if not wanted:
+        if dataset is None or not wanted:
             self._previewing = False
             return
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.dataset import Rows
+from tokviz.tui.screens.chat.editing import place_in
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.widgets.conversation.rows import PartPlace
@@ -47,4 +48,7 @@ class GoTo(Controller):
         self.ask(GotoDialog(kinds), lambda go: go())
 
     def _go_to_message(self, number: int, _column: int) -> None:
-        self._chat.messages.go_to(PartPlace(number - 1), (0, 0))
+        # A file or a row may have come since it was asked for, which has fewer messages.
+        place = place_in(self._chat.conversation, PartPlace(number - 1))
+        if place is not None:
+            self._chat.messages.go_to(place, (0, 0))

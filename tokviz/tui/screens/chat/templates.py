@@ -64,7 +64,7 @@ class Templates(Controller):
         def picked(name: str) -> None:
             if name.startswith(_FILE):
                 self.open_template(name.removeprefix(_FILE))
-            elif name != current:
+            elif name != self._chat.state.template:
                 self._chat.change(template=name)
 
         self.ask(PickDialog("Template", options, current=current, typed=_typed), picked)
