@@ -90,6 +90,10 @@ async def chat(pilot: Pilot[None], conversation: dict[str, Any] | None = None) -
     return screen
 
 
+def said(app: TokvizApp) -> str:
+    return " ".join(notice.message for notice in app._notifications)
+
+
 async def findings(pilot: Pilot[None], screen: ChatScreen) -> list[str]:
     """Look for findings now rather than when the user pauses."""
     screen.rendered.look_for_findings()
@@ -1108,10 +1112,8 @@ async def test_a_jinja_template_renders_in_its_child(tmp_path: Path) -> None:
         assert screen.chat.history.state.template == "nanochat"
 
 
-async def test_tokens_of_one_template_never_stand_under_the_name_of_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nor those of one row under the number of another; while one types, they may be a key old."""
+def slow_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, threading.Event]:
+    """Give a Jinja template that writes conversations only once the event is set."""
     path = tmp_path / "slow.jinja"
     path.write_text("{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}")
     free, marked = threading.Event(), JinjaTemplate.marked
@@ -1121,6 +1123,15 @@ async def test_tokens_of_one_template_never_stand_under_the_name_of_another(
         return marked(template, conversation)
 
     monkeypatch.setattr(JinjaTemplate, "marked", slowly)
+    free.set()
+    return path, free
+
+
+async def test_tokens_of_one_template_never_stand_under_the_name_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor those of one row under the number of another; while one types, they may be a key old."""
+    path, free = slow_template(tmp_path, monkeypatch)
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
@@ -1708,6 +1719,87 @@ async def test_the_rows_of_a_file_that_was_left_are_counted_no_further(
         left.set()
         await settle(pilot)
         assert n_after < 100
+
+
+async def test_the_ids_that_are_copied_are_of_what_is_typed_by_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copied: list[str]
+) -> None:
+    path, free = slow_template(tmp_path, monkeypatch)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.templates.use_file(path)
+        await settle(pilot)
+        free.clear()
+        await pilot.press("Z", "f4")
+        assert not copied
+        await screen.run_action("screen.export_shown")
+        await until(pilot, lambda: "The tokens are not there yet" in said(app))
+        free.set()
+        await settle(pilot)
+        typed = tokviz.load("gpt2").encode("ZHi")
+        assert json.loads(copied[-1])[: len(typed)] == typed
+
+
+async def test_nothing_is_copied_of_what_came_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copied: list[str]
+) -> None:
+    path, free = slow_template(tmp_path, monkeypatch)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.templates.use_file(path)
+        await settle(pilot)
+        free.clear()
+        await pilot.press("Z", "f4", "ctrl+n")
+        free.set()
+        await settle(pilot)
+        assert not copied
+        assert "nothing was copied" in said(app)
+
+
+async def test_a_token_that_is_explained_stays_itself_or_is_explained_no_more() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.chat.change(template="chatml")
+        await settle(pilot)
+        await pilot.press("f5")
+        assert screen.views.has_focus_within
+        rendering = screen.rendered.rendering
+        assert rendering is not None
+        screen.looking.pick_token(rendering.ids.index(tokviz.load("gpt2").encode("Hello")[0]))
+        await pilot.press("ctrl+d")  # the first message goes, before it
+        await settle(pilot)
+        assert screen.views.pin is None
+        await pilot.press("ctrl+z")
+        screen.looking.pick_token(0)
+        screen.messages.go_to(PartPlace(2), (0, 0))
+        await pilot.press("ctrl+d", "ctrl+d")
+        await settle(pilot)
+        assert screen.views.pin == 0, "nothing has changed before it"
+        screen.chat.change(template="nanochat")
+        await settle(pilot)
+        assert screen.rendered.rendering is not None
+        assert screen.views.pin is None, "its number is that of another special token"
+
+
+async def test_the_token_at_the_cursor_is_explained_in_every_template() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        rendering = screen.rendered.rendering
+        assert rendering is not None
+        index = rendering.ids.index(tokviz.load("gpt2").encode("Bye")[0])
+        screen.looking.pick_token(index)
+        screen.looking._go_to_token(index)
+        await settle(pilot)
+        assert screen.views.pin == index
+        screen.chat.change(template="chatml")
+        await settle(pilot)
+        other, pin = screen.rendered.rendering, screen.views.pin
+        assert other is not None and pin is not None and pin != index
+        assert other.token_bytes(pin) == b"By"
 
 
 async def test_the_template_of_before_is_chosen_though_another_one_came_meanwhile() -> None:

@@ -69,9 +69,9 @@ class CopyConversation(Controller):
     def shown(self) -> Shown:
         """Give what is to be exported: the tokens with their mask."""
         rendering, path = self._rendered.rendering, self._chat.state.origin.path
+        if self._rendered.is_waiting:
+            return "The tokens are not there yet. Export them once they are."
         if rendering is None:
-            if self._rendered.is_gone:
-                return "The tokens are not there yet. Export them once they are."
             return "There are no tokens to export."
         name = path.name if path else "conversation"
         return name, lambda: mask_figure(name, rendering)

@@ -7,6 +7,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from tokviz import bytetext
+from tokviz.chat.render import Rendering
 from tokviz.tui.actions import action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import place_in, text_at
@@ -193,15 +194,28 @@ class Looking(Controller):
         editor, place, rendering = (
             self._chat.messages.editor, self._chat.place, self._rendered.rendering,
         )  # fmt: skip
+        kept = self._kept_pin(rendering)
         if rendering is None or place is None or not editor.has_focus:
-            return self._views.pin
-        if (place, editor.selection) == self._came_by_token:
-            return self._views.pin
+            return kept
+        if kept is not None and (place, editor.selection) == self._came_by_token:
+            return kept
         self._came_by_token = None
         row, column = editor.cursor_location
         offset = editor.live.byte_offset(editor.live.line_start(row) + column)
         counts = self._rendered.counts
         return token_at_byte(rendering, counts, place.message, place.part, offset)
+
+    def _kept_pin(self, rendering: Rendering | None) -> int | None:
+        """Give the token explained so far, unless its number is that of another one by now."""
+        before, pin = self._views.rendering, self._views.pin
+        if rendering is before or pin is None:
+            return pin
+        if rendering is None or before is None or rendering.tokenizer is not before.tokenizer:
+            return None
+        up_to = slice(pin + 1)
+        same = rendering.ids[up_to] == before.ids[up_to]
+        # Special tokens that the tokenizer lacks have the same ids in all templates.
+        return pin if same and rendering.token_bytes(pin) == before.token_bytes(pin) else None
 
     @on(MessageList.Moved)
     def _message_moved(self, message: MessageList.Moved) -> None:

@@ -62,7 +62,7 @@ class RenderedConversation(Controller):
         self._wanted: Wanted | None = None
         self._rendered: Wanted | None = None
         self._looked: Wanted | None = None
-        self._once_known: list[Callable[[], object]] = []
+        self._once_known: list[tuple[Wanted | None, Callable[[], object]]] = []
         self._lint_timer: Timer | None = None
         self._prepared: Tokenizer | None = None
         """The tokenizer whose tables are known to be built: the first text takes no longer."""
@@ -83,18 +83,21 @@ class RenderedConversation(Controller):
         return self.is_waiting and self.rendering is None and self.problem is None
 
     def once_known(self, do: Callable[[], object]) -> None:
-        """Do something when the tokens are known: now, unless they are on their way.
+        """Copy tokens when they are known: now, unless they are on their way.
 
         They are on a screen that was gone to for it, and while a template takes its time.
         """
-        self._once_known.append(do)
-        if not self.is_gone:
+        self._once_known.append((self._wanted, do))
+        if not self.is_waiting:
             self._tell_known()
 
     def _tell_known(self) -> None:
         told, self._once_known = self._once_known, []
-        for do in told:
-            do()
+        for wanted, do in told:
+            if wanted == self._rendered:
+                do()
+            else:
+                self.say("The conversation has changed: nothing was copied.", "warning")
 
     def refresh(self, *, typed: bool = False) -> None:
         """Render the conversation, now or in a thread, and show what comes of it.
