@@ -17,11 +17,13 @@ from textual.widgets import TextArea
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.compare.boundaries import Comparison
-from tokviz.compare.figures import figures_by_script
+from tokviz.compare.figures import WordCounter, figures_by_script
 from tokviz.compare.lanes import Found, Other, next_span
 from tokviz.compare.report import measured, report_on, totals
 from tokviz.compare.report_tables import ORDERS
 from tokviz.compare.vocabularies import VocabularyDifference, diff_vocabularies
+from tokviz.errors import TokvizError
+from tokviz.live.chunked_text import ChunkedText
 from tokviz.prices import ModelPrice
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
@@ -546,3 +548,123 @@ async def test_a_step_is_taken_though_the_search_before_it_was_for_another_text(
         held.set()
         await settle(pilot)
         assert "Disagreement 1 of" in card(screen)
+
+
+async def test_figures_by_script_of_the_text_before_do_not_come_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    going, held = Event(), Event()
+
+    def slow(*arguments: Any) -> Any:
+        going.set()
+        assert held.wait(WAIT)
+        return figures_by_script(*arguments)
+
+    monkeypatch.setattr("tokviz.tui.screens.compare.scripts.figures_by_script", slow)
+    app = make_app("abc")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.views.show_view("scripts")
+        await until(pilot, going.is_set)
+        monkeypatch.setattr(ChunkedText, "settled", False)
+        screen.session.live.edit(0, 1, "Ω")
+        screen.text_changed()
+        screen.lanes.rest()
+        await until(pilot, lambda: "still being counted" in shown(app))
+        held.set()
+        await settle(pilot)
+        assert "still being counted" in shown(app)
+
+
+async def test_the_words_of_another_text_are_not_those_of_this_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held, count = Event(), WordCounter.count
+    held.set()
+
+    def slow(*arguments: Any) -> int:
+        assert held.wait(WAIT)
+        return count(*arguments)
+
+    monkeypatch.setattr(WordCounter, "count", slow)
+    app = make_app("one two three")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        held.clear()
+        screen.session.live.edit(3, 10, "")
+        screen.text_changed()
+        assert not any(line.complete for line in screen.figures.lines())
+        held.set()
+        await settle(pilot)
+        assert [line.figures and line.figures.n_words for line in screen.figures.lines()] == [1, 1]
+
+
+async def test_a_report_of_other_tokenizers_is_neither_drawn_nor_copied(
+    monkeypatch: pytest.MonkeyPatch, copied: list[str]
+) -> None:
+    going, held = Event(), Event()
+
+    def slow(*arguments: Any, **told: Any) -> Any:
+        going.set()
+        assert held.wait(WAIT)
+        return report_on(*arguments)
+
+    monkeypatch.setattr("tokviz.tui.screens.compare.report.report_on", slow)
+    app = make_app(compared=("gpt2",))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.views.show_view("report")
+        await until(pilot, going.is_set)
+        screen.views.show_view("tokens")
+        screen.lanes.add(Other("o200k_base"))
+        await until(pilot, lambda: all(screen.state.documents))
+        screen.figures.use_base(2)
+        held.set()
+        await settle(pilot)
+        screen.reports.copy_report("JSON")
+        await settle(pilot)
+        assert not copied and "There is no report yet" in said(app)
+        screen.views.show_view("report")
+        await until(pilot, lambda: "difference to o200k_base" in shown(app))
+
+
+async def test_tokenizers_of_one_name_have_their_own_figures_by_script() -> None:
+    app = make_app(compared=("gpt2",))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        other = screen.state.others[0]
+        assert other.tokenizer is not None
+        other.tokenizer.name = screen.session.tokenizer.name
+        screen.views.show_view("scripts")
+        await until(pilot, lambda: "Latin" in shown(app))
+        head = next(line for line in lines(app) if "script" in line and "chars" in line)
+        assert head.count("cl100k_base") == 2
+
+
+async def test_vocabularies_that_cannot_be_read_are_not_said_to_be_read_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*arguments: object, **options: object) -> None:
+        raise TokvizError("the process of the tokenizer has ended")
+
+    monkeypatch.setattr("tokviz.tui.screens.compare.vocabularies.VocabularyIndex", broken)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.views.show_view("vocabularies")
+        await settle(pilot)
+        assert "reading…" not in shown(app)
+        assert "the process of the tokenizer has ended" in shown(app)
+
+
+async def test_the_vocabulary_that_is_compared_stays_when_one_before_it_is_removed() -> None:
+    app = make_app(compared=("gpt2", "o200k_base", "qwen2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.vocabularies.compare_with(2)
+        await settle(pilot)
+        await screen.run_action("screen.remove_tokenizer(1)")
+        await until(pilot, lambda: len(screen.state.others) == 2)
+        await settle(pilot)
+        found = screen.vocabularies.difference
+        assert found is not None and found.b.tokenizer.name == "o200k_base"

@@ -49,9 +49,7 @@ class Compared(Controller):
         other = self._state.others.pop(number - 1)
         if other.tokenizer is not None:
             other.tokenizer.close()
-        base = self._state.base
-        gone = number or len(self._state.others) + 1
-        self._state.base = 0 if base == gone else base - (base > gone)
+        self._state.take_out(number or len(self._state.others) + 1)
         self._remember()
         self.session.tell(OthersChanged())
 

@@ -41,11 +41,13 @@ class Table(Controller):
     def show(self) -> None:
         """Show what is known now; words are counted in a thread."""
         state, live = self._state, self._state.live
+        is_other = self._counted_for != live.revision
+        if is_other:
+            self._counted_for, state.n_words = live.revision, None
         lines = self.lines()
         can_add = len(state.others) < MOST_OTHERS
         self._rows.show(lambda width: table_rows(lines, state.base, can_add, width))
-        if self._counted_for != live.revision:
-            self._counted_for = live.revision
+        if is_other:
             texts = live.chunk_texts()
             self.in_thread("words", lambda task: self._words.count(texts), self._take_words)
 

@@ -18,6 +18,7 @@ from tokviz.compare.report_tables import (
 from tokviz.errors import TokvizError
 from tokviz.places import short_name
 from tokviz.sentences import sentence
+from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.scripts import cell_rows
@@ -57,7 +58,7 @@ class Reports(Controller):
 
     def show(self) -> None:
         """Show the report once it is measured; other tokenizers are measured anew."""
-        tokenizers = [one for one in self._state.tokenizers if one is not None]
+        tokenizers = self._loaded()
         if tokenizers != self._measured_for:
             self._measured_for, self._report = tokenizers, None
             self._order, self._backwards = 0, False
@@ -77,7 +78,16 @@ class Reports(Controller):
 
     def _take(self, report: Report) -> None:
         self._report = report
-        self._draw(report, from_top=True)
+        if self._is_of_these:
+            self._draw(report, from_top=True)
+
+    def _loaded(self) -> list[Tokenizer]:
+        return [one for one in self._state.tokenizers if one is not None]
+
+    @property
+    def _is_of_these(self) -> bool:
+        """Whether the report is there, and of the tokenizers that are compared now."""
+        return self._report is not None and self._measured_for == self._loaded()
 
     def _fail(self, error: TokvizError) -> None:
         self._say(sentence(str(error)))
@@ -144,7 +154,7 @@ class Reports(Controller):
         """Copy the compression report."""
         import json
 
-        if self._report is None:
+        if self._report is None or not self._is_of_these:
             self.say(_NO_REPORT)
             return
         found = self._with_own(self._report)

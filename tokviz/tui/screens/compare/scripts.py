@@ -33,15 +33,18 @@ class Scripts(Controller):
         state = self._state
         pairs = [*zip(state.names, state.documents, strict=True)]
         settled = all(document is None or document.settled for _, document in pairs)
-        known = {name: document for name, document in pairs if document and document.complete}
-        shown_for = (list(known), state.live.revision, settled)
+        known = [(name, document) for name, document in pairs if document and document.complete]
+        tokenizers = [(name, document.tokenizer) for name, document in known]
+        shown_for = (tokenizers, state.live.revision, settled)
         if shown_for == self._shown_for:
             return
-        self._shown_for, names = shown_for, list(known)
+        self._shown_for, names = shown_for, [name for name, _ in known]
+        # What is worked out still is of another text, or of other tokenizers.
+        self.screen.workers.cancel_group(self.screen, "scripts")
         if not settled or not known:
             self._rows.show(lambda width: flow(words_of(_WAITING, "dim"), width))
             return
-        tracks = [Track(document) for document in known.values()]
+        tracks = [Track(document) for _, document in known]
 
         def take(found: list[ScriptFigures]) -> None:
             self._rows.show(lambda width: script_rows(found, names, width), from_top=True)

@@ -23,8 +23,15 @@ class CompareState:
         self.others = session.others
         self.base = 0
         """The number of the tokenizer that the table compares with."""
+        self.against = 1
+        """The number of the one whose vocabulary is compared with that of the base."""
         self.n_words: int | None = None
         """Words of the text, None until they are counted."""
+
+    def take_out(self, number: int) -> None:
+        """Let the numbers mean the same tokenizers when one of the others is gone."""
+        self.base = 0 if self.base == number else self.base - (self.base > number)
+        self.against -= self.against > number
 
     @property
     def live(self) -> LiveDocument:

@@ -18,7 +18,7 @@ from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.flow import Do, Row, Span, ToToken, Word, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.vocabulary.index import Cancelled, VocabularyIndex
+from tokviz.vocabulary.index import VocabularyIndex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +46,6 @@ class Vocabularies(Controller):
         """Take the state, what shows the difference, and what brings that to the front."""
         super().__init__(screen)
         self._state, self._rows, self._reveal = state, rows, reveal
-        self._against = 1
         self._indexes: dict[Tokenizer, VocabularyIndex] = {}
         self._shown_for: object = None
         self.difference: VocabularyDifference | None = None
@@ -55,7 +54,7 @@ class Vocabularies(Controller):
     def compare_with(self, number: int) -> None:
         """Show the vocabulary difference to another tokenizer."""
         n_lines = len(self._state.names)
-        self._against = (self._against + 1) % n_lines if number < 0 else number
+        self._state.against = (self._state.against + 1) % n_lines if number < 0 else number
         self._reveal()
 
     def show(self) -> None:
@@ -63,9 +62,9 @@ class Vocabularies(Controller):
         names, base = self._state.names, self._state.base
         tokenizers = self._state.tokenizers
         others = [number for number in range(len(names)) if number != base]
-        if self._against not in others:
-            self._against = others[0] if others else 0
-        against = self._against
+        if self._state.against not in others:
+            self._state.against = others[0] if others else 0
+        against = self._state.against
         one, other = tokenizers[base], tokenizers[against]
         errors = ["", *(each.error for each in self._state.others)]
         error = errors[base] or errors[against]
@@ -103,8 +102,8 @@ class Vocabularies(Controller):
             self._rows.show(rows, from_top=True)
 
         def failed(error: TokvizError) -> None:
-            if not isinstance(error, Cancelled):
-                self.say(why("The vocabularies cannot be compared", error), "error")
+            sentence = why("The vocabularies cannot be compared", error)
+            self._rows.show(lambda width: flow(words_of(sentence, "warning"), width))
 
         self.in_thread("vocabularies", work, take, failed=failed)
 
