@@ -5,7 +5,7 @@ from textual.pilot import Pilot
 
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.themes import DARK, theme
-from tokviz.tui.widgets.flow import Copy, Row, Span, ToToken
+from tokviz.tui.widgets.flow import Copy, GoTo, Row, Span, ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 
 COPY, ONE, TWO = Copy("20 74", "bytes"), ToToken(1), ToToken(2)
@@ -116,3 +116,18 @@ async def test_other_rows_keep_the_place_unless_they_are_about_something_else() 
         app.rows.show(lambda width: ROWS, from_top=True)
         await press(pilot, "enter")
         assert app.copied == ["20 74"] and app.rows.top_row == 0
+
+
+async def test_the_chosen_link_stays_chosen_when_others_come_before_it() -> None:
+    app = RowsApp()
+    new: list[Row] = [(Span(f"new {number}", "link", ToToken(number)),) for number in (7, 1)]
+    other: list[Row] = [(Span("other", "link", GoTo(2)),)]
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.rows.focus()
+        await press(pilot, "end")
+        app.rows.show(lambda width: [*ROWS[:1], *other, *new, *ROWS[1:]])
+        await press(pilot, "enter")
+        assert app.noted == [2]
+        app.rows.show(lambda width: ROWS[:1])
+        await press(pilot, "enter")
+        assert app.copied == ["20 74"], "it is gone"

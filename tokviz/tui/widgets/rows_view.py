@@ -264,6 +264,22 @@ def links_of(number: int, row: Row) -> Iterator[Link]:
         yield link
 
 
+def _same_link(before: Sequence[Link], chosen: int, links: Sequence[Link]) -> int:
+    """Find a link among others that have come before it; its number if it is gone."""
+
+    def alike(among: Sequence[Link]) -> list[int]:
+        action = before[chosen].action
+        return [
+            number
+            for number, link in enumerate(among)
+            if type(link.action) is type(action) and link.action == action
+        ]
+
+    places = alike(links)
+    which = alike(before).index(chosen)
+    return places[min(which, len(places) - 1)] if places else chosen
+
+
 class LinkRows(RowsView):
     """Rows with the keyboard: the arrow keys go from link to link, Enter does what one says."""
 
@@ -305,8 +321,10 @@ class LinkRows(RowsView):
     def lay_out(self) -> None:
         """Make the rows again, and find their links."""
         super().lay_out()
-        rows = enumerate(self._rows)
+        rows, before = enumerate(self._rows), self._links
         self._links = [link for number, row in rows for link in links_of(number, row)]
+        if self._chosen is not None:
+            self._chosen = _same_link(before, self._chosen, self._links)
         if self._chosen is None or self._chosen >= len(self._links):
             self._chosen = 0 if self.has_focus and self._links else None
         self.refresh()
