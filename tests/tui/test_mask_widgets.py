@@ -173,6 +173,7 @@ def test_counts_by_part_are_those_of_a_plain_count() -> None:
 def test_a_share_is_not_rounded_to_all_or_nothing() -> None:
     assert percent(0.99996) != "100 %"
     assert percent(0.0001) != "0 %"
+    assert (percent(1e-7), percent(1 - 1e-7)) == ("< 0.01 %", "> 99.99 %")
 
 
 def test_virtual_specials_are_named() -> None:

@@ -133,10 +133,14 @@ def percent(share: float) -> str:
 
     >>> percent(0.5), percent(0.0004), percent(0.9999), percent(0)
     ('50 %', '0.04 %', '99.99 %', '0 %')
+    >>> percent(0.00001), percent(0.99999)
+    ('< 0.01 %', '> 99.99 %')
     """
     value = share * 100
     if value == round(value):
         return f"{value:.0f} %"
+    if not 0.005 < value < 99.995:
+        return "< 0.01 %" if value < 1 else "> 99.99 %"
     return f"{value:.2f} %" if value < 1 or value > 99 else f"{value:.1f} %"
 
 
