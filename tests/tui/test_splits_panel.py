@@ -5,6 +5,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.widgets import ContentSwitcher, Static
 
+import tokviz
 from tests.tui.waiting import until
 from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import token_palette
@@ -275,8 +276,6 @@ async def test_a_very_long_line_of_one_piece_is_split_in_a_thread() -> None:
 
 
 async def test_marked_tokens_are_scrolled_to() -> None:
-    import tokviz
-
     app = Host("".join(f"line{n} here\n" for n in range(300)))
     app.live.set_tokenizer(tokviz.load("gpt2"))
     app.live.ensure(0, app.live.n_chars)
@@ -294,3 +293,18 @@ async def test_what_is_pasted_as_a_regex_is_a_clean_line() -> None:
         field.post_message(events.Paste(" ?\udc9b\\p{L}\x1b[2J+\u202e\nmore"))
         await until(pilot, lambda: field.value)
         assert field.value == " ?\\p{L}[2J+"
+
+
+async def test_every_long_piece_that_is_scrolled_to_is_found() -> None:
+    between = "\nsome words here" * 1_000
+    app = Host("a" * 100_000 + between + "\n" + "b" * 100_000)
+    app.live.set_tokenizer(tokviz.load("gpt2"))
+    last = 100_000 + len(between) + 1
+    async with app.run_test(size=(50, 30)) as pilot:
+        row = app.panel._named[0]
+        await until(pilot, lambda: row.counter.complete)
+        for place, piece in ((50_000, (0, 100_000)), (last + 50_000, (last, last + 100_000))) * 2:
+            app.panel.show(place)
+            await until(pilot, lambda place=place: row.pieces_in(place, place + 1))
+            await pilot.click(GlossView, offset=(20, 1))
+            assert app.clicked[-1] == piece

@@ -73,34 +73,37 @@ class NamedRow:
         self.busy = False
         self._live = live
         self._want = want
-        self._asked_at = -1
-        self._far: KnownPieces | None = None
+        self._asked = set[int]()
+        """The characters that were asked about, which need not be known then."""
+        self._far: list[KnownPieces] = []
 
     def pieces_in(self, lo: int, hi: int) -> list[Piece]:
         """List the pieces that touch the characters `lo` to `hi`; others are not known yet."""
-        live, far = self._live, self._far
-        if far is not None and far.change == NO_CHANGE and far.result.covers(lo, hi):
-            return far.pieces_in(lo, hi)
+        live = self._live
+        for far in self._far:
+            if far.change == NO_CHANGE and far.result.covers(lo, hi):
+                return far.pieces_in(lo, hi)
         near = pieces_near(self.pattern, live.text_in, live.n_chars, lo, hi)
         if near is not None:
             return near
-        if self._asked_at != live.revision:
-            self._asked_at = live.revision
+        if self.wanted is None and not self.busy and lo not in self._asked:
+            self._asked.add(lo)
             self.wanted = lo
             self._want()
-        return [] if far is None else far.pieces_in(lo, hi)
+        return sorted({piece for far in self._far for piece in far.pieces_in(lo, hi)})
 
     def take_far(self, revision: int, result: SplitResult) -> None:
         """Take the pieces that a thread found around a wanted place."""
         self.busy = False
-        self._far = KnownPieces(revision, result)
-        self._asked_at = revision
-        self.note_changes()
+        change = self._live.changes.since(revision)
+        self._far = [far for far in self._far if far.revision == revision]
+        self._far.append(KnownPieces(revision, result, change))
 
     def note_changes(self) -> None:
         """Notice that the text was edited."""
-        if self._far is not None:
-            self._far.change = self._live.changes.since(self._far.revision)
+        self._asked.clear()
+        for far in self._far:
+            far.change = self._live.changes.since(far.revision)
 
 
 NEAR_CHARS = 65_536
