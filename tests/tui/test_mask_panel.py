@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from threading import Event
+from typing import Any
+
 import pytest
 from textual.pilot import Pilot
 
 import tokviz
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import WAIT, settle, until
+from tokviz.chat.mask_text import MaskedText
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
@@ -200,3 +204,29 @@ async def test_the_whole_reason_of_a_token_is_in_view() -> None:
         await settle(pilot)
         words = " ".join(line.rpartition("││")[2].rstrip("│ ") for line in shown(app).splitlines())
         assert "is not asked to predict it." in " ".join(words.split())
+
+
+async def test_the_mask_of_a_text_that_was_taken_out_does_not_come_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    going, held, mask_text = Event(), Event(), mask_panel.mask_text
+
+    def slow(*arguments: Any, **options: Any) -> MaskedText:
+        going.set()
+        assert held.wait(WAIT)
+        return mask_text(*arguments, **options)
+
+    app = make_app("words")
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = await panel_of(pilot)
+        assert isinstance(app.screen, TokensScreen)
+        monkeypatch.setattr(mask_panel, "mask_text", slow)
+        app.screen.text.replace_all(CHATML)
+        await until(pilot, going.is_set)
+        app.screen.text.replace_all("")
+        await until(pilot, lambda: panel._made_of == panel._state())
+        monkeypatch.setattr(mask_panel, "PAUSE_SECONDS", 2 * WAIT)
+        held.set()
+        await settle(pilot)
+        assert panel.masked is None
+        assert "The mask shows which tokens" in shown(app)

@@ -368,3 +368,15 @@ async def test_the_mask_list_marks_what_is_learned_and_what_is_cut() -> None:
         for index in range(len(found)):
             sign = "✂" if index >= 24 else "●" if found.mask[index] else "○"
             assert shown[index].split()[1] == sign
+
+
+async def test_the_mark_of_the_pointer_does_not_go_to_another_token() -> None:
+    flow = MaskFlow(PALETTE)
+    app = MaskApp(flow)
+    async with app.run_test(size=(40, 30)) as pilot:
+        flow.show(rendering())
+        await pilot.pause()
+        await pilot.hover(MaskFlow, offset=(4, 1))
+        assert flow._hover is not None
+        flow.show(rendering(2047))
+        assert flow._hover is None

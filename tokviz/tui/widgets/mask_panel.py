@@ -144,6 +144,7 @@ class MaskPanel(Vertical):
 
     def _make(self) -> None:
         self._timer = None
+        self.workers.cancel_group(self, "mask")
         tokenizer = self.live.tokenizer
         if tokenizer is None:
             return

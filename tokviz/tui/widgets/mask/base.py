@@ -50,6 +50,8 @@ class MaskView(TokenView, DiffedScroll):
         """Show other tokens, None for none, of which one is explained."""
         if _meaning(tokens) != _meaning(self.tokens):
             self.forget()
+        if tokens is not self.tokens:
+            self._hover = None  # another one stands under the pointer
         self._pin = pin
         self.tokens = tokens
         self.sync()
