@@ -179,3 +179,21 @@ def test_raw_bytes_stay_in_byte_text_only():
     value = [{"role": "user", "content": "a\udcff"}]
     assert Conversation.from_json(value).messages[0].text == "a\ufffd"
     assert Conversation.from_json(value, byte_text=True).messages[0].text == "a\udcff"
+
+
+def test_the_kind_of_a_part_that_is_no_text_is_refused_in_our_words() -> None:
+    for kind in (["text"], {"a": 1}, 3):
+        message = {"role": "user", "content": [{"type": kind, "text": "x"}]}
+        with pytest.raises(ConversationError, match="message 1, part 1, key 'type': .* is not a"):
+            Conversation.from_json({"messages": [message]})
+
+
+@pytest.mark.parametrize("nameless", [3, "0"])
+def test_a_column_without_a_name_is_no_part_of_a_prompt(nameless: object) -> None:
+    """Tables are often written with the number of the row, under no name."""
+    row = {"": nameless, "prompt": "a", "completion": "b"}
+    conversation = Conversation.from_json(row)
+    assert [message.text for message in conversation.messages] == ["a", "b"]
+    assert conversation.to_json() == row
+    asked = replace(conversation, messages=conversation.messages[:1])
+    assert asked.to_json()[""] == nameless

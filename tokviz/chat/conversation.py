@@ -73,7 +73,7 @@ _SHAREGPT_ROLES = {
 }
 _SHAREGPT_NAMES = {"user": "human", "assistant": "gpt"}
 _USUAL_ADDRESSES = ("final", "assistant", "all")
-_TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
+_TEXT_TYPES = ("text", "input_text", "output_text")
 _ALWAYS_WRITTEN = frozenset({"role", "content", "from", "value", "tool_calls", "function_call"})
 
 
@@ -377,7 +377,7 @@ def _of_two(question: str, answer: str, looks: str, found_in: str, more: str = "
 
         extra = {key: item for key, item in value.items() if key not in (question, answer)}
         asked = text(question)
-        if extra.get(more):
+        if more and extra.get(more):
             extra[more] = text(more)
             asked += f"\n\n{extra[more]}"
         messages = (Message("user", asked), Message("assistant", text(answer)))
@@ -388,12 +388,13 @@ def _of_two(question: str, answer: str, looks: str, found_in: str, more: str = "
         roles = [message.role for message in told]
         plain = all(isinstance(message.content, str) and not message.extra for message in told)
         if not plain or roles not in (["user", "assistant"], ["system", "user", "assistant"]):
-            row.pop(more, None)
+            if more:
+                row.pop(more, None)
             return {"messages": [message.to_json() for message in told], **row}
         if len(told) == 3:
             row["system"] = told.pop(0).text
         asked = told[0].text
-        if row.get(more):
+        if more and row.get(more):
             besides = f"\n\n{row[more]}"
             row[more] = row[more] if asked.endswith(besides) else ""
             asked = asked.removesuffix(besides)
