@@ -184,7 +184,7 @@ def test_raw_bytes_stay_in_byte_text_only():
 def test_the_kind_of_a_part_that_is_no_text_is_refused_in_our_words() -> None:
     for kind in (["text"], {"a": 1}, 3):
         message = {"role": "user", "content": [{"type": kind, "text": "x"}]}
-        with pytest.raises(ConversationError, match="message 1, part 1, key 'type': .* is not a"):
+        with pytest.raises(ConversationError, match="is not a known kind of part"):
             Conversation.from_json({"messages": [message]})
 
 

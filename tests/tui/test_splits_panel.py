@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from textual import events
 from textual.app import App, ComposeResult
@@ -305,6 +307,6 @@ async def test_every_long_piece_that_is_scrolled_to_is_found() -> None:
         await until(pilot, lambda: row.counter.complete)
         for place, piece in ((50_000, (0, 100_000)), (last + 50_000, (last, last + 100_000))) * 2:
             app.panel.show(place)
-            await until(pilot, lambda place=place: row.pieces_in(place, place + 1))
+            await until(pilot, partial(row.pieces_in, place, place + 1))
             await pilot.click(GlossView, offset=(20, 1))
             assert app.clicked[-1] == piece

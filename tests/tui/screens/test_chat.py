@@ -1798,7 +1798,9 @@ async def test_the_token_at_the_cursor_is_explained_in_every_template() -> None:
         screen.chat.change(template="chatml")
         await settle(pilot)
         other, pin = screen.rendered.rendering, screen.views.pin
-        assert other is not None and pin is not None and pin != index
+        assert other is not None
+        assert pin is not None
+        assert pin != index
         assert other.token_bytes(pin) == b"By"
 
 
