@@ -1634,14 +1634,33 @@ async def test_what_is_being_written_when_another_conversation_comes_is_saved(
         screen = await chat(pilot, CHAT)
         screen.files.save(path)
         await pilot.press("ctrl+n")
-        assert screen.files.safe.unsaved() == ["this conversation"]
+        assert unsaved(screen) == ["this conversation"]
         go_on.set()
         await settle(pilot)
-        assert screen.files.safe.unsaved() == []
+        assert unsaved(screen) == []
         await pilot.press("ctrl+z")
         assert contents(screen)[0] == "Hi"
         assert screen.chat.state.origin == Origin(path)
         assert not screen.chat.modified
+
+
+async def test_what_another_conversation_took_the_place_of_can_be_saved_before_the_end(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(CHAT))
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        screen.rows.open_path(path)
+        await settle(pilot)
+        await pilot.press("Z", "ctrl+n", "ctrl+q", "s")
+        await until(pilot, lambda: app._exit)
+    assert "ZHi" in path.read_text()
+
+
+def unsaved(screen: ChatScreen) -> list[str]:
+    return [name for name, _ in screen.files.safe.unsaved()]
 
 
 async def test_what_redo_leaves_behind_is_as_unsaved_as_before(tmp_path: Path) -> None:
@@ -1655,7 +1674,7 @@ async def test_what_redo_leaves_behind_is_as_unsaved_as_before(tmp_path: Path) -
 
         async def unsaved_after(*keys: str) -> list[str]:
             await pilot.press(*keys)
-            return screen.files.safe.unsaved()
+            return unsaved(screen)
 
         assert await unsaved_after("Z", "ctrl+n") == ["one.json"]
         assert await unsaved_after("ctrl+z") == ["one.json"]

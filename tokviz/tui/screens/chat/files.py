@@ -22,7 +22,7 @@ from tokviz.tui.actions import action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
-from tokviz.tui.screens.chat.history import Origin
+from tokviz.tui.screens.chat.history import Origin, State
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.screens.recovery import CONVERSATIONS
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved
@@ -58,7 +58,7 @@ class Files(Controller):
             self._unsaved,
             chat.file_states,
             noun=CONVERSATIONS.noun,
-            save_first=self.save_file,
+            save_first=lambda then: self.save_file(then, chat.unsaved),
             folder=CONVERSATIONS.folder,
         )
 
@@ -77,44 +77,56 @@ class Files(Controller):
         self.ask(OpenFileDialog(self._folder(), title=title, takes_any=True), self._open_path)
 
     @action("Save the conversation", "ctrl+s", section="File", footer="save")
-    def save_file(self, then: Callable[[], object] = lambda: None) -> None:
+    def save_file(
+        self, then: Callable[[], object] = lambda: None, state: State | None = None
+    ) -> None:
         """Write the conversation as JSON to its file. One from a dataset asks for a new file."""
-        origin = self._chat.state.origin
-        if self._is_raw():
+        state = state or self._chat.state
+        path, row = state.origin
+        if self._is_raw(state):
             return
-        if origin.path is None or origin.row is not None:
-            self.save_as(then)
+        if path is None or row is not None:
+            self.save_as(then, state)
         else:
-            self.save(origin.path, replaces=False, then=then)
+            self.save(path, replaces=False, then=then, state=state)
 
     @action("Save the conversation as…", "f12", section="File", words="export")
-    def save_as(self, then: Callable[[], object] = lambda: None) -> None:
+    def save_as(
+        self, then: Callable[[], object] = lambda: None, state: State | None = None
+    ) -> None:
         """Write the conversation as JSON to another file."""
         from tokviz.tui.dialogs.save_file import SaveFileDialog
 
-        if self._is_raw():
+        state = state or self._chat.state
+        if self._is_raw(state):
             return
-        origin = self._chat.state.origin
+        origin = state.origin
         name = "conversation.json"
         if origin.path is not None:
             row = "" if origin.row is None else f"-{origin.row + 1}"
             name = f"{origin.path.stem}{row}.json"
         offered = self.safe.offer(self._folder(), name)
         dialog = SaveFileDialog(*offered, title="Save the conversation as")
-        self.ask(dialog, partial(self.save, then=then))
+        self.ask(dialog, partial(self.save, then=then, state=state))
 
-    def _is_raw(self) -> bool:
+    def _is_raw(self, state: State) -> bool:
         """Tell whether there is a row that cannot be read; say so."""
-        is_raw = editing.raw_index(self._chat.conversation) is not None
+        is_raw = editing.raw_index(state.conversation) is not None
         if is_raw:
             self.say("This row is not a conversation yet. Repair its text first.", "warning")
         return is_raw
 
     def save(
-        self, path: Path, *, replaces: bool = True, then: Callable[[], object] = lambda: None
+        self,
+        path: Path,
+        *,
+        replaces: bool = True,
+        then: Callable[[], object] = lambda: None,
+        state: State | None = None,
     ) -> None:
-        """Write the conversation in a thread."""
-        conversation = self._chat.conversation
+        """Write a conversation in a thread: the present one, or that of another state."""
+        state = state or self._chat.state
+        conversation = state.conversation
 
         def saved(_: int) -> None:
             self.say(f"Saved to {home_label(path)}.")
@@ -129,7 +141,7 @@ class Files(Controller):
             lambda: bytetext.to_bytes(editing.json_of(conversation, indent=2) + "\n"),
             saved,
             replaces=replaces,
-            save_as=partial(self.save_as, then),
+            save_as=partial(self.save_as, then, state),
             reload=self._open_path,
         )
 
@@ -138,7 +150,7 @@ class Files(Controller):
         """Add it as one more line at the end of a file, which is made if there is none."""
         from tokviz.tui.dialogs.save_file import SaveFileDialog
 
-        if self._is_raw():
+        if self._is_raw(self._chat.state):
             return
         dialog = SaveFileDialog(
             self._folder(),
