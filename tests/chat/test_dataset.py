@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -109,6 +110,12 @@ def test_a_byte_order_mark_is_no_matter():
         "a",
         "a",
     ]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs /dev/zero")
+def test_a_device_that_never_ends_is_no_dataset():
+    with pytest.raises(InputFileError, match="/dev/zero: more than 200,000,000 bytes"):
+        Dataset.open("/dev/zero")
 
 
 def test_empty_files_have_no_rows(tmp_path):

@@ -32,7 +32,7 @@ from tokviz.child.runner import raise_if_stopped
 from tokviz.corpus.parquet import MOST_ROW_BYTES, ParquetTable
 from tokviz.corpus.readers import OPENERS
 from tokviz.errors import InputFileError
-from tokviz.files import MAX_FILE_BYTES, input_error, reading
+from tokviz.files import MAX_FILE_BYTES, input_error, read_file, reading
 
 _OTHER_NAMES = {"conversation": "conversations"}
 """Columns that are called otherwise in some tables."""
@@ -292,7 +292,7 @@ def _rows_of(value: Any) -> list[Any]:
 def _mapped(path: str) -> bytes | mmap.mmap:
     with reading(path), open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
-            return file.read()
+            return read_file(path)  # it is empty, or a device that may never end
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
