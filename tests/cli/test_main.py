@@ -266,6 +266,8 @@ def test_an_empty_name_is_no_tokenizer(tokviz, arguments):
         (["replay", "gpt2", "--animate", "x", "-o", "y.svg"], "leave out -o"),
         (["replay", "gpt2", "-t", "gpt-4", "--print"], "RUN and -t are the same"),
         (["replay", "gpt2", "--seconds", "3", "--print"], "--seconds is for --animate"),
+        (["replay", "gpt2", "--diff", "gpt2", "--at", "3", "--print"], "leave --at out"),
+        (["help", "--man", "train"], "leave TOPIC out"),
         (["replay", "gpt2", "--text", "of", "--animate", "x", "--at", "60000"], "is too far"),
         (["lesson", "--print"], "say which lesson: cs336"),
         (["lesson", "--animate", "x"], "say which lesson: cs336"),

@@ -12,6 +12,7 @@ import re
 import sys
 
 from tokviz.cli.output import report
+from tokviz.errors import TokvizError
 from tokviz.guide import LINK, PAGES, chapters, link, page, place, sections, title
 
 
@@ -24,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a page, or what there is to read."""
     if arguments.man:
+        if arguments.topic:
+            raise TokvizError("--man writes all of it: leave TOPIC out")
         from tokviz.cli.reference import manual
 
         print(manual(), end="")

@@ -144,7 +144,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise TokvizError("RUN and -t are the same: leave one of them out")
     if arguments.seconds is not None and arguments.animate is None:
         raise TokvizError("--seconds is for --animate: leave it out, or name a file by that")
-    for name in ("steps", "form", "output", "animate") if arguments.diff else ():
+    printed = ("at",) if arguments.print or arguments.json else ()
+    for name in ("steps", "form", "output", "animate", *printed) if arguments.diff else ():
         if getattr(arguments, name) is not None:
             option = f"--{arguments.form}" if name == "form" else f"--{name}"
             raise TokvizError(f"--diff says where trainings part, in words: leave {option} out")
