@@ -96,3 +96,9 @@ def test_missing_files_and_empty_folders_are_said(tmp_path):
         load_template("nothing")
     with pytest.raises(InputFileError, match="no such file"):
         load_template("models/nothing")
+
+
+@pytest.mark.parametrize("name", ["~nobody_here/chat.jinja", "a" * 3000 + "/chat.jinja"])
+def test_paths_that_nobody_can_have_are_said(name):
+    with pytest.raises(InputFileError, match=r"there is no such file|File name too long"):
+        load_template(name)

@@ -32,7 +32,7 @@ def load_template(name: str) -> ChatTemplate | JinjaTemplate:
     """
     if name.strip().lower() in TEMPLATES or not is_path(name):
         return get_template(name)
-    return read_template(Path(name).expanduser())
+    return read_template(Path(os.path.expanduser(name)))
 
 
 def is_path(name: str) -> bool:
