@@ -55,6 +55,7 @@ TEXTS = (
     "hello world", "x", " ", "\n\n\n", "\t", "1234567", "日本語のテキスト",
     "👩‍👩‍👧‍👦 e\u0301\u200b\u202e", "\x1b[31m\x07\x9b", "a" * 3000, " " * 500,
     "def f(x):\r\n    return x\r\n" * 40, "<|endoftext|>", "300", "[a-z]+", "(", ".", "/", "~/",
+    "~nobody/x", "/" + "a" * 300 + "/", "a\0b", "\ud800", "{" * 2000, "9" * 30, "hf:nobody/no",
 )  # fmt: skip
 KEYS = (
     *"abcxyz019 ./?", "enter", "enter", "enter", "escape", "escape", "tab", "shift+tab", "up",
