@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tokenizers as hf
 from hypothesis import given
 
+import tokviz
 from tests.oracles import nasty
 from tests.oracles.comparing import CAST, casts, load, slow_spans
 from tests.profiles import examples
@@ -111,6 +114,30 @@ def test_where_a_merge_comes_first_the_order_is_named() -> None:
         "In the piece 'abc', b merges 'b' + 'c' (rank 0), for a it is rank 1, and 'a' + 'b' "
         "(rank 0) comes first."
     )
+
+
+def test_of_another_librarys_tokens_no_merges_are_told(tmp_path: Path) -> None:
+    paths = []
+    for name, words in (("short", ["play", "##ing"]), ("long", ["playi", "##ng"])):
+        vocab = {word: number for number, word in enumerate(["[UNK]", *words])}
+        made = hf.Tokenizer(hf.models.WordPiece(vocab, unk_token="[UNK]"))
+        made.pre_tokenizer, made.decoder = hf.pre_tokenizers.Whitespace(), hf.decoders.WordPiece()
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(made.to_str())
+    lanes = list(map(tokviz.load, paths))
+    short, long = (lane.name for lane in lanes)
+    try:
+        [found] = compare("playing", lanes).disagreements
+        assert found.explanation == (
+            f"Of the piece 'playing', {short} makes 'play' + 'ing', {long} makes 'playi' + 'ng'."
+        )
+        [found] = compare("playing", [CAST["gpt2"](), lanes[0]]).disagreements
+        assert found.explanation == (
+            f"Of the piece 'playing', gpt2 makes 'playing', {short} makes 'play' + 'ing'."
+        )
+    finally:
+        for lane in lanes:
+            lane.close()
 
 
 def test_equal_tokens_are_no_disagreement_and_no_text_has_none() -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_PIECES = 6
 """Pieces and tokens that a sentence lists."""
+_SHOWN = 64
+"""Bytes of a long piece that a sentence shows."""
 _CONTEXT = 4096
 """Bytes before a piece that are looked at to find out what takes it."""
 
@@ -111,11 +113,25 @@ def _merges(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
         if other.has_piece(piece) and one.tokens_of(piece) != other.tokens_of(piece):
             break
     token = data[slice(*piece)]
+    if one.tokenizer.remote or other.tokenizer.remote:
+        # What a library does is not known merge by merge; it may have no merges at all.
+        return ("Of the piece ", token[:_SHOWN], *_made(one, piece), *_made(other, piece), ".")
     traces = [encode_trace(side.tokenizer, token) for side in (one, other)]
     if not all(trace.tokens for trace in traces):
-        return ("Of the piece ", token[:64], "… they make different tokens.")
+        return ("Of the piece ", token[:_SHOWN], "… they make different tokens.")
     merge = _first_merge(traces, one.tokenizer, other.tokenizer)
     return ("In the piece ", token, ", ", *merge, ".")
+
+
+def _made(side: Side, piece: ByteSpan) -> Sentence:
+    import numpy as np
+
+    ids = side.ids_in(np.array([piece]))[0]
+    parts: list[str | bytes] = [f", {side.tokenizer.name} makes "]
+    for number, token_id in enumerate(ids[:MOST_PIECES]):
+        parts += [" + " if number else "", side.tokenizer.token_bytes(token_id)]
+    parts.append(" …" if len(ids) > MOST_PIECES else "" if ids else "no token")
+    return tuple(parts)
 
 
 def _first_merge(traces: list[EncodeTrace], one: Tokenizer, other: Tokenizer) -> Sentence:
