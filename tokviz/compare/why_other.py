@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tokviz import bytetext
 from tokviz.compare.causes import Cause
 from tokviz.compare.side import Side
 from tokviz.explain.trace import EncodeTrace, TraceStep, encode_trace
+from tokviz.places import short_name
 from tokviz.pretokenize.alternatives import alternative_of
 from tokviz.sentences import Sentence
-
-if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
 
 MOST_PIECES = 6
 """Pieces and tokens that a sentence lists."""
@@ -37,14 +33,21 @@ def why_other(data: bytes, span: ByteSpan, one: Side, other: Side, cause: Cause)
     return _SENTENCES[cause](data, span, one, other)
 
 
+def _name(side: Side, beside: Side) -> str:
+    """Call a tokenizer by the name of its file, where that tells it from the other one."""
+    own, other = (short_name(each.tokenizer.name) for each in (side, beside))
+    return own if own != other else side.tokenizer.name
+
+
 def _normalization(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
     parts: list[str | bytes] = []
-    for side in (one, other):
+    sides = ((one, other), (other, one))
+    for side, beside in sides:
         changed = [mark for mark in _marks_in(side, span) if not mark[1]]
         if changed:
-            parts += ["; " if parts else "", f"{side.tokenizer.name} turns the text into "]
+            parts += ["; " if parts else "", f"{_name(side, beside)} turns the text into "]
             parts.append(b"".join(token for _, _, token in changed))
-    still = [side.tokenizer.name for side in (one, other) if not _marks_in(side, span)]
+    still = [_name(side, beside) for side, beside in sides if not _marks_in(side, span)]
     if still and parts:
         parts.append(f"; {still[0]} takes it as it stands")
     return (*(parts or ["They normalize the text in different ways"]), ".")
@@ -61,20 +64,20 @@ def _specials(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
         for mark in _marks_in(side, span):
             if mark[1] and mark not in others:
                 parts += ["; " if parts else "", mark[2]]
-                parts.append(f" is a special token of {side.tokenizer.name}, ")
-                parts.append(f"plain text for {without.tokenizer.name}")
+                parts.append(f" is a special token of {_name(side, without)}, ")
+                parts.append(f"plain text for {_name(without, side)}")
                 break
     return (*parts, ".")
 
 
 def _split(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
     parts: list[str | bytes] = []
-    for side in (one, other):
+    for side, beside in ((one, other), (other, one)):
         pieces = side.pieces_in(span)
         unlike = _first_unlike(pieces, one, other)
-        n, tokenizer = len(pieces), side.tokenizer
+        n, pattern = len(pieces), side.tokenizer.split_pattern.name
         parts.append("; " if parts else "")
-        parts.append(f"{tokenizer.name} (pattern {tokenizer.split_pattern.name}) has ")
+        parts.append(f"{_name(side, beside)} (pattern {pattern}) has ")
         parts.append("the piece " if n == 1 else f"{n:,} pieces ")
         for number, piece in enumerate(pieces[:MOST_PIECES]):
             parts += [" | " if number else "", data[slice(*piece)]]
@@ -115,26 +118,32 @@ def _merges(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
     token = data[slice(*piece)]
     if one.tokenizer.remote or other.tokenizer.remote:
         # What a library does is not known merge by merge; it may have no merges at all.
-        return ("Of the piece ", token[:_SHOWN], *_made(one, piece), *_made(other, piece), ".")
+        return (
+            "Of the piece ",
+            token[:_SHOWN],
+            *_made(one, other, piece),
+            *_made(other, one, piece),
+            ".",
+        )
     traces = [encode_trace(side.tokenizer, token) for side in (one, other)]
     if not all(trace.tokens for trace in traces):
         return ("Of the piece ", token[:_SHOWN], "… they make different tokens.")
-    merge = _first_merge(traces, one.tokenizer, other.tokenizer)
+    merge = _first_merge(traces, one, other)
     return ("In the piece ", token, ", ", *merge, ".")
 
 
-def _made(side: Side, piece: ByteSpan) -> Sentence:
+def _made(side: Side, beside: Side, piece: ByteSpan) -> Sentence:
     import numpy as np
 
     ids = side.ids_in(np.array([piece]))[0]
-    parts: list[str | bytes] = [f", {side.tokenizer.name} makes "]
+    parts: list[str | bytes] = [f", {_name(side, beside)} makes "]
     for number, token_id in enumerate(ids[:MOST_PIECES]):
         parts += [" + " if number else "", side.tokenizer.token_bytes(token_id)]
     parts.append(" …" if len(ids) > MOST_PIECES else "" if ids else "no token")
     return tuple(parts)
 
 
-def _first_merge(traces: list[EncodeTrace], one: Tokenizer, other: Tokenizer) -> Sentence:
+def _first_merge(traces: list[EncodeTrace], one: Side, other: Side) -> Sentence:
     """Say which merge one of the two applies first that the other does not."""
     for trace, others, own, lacking in (
         (traces[1], traces[0], other, one),
@@ -144,22 +153,21 @@ def _first_merge(traces: list[EncodeTrace], one: Tokenizer, other: Tokenizer) ->
         step = next((s for s in trace.steps if (s.start, s.end) not in made), None)
         if step is not None:
             return _one_merge(step, others, own, lacking)
-    return (f"{one.name} and {other.name} take it whole in one and not in the other",)
+    names = f"{_name(one, other)} and {_name(other, one)}"
+    return (f"{names} take it whole in one and not in the other",)
 
 
-def _one_merge(
-    step: TraceStep, others: EncodeTrace, own: Tokenizer, lacking: Tokenizer
-) -> Sentence:
+def _one_merge(step: TraceStep, others: EncodeTrace, own: Side, lacking: Side) -> Sentence:
     joined: Sentence = (step.left, " + ", step.right)
-    start: Sentence = (f"{own.name} merges ", *joined, f" (rank {step.rank:,}), ")
-    rank = lacking.pair_rank(step.left, step.right)
+    start: Sentence = (f"{_name(own, lacking)} merges ", *joined, f" (rank {step.rank:,}), ")
+    rank = lacking.tokenizer.pair_rank(step.left, step.right)
     if rank is None:
-        return (*start, f"{lacking.name} has no such merge")
+        return (*start, f"{_name(lacking, own)} has no such merge")
     taken = next(
         (s for s in others.steps if s.start < step.end and step.start < s.end
          and not (step.start <= s.start and s.end <= step.end)), None
     )  # fmt: skip
-    late = (*start, f"for {lacking.name} it is rank {rank:,}")
+    late = (*start, f"for {_name(lacking, own)} it is rank {rank:,}")
     if taken is None:
         return late
     return (*late, ", and ", taken.left, " + ", taken.right, f" (rank {taken.rank:,}) comes first")
