@@ -143,6 +143,7 @@ ELSEWHERE = {
     "screen._compositor": "textual.screen:Screen._compositor",
     "screen._css_update_count": "textual.screen:Screen._css_update_count",
     "screen._refresh_layout": "textual.screen:Screen._refresh_layout",
+    "self.screen._binding_chain": "textual.screen:Screen._binding_chain",
     "self._node._get_component_classes": "textual.dom:DOMNode._get_component_classes",
     "self.stylesheet._variables": "textual.css.stylesheet:Stylesheet._variables",
     "self.stylesheet._parse_cache": "textual.css.stylesheet:Stylesheet._parse_cache",

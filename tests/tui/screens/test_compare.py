@@ -628,13 +628,15 @@ async def test_a_report_of_other_tokenizers_is_neither_drawn_nor_copied(
         await until(pilot, lambda: "difference to o200k_base" in shown(app))
 
 
-async def test_tokenizers_of_one_name_have_their_own_figures_by_script() -> None:
+async def test_tokenizers_of_one_name_have_their_own_figures_by_script(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = make_app(compared=("gpt2",))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         other = screen.state.others[0]
         assert other.tokenizer is not None
-        other.tokenizer.name = screen.session.tokenizer.name
+        monkeypatch.setattr(other.tokenizer, "name", screen.session.tokenizer.name)
         screen.views.show_view("scripts")
         await until(pilot, lambda: "Latin" in shown(app))
         head = next(line for line in lines(app) if "script" in line and "chars" in line)
