@@ -237,11 +237,8 @@ async def test_unsaved_changes_are_asked_about_before_another_file(tmp_path: Pat
         assert app.screen is screen_of(app)
 
 
-async def test_a_save_that_ends_late_does_not_name_the_text_that_was_opened_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, two, app = tmp_path / "one.txt", tmp_path / "two.txt", make_app()
-    two.write_text("two")
+def hold_saving(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Let saving wait; the events say that it has begun, and that it may go on."""
     began, go_on = threading.Event(), threading.Event()
 
     def write_late(path: Path, content: bytes) -> None:
@@ -250,6 +247,15 @@ async def test_a_save_that_ends_late_does_not_name_the_text_that_was_opened_mean
         path.write_bytes(content)
 
     monkeypatch.setattr(safekeeping, "write_file", write_late)
+    return began, go_on
+
+
+async def test_a_save_that_ends_late_does_not_name_the_text_that_was_opened_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, app = tmp_path / "one.txt", tmp_path / "two.txt", make_app()
+    two.write_text("two")
+    began, go_on = hold_saving(monkeypatch)
     async with app.run_test() as pilot:
         screen = screen_of(app)
         screen.files._save(one)
@@ -267,14 +273,7 @@ async def test_a_text_replaced_while_it_is_saved_is_not_the_one_that_was_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, app = tmp_path / "one.txt", make_app()
-    began, go_on = threading.Event(), threading.Event()
-
-    def write_late(path: Path, content: bytes) -> None:
-        began.set()
-        go_on.wait(30)
-        path.write_bytes(content)
-
-    monkeypatch.setattr(safekeeping, "write_file", write_late)
+    began, go_on = hold_saving(monkeypatch)
     async with app.run_test() as pilot:
         screen = screen_of(app)
         screen.files._save(path)
