@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokviz import bytetext
 from tokviz.compare.causes import Cause
 from tokviz.compare.side import Side
-from tokviz.explain.trace import EncodeTrace, TraceStep, encode_trace
+from tokviz.explain.trace import EncodeTrace, TraceStep, encode_trace, listed
 from tokviz.places import short_name
 from tokviz.pretokenize.alternatives import alternative_of
 from tokviz.sentences import Sentence
@@ -118,13 +118,8 @@ def _merges(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
     token = data[slice(*piece)]
     if one.tokenizer.remote or other.tokenizer.remote:
         # What a library does is not known merge by merge; it may have no merges at all.
-        return (
-            "Of the piece ",
-            token[:_SHOWN],
-            *_made(one, other, piece),
-            *_made(other, one, piece),
-            ".",
-        )
+        made = *_made(one, other, piece), *_made(other, one, piece)
+        return ("Of the piece ", token[:_SHOWN], *made, ".")
     traces = [encode_trace(side.tokenizer, token) for side in (one, other)]
     if not all(trace.tokens for trace in traces):
         return ("Of the piece ", token[:_SHOWN], "… they make different tokens.")
@@ -136,11 +131,8 @@ def _made(side: Side, beside: Side, piece: ByteSpan) -> Sentence:
     import numpy as np
 
     ids = side.ids_in(np.array([piece]))[0]
-    parts: list[str | bytes] = [f", {_name(side, beside)} makes "]
-    for number, token_id in enumerate(ids[:MOST_PIECES]):
-        parts += [" + " if number else "", side.tokenizer.token_bytes(token_id)]
-    parts.append(" …" if len(ids) > MOST_PIECES else "" if ids else "no token")
-    return tuple(parts)
+    tokens = listed(side.tokenizer, ids, MOST_PIECES) or ("no token",)
+    return (f", {_name(side, beside)} makes ", *tokens)
 
 
 def _first_merge(traces: list[EncodeTrace], one: Side, other: Side) -> Sentence:

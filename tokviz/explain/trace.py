@@ -7,7 +7,7 @@ pieces that are too long for a person to read are not taken apart; a note says s
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -308,6 +308,12 @@ def _joined(tokens: tuple[bytes, ...]) -> list[str | bytes]:
     return parts
 
 
+def listed(tok: Tokenizer, ids: Sequence[int], most: int) -> Sentence:
+    """Name tokens one after another, the first so many of them."""
+    tokens = tuple(tok.token_bytes(token_id) for token_id in ids[:most])
+    return (*_joined(tokens), " …") if len(ids) > most else tuple(_joined(tokens))
+
+
 def _missing(tokens: tuple[bytes, ...]) -> tuple[Sentence, ...]:
     """Say which merge is not there, where it is only one."""
     return (("The merge ", *_joined(tokens), " is missing."),) if len(tokens) == 2 else ()
@@ -324,16 +330,16 @@ def _of_library(tok: Tokenizer, data: bytes, ids: list[int], whole: int | None) 
     """Say what another library makes of one piece; which merges it applied is not known."""
     if not ids:
         return Explanation("left out", (LEFT_OUT,))
-    made = [tok.token_bytes(token_id) for token_id in ids[:_MOST_LISTED]]
+    first = tok.token_bytes(ids[0])
     if len(ids) == 1:
-        if made[0] == data:
+        if first == data:
             return _is_one_token(tok, data, ids[0])
-        sentence: Sentence = ("Standing alone it becomes one token: ", *made, f", id {ids[0]}.")
+        sentence: Sentence = ("Standing alone it becomes one token: ", first, f", id {ids[0]}.")
         return Explanation("one token", (sentence,))
     held = "" if whole is None else f"The vocabulary holds it (id {whole}), but "
     who = "its own library" if held else "The tokenizer's own library"
-    more = " …" if len(ids) > len(made) else ""
-    sentence = (f"{held}{who} makes {len(ids):,} tokens of it: ", *_joined(tuple(made)), f"{more}.")
+    makes = f"{held}{who} makes {len(ids):,} tokens of it: "
+    sentence = (makes, *listed(tok, ids, _MOST_LISTED), ".")
     return Explanation("not in the vocabulary" if whole is None else "unreachable", (sentence,))
 
 

@@ -469,7 +469,7 @@ class TokvizApp(App[None]):
     def _collect(self, is_pause: bool, is_long: bool) -> None:
         """Look for garbage in a pause, before that has to be done at a key.
 
-        What outlives a look is left out of the next ones, which then take a tenth, until a pause is
+        What outlives a look is left out of the next ones, which then take less, until a pause is
         long. What is freed goes back to the system, which takes some milliseconds for 100 MB.
         """
         is_due = gc.get_count()[2] >= (SOME_GARBAGE if is_pause else MUCH_GARBAGE)

@@ -153,9 +153,11 @@ def in_thread(
     return worker
 
 
-def is_over(worker: Worker[None]) -> bool:
-    """Tell whether nothing comes of some work any more."""
-    return worker.is_finished or worker.is_cancelled
+def coming(asked: tuple[T, Worker[None]] | None, now: T) -> T:
+    """Give what was asked for last while its work is under way, else what is there."""
+    if asked is None or asked[1].is_finished or asked[1].is_cancelled:
+        return now
+    return asked[0]
 
 
 _TOLD: set[str] = set()

@@ -17,7 +17,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.tasks import Task, in_thread, is_over
+from tokviz.tui.tasks import Task, coming, in_thread
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
@@ -53,8 +53,7 @@ class TokenizerChoice(Controller):
     @property
     def coming(self) -> str:
         """The tokenizer that is being loaded to take the place of the one at hand, else that."""
-        asked = self._asked
-        return self.session.tokenizer.name if asked is None or is_over(asked[1]) else asked[0]
+        return coming(self._asked, self.session.tokenizer.name)
 
     @action(
         "Choose a tokenizer",

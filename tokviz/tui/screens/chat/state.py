@@ -85,10 +85,10 @@ class ConversationAtHand:
     @property
     def unsaved(self) -> State | None:
         """What would be lost at the end: this conversation, or the one that was here before."""
+        if self.modified:
+            return self.state
         left = self._left
-        if self.modified or left is None or self.history.is_ahead(left.conversation):
-            return self.state if self.modified else None
-        return left
+        return None if left is None or self.history.is_ahead(left.conversation) else left
 
     def mark_saved(self, conversation: Conversation) -> None:
         """Note that a conversation can be had from a file, or is none to be missed.

@@ -17,7 +17,7 @@ from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.tokens.text import TextAtHand
-from tokviz.tui.tasks import Task, in_thread, is_over
+from tokviz.tui.tasks import Task, coming, in_thread
 
 _LINE_END = re.compile("\r\n|\r|\n")
 
@@ -53,8 +53,7 @@ class Reading(Controller):
         """Read text such as <|endoftext|> as one special token, or as ordinary text."""
         live = self._text.live
         tokenizer = self.session.tokenizer
-        asked = self._asked
-        parsed = not (live.parse_specials if asked is None or is_over(asked[1]) else asked[0])
+        parsed = not coming(self._asked, live.parse_specials)
 
         def read(task: Task) -> None:
             live.prepare_reading(tokenizer, parsed)
