@@ -34,7 +34,7 @@ def from_blocks(blocks: Iterable[bytes]) -> Iterator[str]:
     r"""Turn bytes that come in blocks into byte text in parts.
 
     >>> list(from_blocks([b"caf\xc3", b"\xa9 \xe9"]))
-    ['caf', 'é \udce9', '']
+    ['caf', 'é ', '\udce9']
     """
     decoder = getincrementaldecoder("utf-8")("surrogateescape")
     yield from map(decoder.decode, blocks)
@@ -114,3 +114,19 @@ def replace_surrogates(text: str) -> tuple[str, int]:
     before = text.count("\ufffd")
     mended = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return mended, mended.count("\ufffd") - before
+
+
+_IS_START = bytes(0 if 0x80 <= byte < 0xC0 else 1 for byte in range(256))
+
+
+def char_starts(text: str) -> bytes:
+    r"""Tell for every byte of byte text whether a character starts there (1) or not (0).
+
+    >>> char_starts("aé\udca9")
+    b'\x01\x01\x00\x01'
+    """
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # to look for them first takes several times as long
+        data = RAW_BYTES.sub("?", text).encode()
+    return data.translate(_IS_START)

@@ -131,11 +131,12 @@ def test_no_child_survives_a_parent_that_is_killed(tmp_path: Path) -> None:
     script = f"""
         import sys, threading
         from tokviz.jobs.split_client import SplitClient
+        from tokviz.snapshots import Part
         started = threading.Event()
         client = SplitClient(lambda *_: None, lambda *_: started.set(), print, seconds=60)
-        client.split("a", ["a"])
+        client.split("a", [Part("a")])
         started.wait({WAIT})
-        client.split({EXPLODING!r}, [{HANGS!r}])
+        client.split({EXPLODING!r}, [Part({HANGS!r})])
         print(client.pid, flush=True)
         threading.Event().wait()
     """

@@ -10,6 +10,7 @@ from tokviz.child.limits import Limits
 from tokviz.errors import TokvizError
 from tokviz.jobs.split_client import SplitClient
 from tokviz.jobs.split_result import Piece, SplitPart, SplitResult
+from tokviz.snapshots import Part
 
 WAIT = 60.0
 """Seconds after which a test gives up; never how long it takes."""
@@ -18,10 +19,10 @@ EXPLODING = r"(a|aa)+$"
 """Takes time exponential in the length of "aaa…b"."""
 
 
-class _Watched(list[str]):
+class _Watched(list[Part]):
     """Chunks that tell when they are read, which is when their run begins."""
 
-    def __init__(self, chunks: list[str]) -> None:
+    def __init__(self, chunks: list[Part]) -> None:
         super().__init__(chunks)
         self.read = Event()
 
@@ -44,11 +45,11 @@ class Splitter:
         )
 
     def start(self, regex: str, *chunks: str) -> int:
-        return self.client.split(regex, chunks)
+        return self.client.split(regex, [*map(Part, chunks)])
 
     def start_and_hang(self) -> int:
         """Begin a run that does not end by itself, and wait until it is with the child."""
-        chunks = _Watched(["a" * 100 + "b"])
+        chunks = _Watched([Part("a" * 100 + "b")])
         run = self.client.split(EXPLODING, chunks)
         assert chunks.read.wait(WAIT)
         return run

@@ -14,6 +14,7 @@ from tokviz.jobs.split_client import SplitClient, _text_requests
 from tokviz.jobs.split_result import Piece
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import split
+from tokviz.snapshots import Part
 
 
 def test_pieces_of_a_regex(splitter: Splitter) -> None:
@@ -60,10 +61,10 @@ def test_edits_sent_as_differences_equal_a_fresh_split(
 
 def test_a_kept_text_is_not_sent_again() -> None:
     memory: dict[str, object] = {}
-    chunks = ["one ", "two ", "three"]
+    chunks = [Part("one "), Part("two "), Part("three")]
     assert len(list(_text_requests(memory, chunks))) == 2
     assert list(_text_requests(memory, list(chunks))) == []
-    assert list(_text_requests(memory, ["one ", "2 ", "three"])) == [
+    assert list(_text_requests(memory, [chunks[0], Part("2 "), Part("three")])) == [
         {"do": "text", "text": "2 "},
         {"do": "replace", "start": 4, "removed": 4},
     ]

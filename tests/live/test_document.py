@@ -9,6 +9,7 @@ from tests.oracles.edits import RUNS, tokenizer
 from tokviz.live import occurrences
 from tokviz.live.cuts import CutRule
 from tokviz.live.document import LiveDocument
+from tokviz.snapshots import Part, joined
 
 SPECIAL = "<|endoftext|>"
 LONG_WORD = "ab" * 20_000
@@ -89,7 +90,7 @@ def test_one_space_typed_into_a_long_word_cuts_it_in_two() -> None:
 
 def test_a_cut_that_the_character_two_before_it_made_goes_with_it() -> None:
     live = LiveDocument("aaaa\nbbbb", tokenizer("gpt2"), chunk_target=1)
-    assert live.chunk_texts() == ["aaaa\n", "bbbb"]
+    assert live.parts() == [Part("aaaa\n"), Part("bbbb")]
     live.edit(3, 1, " ")
     assert ids_of(live) == tokenizer("gpt2").encode("aaa \nbbbb")
 
@@ -180,10 +181,10 @@ def test_a_surrogate_that_is_no_byte_is_refused_and_changes_nothing() -> None:
 
 def test_parts_of_the_text_that_did_not_change_stay_the_same_objects() -> None:
     live = LiveDocument("some words\n" * 1000, tokenizer("gpt2"))
-    before = live.chunk_texts()
+    before = live.parts()
     live.edit(5_000, 0, "x")
-    behind = live.chunk_texts()
-    assert "".join(behind) == live.text
+    behind = live.parts()
+    assert joined(behind) == live.text
     assert len({id(part) for part in before} & {id(part) for part in behind}) >= len(before) - 2
 
 
@@ -192,10 +193,10 @@ def test_parts_of_the_text_that_did_not_change_stay_the_same_objects() -> None:
 def test_a_key_in_a_long_run_examines_few_characters(name: str, kind: str) -> None:
     live = LiveDocument(RUNS[kind] * 300_000, tokenizer(name))
     for offset, n_removed, inserted in [(150_000, 0, "x"), (150_001, 1, ""), (90_000, 0, "\n")]:
-        before = set(map(id, live.chunk_texts()))
+        before = set(map(id, live.parts()))
         live.edit(offset, n_removed, inserted)
-        new = [part for part in live.chunk_texts() if id(part) not in before]
-        assert 0 < sum(map(len, new)) < 16_384
+        new = [part for part in live.parts() if id(part) not in before]
+        assert 0 < sum(part.n_chars for part in new) < 16_384
 
 
 def test_replacing_all_of_a_long_text_leaves_nothing_of_it() -> None:
@@ -244,7 +245,7 @@ def test_a_prepared_text_is_not_searched_for_cuts_again(
         document.edit(len(before) // 2, 0, text)
         expected = before[: len(before) // 2] + text + before[len(before) // 2 :]
     assert document.text == expected
-    assert sum(searched) < 25_000
+    assert sum(searched) < 100_000  # of 700,000
     assert document.ids().tolist() == tokenizer("cl100k_base").encode(expected)
 
 
@@ -252,7 +253,7 @@ def test_a_prepared_text_is_not_searched_for_cuts_again(
 def test_a_prepared_reading_is_taken_over_with_what_was_edited_since(
     edited: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    document = LiveDocument("some words 12\n" * 5_000, tokenizer("cl100k_base"))
+    document = LiveDocument("some words 12\n" * 50_000, tokenizer("cl100k_base"))
     document.prepare_reading(tokenizer("gpt2"), False)
     searched: list[int] = []
     split = CutRule.split
@@ -270,7 +271,7 @@ def test_a_prepared_reading_is_taken_over_with_what_was_edited_since(
     document.set_tokenizer(tokenizer("gpt2"))
     assert document.text == text
     assert document.ids().tolist() == tokenizer("gpt2").encode(text, allowed_special="none")
-    assert sum(searched) < 25_000
+    assert sum(searched) < 100_000  # of 700,000
     assert document.changes.since(revision) == (0, 0, 0)
 
 

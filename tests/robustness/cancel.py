@@ -109,6 +109,7 @@ def loading(folder: Path, stack: ExitStack) -> Cancel:
 def regex(folder: Path, stack: ExitStack) -> Cancel:
     """Split by a regex that takes for ever, until the child is free for the next one."""
     from tokviz.jobs.split_client import SplitClient
+    from tokviz.snapshots import Part
 
     client = SplitClient(
         lambda run, part: None, lambda run: None, lambda run, error: None, seconds=GIVES_UP
@@ -116,7 +117,7 @@ def regex(folder: Path, stack: ExitStack) -> Cancel:
     stack.callback(client.close)
 
     def cancel(chance: random.Random) -> float:
-        client.split(r"(a|aa)+$", ["a" * 100 + "b"])
+        client.split(r"(a|aa)+$", [Part("a" * 100 + "b")])
         _until(lambda: client.pid is not None)
         time.sleep(chance.uniform(0, 0.5))
         client.cancel()

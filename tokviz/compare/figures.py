@@ -9,6 +9,7 @@ from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.bytetext import utf8_sizes
+from tokviz.snapshots import Part, changed_range
 from tokviz.vocabulary.scripts import COMMON, SCRIPTS, scripts_of
 
 if TYPE_CHECKING:
@@ -71,23 +72,25 @@ class WordCounter:
 
     def __init__(self) -> None:
         """Begin without a text."""
-        self._known: dict[str, tuple[int, bool, bool]] = {}
+        self._parts: Sequence[Part] = ()
+        self._found: list[tuple[int, bool, bool]] = []
 
-    def count(self, texts: Iterable[str]) -> int:
+    def count(self, parts: Sequence[Part]) -> int:
         """Count the words of byte text that is given in parts; a word may reach across several."""
-        before, self._known = self._known, {}
+        first, old_last, new_last = changed_range(self._parts, parts)
+        self._found[first:old_last] = [_words(part.text) for part in parts[first:new_last]]
+        self._parts = parts
         n_words, open_word = 0, False
-        for text in texts:
-            if not text:
-                continue
-            found = self._known.get(text) or before.get(text)
-            if found is None:
-                found = len(text.split()), not text[0].isspace(), not text[-1].isspace()
-            self._known[text] = found
-            number, begins_inside, ends_inside = found
-            n_words += number - (open_word and begins_inside)
-            open_word = ends_inside
+        for part, (number, begins_inside, ends_inside) in zip(parts, self._found, strict=True):
+            if part.n_chars:
+                n_words += number - (open_word and begins_inside)
+                open_word = ends_inside
         return n_words
+
+
+def _words(text: str) -> tuple[int, bool, bool]:
+    """Count words, and tell whether the text begins and ends inside one."""
+    return len(text.split()), not text[:1].isspace(), not text[-1:].isspace()
 
 
 def figure_cells(figures: Figures, base: Figures | None) -> TableRow:

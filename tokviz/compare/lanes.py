@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -20,6 +20,7 @@ from tokviz.compare.side import Side, borders_of, marks_of
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.places import place_words, short_name
+from tokviz.snapshots import Part
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -42,10 +43,11 @@ class Lane:
     """
 
     def __init__(
-        self, texts: Sequence[str], tokenizer: Tokenizer, parse_specials: bool, revision: int
+        self, parts: Iterable[Part], tokenizer: Tokenizer, parse_specials: bool, revision: int
     ) -> None:
         """Take the text, as it is at a revision. For any thread."""
-        self.document = LiveDocument("".join(texts), tokenizer, parse_specials=parse_specials)
+        texts = (part.text for part in parts)
+        self.document = LiveDocument(texts, tokenizer, parse_specials=parse_specials)
         self._revision = revision
 
     def follow(self, live: LiveDocument) -> bool:

@@ -13,7 +13,7 @@ from tokviz.errors import PatternError, TokvizError
 from tokviz.jobs.split_result import SplitPart
 from tokviz.pretokenize.guard import MOST_TOLERATED, PATIENCE_SECONDS
 from tokviz.pretokenize.step_limit import STEP_SECONDS
-from tokviz.snapshots import changed_range
+from tokviz.snapshots import Part, changed_range, joined
 
 _PART_CHARS = 262_144
 
@@ -46,7 +46,7 @@ class SplitClient(JobClient):
     def split(
         self,
         regex: str,
-        chunks: Sequence[str],
+        chunks: Sequence[Part],
         *,
         near: tuple[int, str] | None = None,
         start: int = 0,
@@ -80,19 +80,19 @@ class SplitClient(JobClient):
         return self.run(requests, RunHandlers(on_answer, self._on_done, on_error))
 
 
-def _text_requests(memory: dict[str, Any], chunks: Sequence[str]) -> Iterator[Body]:
+def _text_requests(memory: dict[str, Any], chunks: Sequence[Part]) -> Iterator[Body]:
     """Bring the child's text up to date, in parts small enough to let other threads work."""
-    old: Sequence[str] = memory.get("chunks", ())
+    old: Sequence[Part] = memory.get("chunks", ())
     first, old_last, new_last = changed_range(old, chunks)
     if first == old_last and first == new_last:
         return
-    text = "".join(chunks[first:new_last])
+    text = joined(chunks[first:new_last])
     for start in range(0, len(text), _PART_CHARS):
         yield {"do": "text", "text": text[start : start + _PART_CHARS]}
     yield {
         "do": "replace",
-        "start": sum(map(len, old[:first])),
-        "removed": sum(map(len, old[first:old_last])),
+        "start": sum(part.n_chars for part in old[:first]),
+        "removed": sum(part.n_chars for part in old[first:old_last]),
     }
     memory["chunks"] = chunks
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import time
 from array import array
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import TypeVar
 
 from tokviz.errors import PatternError, TokvizError
@@ -30,13 +32,11 @@ It encodes shorter ones together, about so many characters at a time: a call tak
 hundred of them.
 """
 
-_REMOVED_NOW = 32
-"""Chunks whose tokens an edit takes out of the counts at once."""
+_REMOVED_NOW = 1 << 14
+"""Tokens that an edit takes out of the counts at once."""
 
-
-_COUNTED_AT_ONCE = 256
-"""Chunks whose tokens a worker counts together."""
-
+_COUNTED_AT_ONCE = 1 << 17
+"""Tokens, about, that a worker counts together."""
 
 REST_SECONDS = 0.25
 """So long no edit must have come when a worker encodes a long chunk: not anew after every key."""
@@ -90,6 +90,10 @@ class Backlog:
         """Let chunks wait behind the others."""
         self._waiting.extend(chunks)
 
+    def add_first(self, chunks: list[Chunk]) -> None:
+        """Let chunks wait before the others."""
+        self._waiting.extendleft(reversed(chunks))
+
     def add_edited(self, chunks: list[Chunk]) -> None:
         """Let chunks that an edit made wait before the others, long ones behind them."""
         self._rests_until = time.monotonic() + REST_SECONDS
@@ -112,7 +116,12 @@ class Backlog:
                     self._uncounted.append(tokens)
                     self._done.append((chunk, tokens))
             return True
-        if uncounted := [part for _ in range(_COUNTED_AT_ONCE) if (part := _pop(self._uncounted))]:
+        uncounted: list[ChunkTokens] = []
+        n_tokens = 0
+        while n_tokens < _COUNTED_AT_ONCE and (part := _pop(self._uncounted)):
+            uncounted.append(part)
+            n_tokens += len(part.ids)
+        if uncounted:
             self.counts.add(uncounted)
             return True
         if dropped := _pop(self._dropped):
@@ -147,7 +156,7 @@ class Backlog:
 
     def _rest(self, chunk: Chunk) -> None:
         """Wait with a long chunk until no edit came for a while, or one took it out of the text."""
-        while chunk.n_chars > LARGE and chunk.block is not None:
+        while chunk.n_chars > LARGE and not chunk.is_coarse and chunk.block is not None:
             left = self._rests_until - time.monotonic()
             if left <= 0:
                 return
@@ -176,7 +185,7 @@ class Backlog:
 
     def _tokens(self, chunk: Chunk, ids: array[int], borders: array[int] | None) -> ChunkTokens:
         tokens = ChunkTokens(ids, self._lengths, borders)
-        if chunk.n_chars > LARGE:
+        if chunk.n_chars > LARGE and not chunk.is_coarse:
             tokens.prepare()
         tokens.hues = (
             recall(chunk.runs, tokens.ids, tokens.borders) if chunk.runs else unpainted(len(ids))
@@ -204,8 +213,9 @@ class Backlog:
         for entry in [entry for entry in self.slow if entry[0].block is None]:
             self.slow.remove(entry)
         dropped = [chunk.tokens for chunk in chunks if chunk.tokens is not None]
-        self.counts.remove(dropped[:_REMOVED_NOW])
-        self._dropped.extend(dropped[_REMOVED_NOW:])
+        n_now = bisect_right([*accumulate(len(part.ids) for part in dropped)], _REMOVED_NOW)
+        self.counts.remove(dropped[:n_now])
+        self._dropped.extend(dropped[n_now:])
 
 
 def _pop(queue: deque[_Item]) -> _Item | None:

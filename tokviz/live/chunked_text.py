@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, compress, count
 from operator import ne
 from threading import Lock
@@ -19,18 +19,30 @@ from typing import NamedTuple
 from tokviz.errors import PatternError, TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import Change, ChangeLog
-from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens, Part, give_way, parts_of
+from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens, give_way
 from tokviz.live.cuts import CutRule, cut_rule
 from tokviz.live.hues import edge_hue, paint
-from tokviz.live.sums import BYTES, CHARS, NEWLINES, RAW_BYTES, TOKENS, ChunkList
+from tokviz.live.sums import (
+    BYTES,
+    CHARS,
+    NEWLINES,
+    RAW_BYTES,
+    TOKENS,
+    BlockPlace,
+    ChunkList,
+)
+from tokviz.snapshots import Part, joined, parts_of
 from tokviz.tokenizer import Tokenizer
 
 CHUNK_TARGET = 1024
 """Characters of a usual chunk."""
 
-_TARGETS_IF_MUCH = 3
-"""Much text lies in chunks of so many times the usual length, until it is edited there: the first
-key that touches two of them still encodes both."""
+COARSE_TARGETS = 16
+"""Much text lies in chunks of so many times the usual length, until it is looked at or edited: most
+of a large file never is."""
+
+_COARSE_CHUNKS = 4
+"""Text for so many of them is much."""
 
 _TARGETS_PER_PART = 4
 """A chunk without a cut lies in parts of so many times the usual length."""
@@ -119,7 +131,8 @@ class ChunkedText:
         self.tokenizer = tokenizer
         self.parse_specials = parse_specials
         self._cuts = cut_rule(tokenizer, parse_specials)
-        self._chunks = ChunkList(self._cut_parts([text] if isinstance(text, str) else text))
+        texts = [text] if isinstance(text, str) else text
+        self._chunks = ChunkList(self._cut_parts(self._cuts, texts))
         self._restart(self._chunks)
 
     def _restart(self, chunks: ChunkList) -> None:
@@ -141,11 +154,11 @@ class ChunkedText:
     @property
     def text(self) -> str:
         """The whole byte text; its cost grows with the text."""
-        return "".join(self.chunk_texts())
+        return joined(self.parts())
 
-    def chunk_texts(self) -> list[str]:
-        """Give the text in parts; a part that did not change stays the same object."""
-        return [part.text for chunk in self._chunks for part in chunk.parts]
+    def parts(self) -> list[Part]:
+        """Give the text in parts; one that did not change stays the same object."""
+        return [part for chunk in self._chunks for part in chunk.parts]
 
     def chunks(self) -> list[Chunk]:
         """Give the chunks as they are now, for another thread to look at, never to change."""
@@ -278,11 +291,9 @@ class ChunkedText:
     def _read(self, tokenizer: Tokenizer | None, parse_specials: bool) -> _Reading:
         """Cut the text as another tokenizer has it. For any thread."""
         with self._changing:
-            revision, texts = self.revision, self.chunk_texts()
+            revision, parts = self.revision, self.parts()
         cuts = cut_rule(tokenizer, parse_specials)
-        text = "".join(texts)
-        pieces = cuts.split(text, self._target(text))
-        chunks = ChunkList([Chunk(self._parts(piece)) for piece in pieces])
+        chunks = ChunkList(self._cut_parts(cuts, (part.text for part in parts)))
         return _Reading(tokenizer, parse_specials, revision, cuts, chunks)
 
     def edit(self, offset: int, n_removed: int, inserted: str) -> None:
@@ -309,10 +320,12 @@ class ChunkedText:
     def _replace(self, offset: int, n_removed: int, inserted: str) -> None:
         if not n_removed and not inserted:
             return
-        self._take_finished()
         # No chunk border within reach of the edit can be relied on; those further away can.
-        first = self._chunks.locate(CHARS, max(offset - self._cuts.reach, 0))
-        last = self._chunks.locate(CHARS, offset + n_removed + self._cuts.reach)
+        before, behind = max(offset - self._cuts.reach, 0), offset + n_removed + self._cuts.reach
+        self._refine(before, before + 1)
+        self._refine(behind, behind + 1)
+        first = self._chunks.locate(CHARS, before)
+        last = self._chunks.locate(CHARS, behind)
         first_byte = self._chunks.start(first, BYTES)
         old = list(self._chunks.between(first, last))
         start = offset - self._chunks.start(first, CHARS)
@@ -352,9 +365,9 @@ class ChunkedText:
         starts = list(accumulate((part.n_chars for part in parts), initial=0))
         first = max(bisect_right(starts, start - margin) - 1, 0)
         last = min(bisect_left(starts, end + margin), len(parts))
-        left = "".join([part.text for part in parts[first : bisect_right(starts, start)]])
+        left = joined(parts[first : bisect_right(starts, start)])
         right_from = max(bisect_right(starts, end) - 1, first)
-        right = "".join([part.text for part in parts[right_from:last]])
+        right = joined(parts[right_from:last])
         return self._cut_around(
             left[: start - starts[first]],
             inserted,
@@ -381,28 +394,41 @@ class ChunkedText:
             return [*chunks, *self._cut(end, last.parts, behind)]
         return [*chunks, last, *prepared.inner, *self._cut(end, prepared.before_tail, behind)]
 
-    def _cut_parts(self, texts: Iterable[str]) -> list[Chunk]:
+    def _cut_parts(self, cuts: CutRule, texts: Iterable[str]) -> list[Chunk]:
         """Cut a text that comes in parts; a place is cut once what stands around it is known."""
-        reach, rest, pieces = self._cuts.reach, "", []
-        for text in texts:
+        reach, rest, chunks = cuts.reach, "", []
+        for text in self._gathered(texts):
             searched = len(rest) - reach
             rest += text
             target = self._target(rest)
             first = max(target, reach, searched)
-            *found, rest = self._cuts.split(rest, target, first, len(rest) - reach)
-            pieces += found
+            *found, rest = cuts.split(rest, target, first, len(rest) - reach)
+            chunks += self._as_chunks(cuts, found, target)
         target = self._target(rest)
-        pieces += self._cuts.split(rest, target, max(target, reach, len(rest) - reach))
-        return [Chunk(self._parts(piece)) for piece in pieces]
+        found = cuts.split(rest, target, max(target, reach, len(rest) - reach))
+        return [*chunks, *self._as_chunks(cuts, found, target)]
+
+    def _gathered(self, texts: Iterable[str]) -> Iterator[str]:
+        """Join texts that are not much each."""
+        few: list[str] = []
+        n_chars = 0
+        for text in texts:
+            few.append(text)
+            n_chars += len(text)
+            if n_chars >= self._much:
+                yield few.pop() if len(few) == 1 else "".join(few)
+                few, n_chars = [], 0
+        yield "".join(few)
 
     def _cut(
         self, text: str, before: Sequence[Part] = (), behind: Sequence[Part] = ()
     ) -> list[Chunk]:
         """Cut a text into chunks, of which the first and the last go on in other parts."""
         reach = self._cuts.reach
+        target = self._target(text)
         pieces = self._cuts.split(
             text,
-            self._target(text),
+            target,
             reach if before else None,
             len(text) - reach if behind else None,
         )
@@ -410,18 +436,21 @@ class ChunkedText:
             # A long text follows, which is to get no more than it must.
             cut = self._cuts.last_cut(pieces[-1], reach, len(pieces[-1]) - reach)
             pieces[-1:] = [pieces[-1][:cut], pieces[-1][cut:]] if cut else pieces[-1:]
-        parts = [self._parts(piece) for piece in pieces]
-        parts[0] = [*before, *parts[0]]
-        parts[-1] = [*parts[-1], *behind]
-        return [Chunk(part) for part in parts]
+        chunks = self._as_chunks(self._cuts, pieces, target)
+        if before:
+            chunks[0] = Chunk([*before, *chunks[0].parts])
+        if behind:
+            chunks[-1] = Chunk([*chunks[-1].parts, *behind])
+        return chunks
 
     def prepare_edit(self, inserted: str) -> None:
         """Do what is long about an edit that is to insert this text. For any thread."""
-        cuts, target = self._cuts, self._chunk_target
+        cuts = self._cuts
         if self.tokenizer is not None:
             self.tokenizer.prepare(inserted)
-        first = max(cuts.reach, target)
-        pieces = cuts.split(inserted, self._target(inserted), first, len(inserted) - cuts.reach)
+        first = max(cuts.reach, self._chunk_target)
+        target = self._target(inserted)
+        pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
         # A cut may be only so near to the edges; it depends on as much behind or before it.
         near_start, near_end = first + cuts.reach, 2 * cuts.reach
         start, end = pieces[0], pieces[-1]
@@ -430,7 +459,7 @@ class ChunkedText:
         head, tail = start[:near_start], end[-near_end:]
         inner, before_tail = None, []
         if len(pieces) > 1:
-            inner = [Chunk(self._parts(piece)) for piece in pieces[1:-1]]
+            inner = self._as_chunks(cuts, pieces[1:-1], target)
             rest = start[near_start:]
             if len(end) > near_start + near_end:
                 before_tail = self._parts(end[:-near_end])
@@ -441,9 +470,24 @@ class ChunkedText:
         behind_head = self._parts(rest) if rest else []
         self._prepared = _Prepared(cuts, inserted, head, behind_head, inner, before_tail, tail)
 
+    @property
+    def _much(self) -> int:
+        return _COARSE_CHUNKS * COARSE_TARGETS * self._chunk_target
+
     def _target(self, text: str) -> int:
-        is_much = len(text) > LARGE
-        return self._chunk_target * (_TARGETS_IF_MUCH if is_much else 1)
+        return self._chunk_target * (COARSE_TARGETS if len(text) > self._much else 1)
+
+    def _as_chunks(self, cuts: CutRule, pieces: Iterable[str], target: int) -> list[Chunk]:
+        """Make chunks of pieces that were cut for a target."""
+        usual = self._chunk_target
+        chunks: list[Chunk] = []
+        for piece in pieces:
+            if usual < target and len(piece) <= 2 * target:
+                chunks.append(Chunk([Part(piece, packed=True)], is_coarse=True))
+            else:  # in a longer one there is a stretch without cuts, best with little around it
+                found = [piece] if usual == target else cuts.split(piece, usual)
+                chunks += [Chunk(self._parts(one)) for one in found]
+        return chunks
 
     def _parts(self, text: str) -> list[Part]:
         return parts_of(text, _TARGETS_PER_PART * self._chunk_target)
@@ -475,8 +519,9 @@ class ChunkedText:
         Returns:
             Whether all their tokens are known.
         """
-        self._take_finished()
-        place = self._chunks.locate(CHARS, max(lo, 0))
+        lo = max(lo, 0)
+        self._refine(lo, hi)
+        place = self._chunks.locate(CHARS, lo)
         start = self._chunks.start(place, CHARS)
         known = True
         for chunk in self._chunks.walk(place):
@@ -485,6 +530,49 @@ class ChunkedText:
             known = self._known(chunk) is not None and known
             start += chunk.n_chars
         return known
+
+    def _refine(self, lo: int, hi: int) -> None:
+        """Cut the coarse chunks among the characters lo to hi into usual ones.
+
+        Those with tokens are left where there are many of them: somebody asks for all tokens.
+        """
+        self._take_finished()
+        is_wide = hi - lo > self._much
+        at = lo
+        while at < hi:
+            place = self._chunks.locate(CHARS, at)
+            chunk = self._chunks.item(place)
+            at = self._chunks.start(place, CHARS) + max(chunk.n_chars, 1)
+            if chunk.is_coarse and not (is_wide and chunk.tokens is not None):
+                self._cut_finely(place, chunk)
+            if at >= self.n_chars:
+                break
+
+    def _cut_finely(self, place: BlockPlace, chunk: Chunk) -> None:
+        """Cut a chunk into usual ones, which get its tokens."""
+        chunk.is_coarse = False
+        pieces = self._cuts.split(chunk.text, self._chunk_target)
+        if len(pieces) == 1:
+            return
+        new = [Chunk(self._parts(piece)) for piece in pieces]
+        _hand_down([*chunk.runs], new)
+        self._chunks.splice(place, place, new)
+        backlog = self._backlog
+        if backlog is None:
+            return
+        backlog.drop([chunk])
+        parts = None
+        if chunk.tokens is not None:
+            parts = chunk.tokens.divided(one.n_bytes for one in new)
+        if parts is None:
+            backlog.add_first(new)
+            if chunk.tokens is not None:
+                self._n_pending_chars += chunk.n_chars
+                self._all_tokens_changed()
+            return
+        backlog.counts.add(parts)
+        for one, tokens in zip(new, parts, strict=True):
+            one.take(tokens)
 
     def _known(self, chunk: Chunk) -> ChunkTokens | None:
         """Give a chunk's tokens, encoding it if it is not too large for this thread."""
@@ -513,9 +601,7 @@ class ChunkedText:
             return
         before, behind = self._chunks.neighbours(chunk)
         paint(tokens.hues, edge_hue(before, at_end=True), edge_hue(behind, at_end=False))
-        chunk.tokens = tokens
-        chunk.n_tokens = len(tokens.ids)
-        chunk.runs = ()
+        chunk.take(tokens)
         self._chunks.tokens_changed(chunk)
         self._n_pending_chars -= chunk.n_chars
 

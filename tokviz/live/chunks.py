@@ -11,12 +11,12 @@ import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz import bytetext
+from tokviz.snapshots import Part, joined
 
 if TYPE_CHECKING:
     from tokviz.live.sums import Block
@@ -89,11 +89,24 @@ class ChunkTokens:
             self.counts.update(self.ids[first : first + SLICE])
             give_way()
 
-    def part(self, first: int, last: int, borders: array[int]) -> ChunkTokens:
+    def part(self, first: int, last: int, borders: array[int] | None) -> ChunkTokens:
         """Take some of the tokens with their hues, to lie between other borders."""
         tokens = ChunkTokens(self.ids[first:last], self._lengths, borders)
         tokens.hues = self.hues[first:last]
         return tokens
+
+    def divided(self, sizes: Iterable[int]) -> list[ChunkTokens] | None:
+        """Divide them among texts of so many bytes; None if a token lies in two of them."""
+        borders, found = self.borders, []
+        first = start = 0
+        for size in sizes:
+            last = bisect_left(borders, start + size, first)
+            if borders[last] != start + size:
+                return None
+            own = array("I", (border - start for border in borders[first : last + 1]))
+            found.append(self.part(first, last, own if self.changed else None))
+            first, start = last, start + size
+        return found
 
     @property
     def borders(self) -> array[int]:
@@ -146,57 +159,6 @@ class OldTokens(NamedTuple):
         return self._replace(shift=self.shift + shift)
 
 
-class Part:
-    """Some characters of a chunk, measured once.
-
-    Attributes:
-        text: The byte text.
-        n_chars: Its characters.
-        n_bytes: Its bytes.
-        n_newlines: Its line feeds.
-        n_raw_bytes: Its bytes that are not valid UTF-8.
-    """
-
-    __slots__ = ("_newlines", "n_bytes", "n_chars", "n_newlines", "n_raw_bytes", "text")
-
-    def __init__(self, text: str) -> None:
-        """Measure the text.
-
-        Raises:
-            UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
-        """
-        self.text = text
-        self.n_chars = len(text)
-        self.n_bytes = bytetext.n_bytes(text)
-        self.n_newlines = text.count("\n")
-        self.n_raw_bytes = bytetext.n_raw_bytes(text)
-        self._newlines: array[int] | None = None
-
-    def byte_of_char(self, char: int) -> int:
-        """Give the byte offset at which a character starts."""
-        if self.n_bytes == self.n_chars:
-            return char
-        return bytetext.n_bytes(self.text[:char])
-
-    def char_of_byte(self, byte: int) -> int:
-        """Give the character that a byte is part of."""
-        if self.n_bytes == self.n_chars:
-            return byte
-        return char_starts(self.text)[: byte + 1].count(1) - 1
-
-    def newlines_before(self, char: int) -> int:
-        """Count the line feeds before a character offset."""
-        return self.text.count("\n", 0, char)
-
-    def newline(self, number: int) -> int:
-        """Give the character offset of a line feed, counted from 0."""
-        if self._newlines is None:
-            line_lengths = map(len, self.text.split("\n")[:-1])
-            ends = accumulate(line_lengths, lambda end, length: end + 1 + length, initial=-1)
-            self._newlines = array("I", islice(ends, 1, None))
-        return self._newlines[number]
-
-
 Measure = Callable[[Part], int]
 """The size of a part that is summed up."""
 
@@ -204,12 +166,6 @@ _n_chars: Measure = attrgetter("n_chars")
 _n_bytes: Measure = attrgetter("n_bytes")
 _n_newlines: Measure = attrgetter("n_newlines")
 _n_raw_bytes: Measure = attrgetter("n_raw_bytes")
-
-
-def parts_of(text: str, size: int) -> list[Part]:
-    """Cut a text into parts of about that many characters; an empty text is one part."""
-    step = -(-len(text) // max(round(len(text) / size), 1)) or 1
-    return [Part(text[at : at + step]) for at in range(0, len(text) or 1, step)]
 
 
 class Chunk:
@@ -226,11 +182,14 @@ class Chunk:
         runs: Tokens that stood here before the edit that made the chunk, so that they can be given
             their old hues; ascending, not overlapping; only until the tokens are known.
         block: Where in the document's list the chunk is; None if it is not part of the document.
+        is_coarse: Whether it is one of the long chunks that much text begins as: it is cut into
+            usual ones when it is looked at or edited.
     """
 
     __slots__ = (
         "_starts",
         "block",
+        "is_coarse",
         "n_bytes",
         "n_chars",
         "n_newlines",
@@ -241,9 +200,10 @@ class Chunk:
         "tokens",
     )
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Part], *, is_coarse: bool = False) -> None:
         """Take at least one part."""
         self.parts = parts
+        self.is_coarse = is_coarse
         if len(parts) == 1:
             (part,) = parts
             self.n_chars, self.n_bytes = part.n_chars, part.n_bytes
@@ -259,17 +219,21 @@ class Chunk:
         self.block: Block[Chunk] | None = None
         self._starts: dict[Measure, list[int]] | None = None
 
+    def take(self, tokens: ChunkTokens) -> None:
+        """Take the tokens."""
+        self.tokens, self.n_tokens, self.runs = tokens, len(tokens.ids), ()
+
     @property
     def text(self) -> str:
         """The byte text; its cost grows with the chunk."""
-        return "".join([part.text for part in self.parts])
+        return joined(self.parts)
 
     def text_in(self, first: int, last: int) -> str:
         """Give the characters first to last, both of the chunk."""
         number, start = self._find(_n_chars, first)
         texts = []
         while start < last:
-            texts.append(self.parts[number].text[max(first - start, 0) : last - start])
+            texts.append(self.parts[number].unpack()[max(first - start, 0) : last - start])
             start += self.parts[number].n_chars
             number += 1
         return "".join(texts)
@@ -317,19 +281,3 @@ class Chunk:
         """Give the character offset of a line feed, counted from 0."""
         part, start = self._find(_n_newlines, number)
         return self._starts_by(_n_chars)[part] + self.parts[part].newline(number - start)
-
-
-_IS_START = bytes(0 if 0x80 <= byte < 0xC0 else 1 for byte in range(256))
-
-
-def char_starts(text: str) -> bytes:
-    r"""Tell for every byte of byte text whether a character starts there (1) or not (0).
-
-    >>> char_starts("aé\udca9")
-    b'\x01\x01\x00\x01'
-    """
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:  # to look for them first takes several times as long
-        data = bytetext.RAW_BYTES.sub("?", text).encode()
-    return data.translate(_IS_START)

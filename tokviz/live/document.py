@@ -54,10 +54,10 @@ class LiveDocument(ChunkedText):
         long run of spaces, the tokens of before lend it their hues.) Several tokens share a
         character whose bytes they divide.
         """
-        self._take_finished()
         lo, hi = max(lo, 0), min(hi, self.n_chars)
         if lo >= hi:
             return []
+        self._refine(lo, hi)
         place = self._chunks.locate(CHARS, lo)
         char = self._chunks.start(place, CHARS)
         index = self._chunks.start(place, TOKENS)
@@ -89,7 +89,7 @@ class LiveDocument(ChunkedText):
         """Give the index of the first token of a character, None if it is not known."""
         if not 0 <= offset < self.n_chars:
             return None
-        self._take_finished()
+        self._refine(offset, offset + 1)
         place = self._chunks.locate(CHARS, offset)
         chunk = self._chunks.item(place)
         tokens = self._known(chunk)

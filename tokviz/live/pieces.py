@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from tokviz.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
 from tokviz.pretokenize.split import SplitProgress, split, split_in_steps
-from tokviz.snapshots import changed_range
+from tokviz.snapshots import Part, changed_range, joined
 
 _UNKNOWN = -1
 
@@ -36,7 +36,7 @@ class PieceCounter:
         self.pattern = pattern
         self.n_pieces = 0
         self._cut = None if pattern.safe_cut is None else compiled_cut(pattern.safe_cut)
-        self._chunks: Sequence[str] = ()
+        self._chunks: Sequence[Part] = ()
         # For each chunk: whether a group begins with it.
         self._begins = bytearray()
         # For the first chunk of a group its pieces, or _UNKNOWN; 0 for its other chunks.
@@ -46,7 +46,7 @@ class PieceCounter:
         self._steps: Iterator[SplitProgress] | None = None
         self._n_begun = 0
 
-    def update(self, chunks: Sequence[str]) -> None:
+    def update(self, chunks: Sequence[Part]) -> None:
         """Take a new snapshot of the text, without splitting anything yet.
 
         Args:
@@ -86,7 +86,7 @@ class PieceCounter:
     def _count_more(self, start: int) -> None:
         """Count the pieces of a group, or some of them if it is a long one."""
         if self._steps is None:
-            text = "".join(self._chunks[start : self._group_end(start + 1)])
+            text = joined(self._chunks[start : self._group_end(start + 1)])
             if len(text) <= LONG_GROUP:
                 self._counts[start] = len(split(self.pattern, text))
                 self.n_pieces += self._counts[start]
@@ -113,10 +113,10 @@ class PieceCounter:
         start = index = 0
         while index < len(self._chunks):
             end = self._group_end(index + 1)
-            text = self._chunks[index:end]
-            n_chars = sum(map(len, text))
+            group = self._chunks[index:end]
+            n_chars = sum(part.n_chars for part in group)
             if offset < start + n_chars or end == len(self._chunks):
-                return start, "".join(text)
+                return start, joined(group)
             start += n_chars
             index = end
         return 0, ""
@@ -139,8 +139,8 @@ class PieceCounter:
             return True
         if self._cut is None:
             return False
-        before = self._chunks[index - 1][-CUT_CONTEXT:]
-        return self._cut.match(before + self._chunks[index][:1], len(before)) is not None
+        before = self._chunks[index - 1].text[-CUT_CONTEXT:]
+        return self._cut.match(before + self._chunks[index].text[:1], len(before)) is not None
 
     def _goes_on(self, index: int) -> bool:
         """Tell whether a chunk continues the group of the chunk before."""

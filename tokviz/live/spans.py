@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.specials import SpecialTokens
-from tokviz.live.chunks import Chunk, ChunkTokens, char_starts
+from tokviz.live.chunks import Chunk, ChunkTokens
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer import Tokenizer
 
@@ -179,7 +179,7 @@ def _char_spans(
     first_char = chunk.char_of_byte(borders[0])
     last_char = chunk.char_of_byte(borders[-1] - 1)
     first_byte = chunk.byte_of_char(first_char)
-    begins = char_starts(chunk.text_in(first_char, last_char + 1))
+    begins = bytetext.char_starts(chunk.text_in(first_char, last_char + 1))
     # For every byte, and the one behind the last: how many characters start before it, and
     # whether one starts at it.
     started = list(accumulate(begins, initial=char + first_char))

@@ -78,14 +78,14 @@ class Lanes(Controller):
     def _make(self, other: Other) -> None:
         """Load a tokenizer if need be, and make the document, in a thread."""
         live = self.session.live
-        texts, parse, revision = live.chunk_texts(), live.parse_specials, live.revision
+        parts, parse, revision = live.parts(), live.parse_specials, live.revision
         other.asked += 1
         asked = other.asked
 
         def work(task: Task) -> tuple[Tokenizer, Lane]:
             tokenizer = other.tokenizer or load(other.source)
             tokenizer.prepare()
-            return tokenizer, Lane(texts, tokenizer, parse, revision)
+            return tokenizer, Lane(parts, tokenizer, parse, revision)
 
         def is_wanted() -> bool:
             return other in self._others and other.asked == asked

@@ -18,6 +18,7 @@ from tokviz.tui.tasks import Task
 
 if TYPE_CHECKING:
     from tokviz.autosave import Autosave, Leftover
+    from tokviz.snapshots import Part
     from tokviz.tui.dialogs.confirm import ConfirmDialog
 
 AUTOSAVE_SECONDS = 0.5
@@ -35,7 +36,7 @@ class Unsaved(NamedTuple):
     """
 
     version: object
-    parts: Callable[[], Iterable[str]]
+    parts: Callable[[], Iterable[str | Part]]
     path: Path | None
 
 

@@ -48,8 +48,8 @@ class Table(Controller):
         can_add = len(state.others) < MOST_OTHERS
         self._rows.show(lambda width: table_rows(lines, state.base, can_add, width))
         if is_other:
-            texts = live.chunk_texts()
-            self.in_thread("words", lambda task: self._words.count(texts), self._take_words)
+            parts = live.parts()
+            self.in_thread("words", lambda task: self._words.count(parts), self._take_words)
 
     def _take_words(self, n_words: int) -> None:
         self._state.n_words = n_words

@@ -120,7 +120,7 @@ class Editing(Controller):
         from tokviz.external_editor import edited
 
         path = self.session.path
-        before = bytetext.to_bytes("".join(self._text.live.chunk_texts()))
+        before = b"".join([part.data for part in self._text.live.parts()])
         try:
             if confinement() is not None:
                 raise TokvizError("in a browser no other program has a terminal")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tokviz import bytetext
 from tokviz.listing import home_label
 from tokviz.sentences import counted
 from tokviz.session import Opened, TextSaved, TrainWith, notes_about, read_text, sample_text
@@ -103,14 +102,14 @@ class Files(Controller):
         """Set up a training on the Train screen that learns from the text as it is now."""
         from tokviz.corpus.entries import keep_text
 
-        path, texts = self.session.path, self._text.live.chunk_texts()
+        path, parts = self.session.path, self._text.live.parts()
         if path is not None and not self.session.modified:
             self.session.ask(TrainWith(sources=(str(path),)))
             return
         name = "text.txt" if path is None else path.name
         self.in_thread(
             "train",
-            lambda task: keep_text(map(bytetext.to_bytes, texts), name),
+            lambda task: keep_text((part.data for part in parts), name),
             lambda kept: self.session.ask(TrainWith(sources=(kept,))),
         )
 
@@ -131,7 +130,7 @@ class Files(Controller):
         self, path: Path, *, replaces: bool = True, then: Callable[[], object] = lambda: None
     ) -> None:
         self._text.editor.history.checkpoint()  # undo comes back to what is saved
-        texts, version = self._text.live.chunk_texts(), self.session.version
+        parts, version = self._text.live.parts(), self.session.version
         begun = self.session.begun
 
         def saved(n_bytes: int) -> None:
@@ -146,7 +145,7 @@ class Files(Controller):
 
         self.safe.save(
             path,
-            lambda: bytetext.to_bytes("".join(texts)),
+            lambda: b"".join([part.data for part in parts]),
             saved,
             replaces=replaces,
             save_as=partial(self.save_as, then),
@@ -160,7 +159,7 @@ class Files(Controller):
         if not session.modified or (session.is_sample and session.path is None):
             return None
         live = self._text.live
-        return Unsaved(live.revision, live.chunk_texts, session.path)
+        return Unsaved(live.revision, live.parts, session.path)
 
     def unless_unsaved(self, go_on: Callable[[], object]) -> None:
         """Go on at once, or after the user agreed to lose unsaved changes."""

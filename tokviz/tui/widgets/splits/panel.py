@@ -24,6 +24,7 @@ from tokviz.live.spans import starts_within
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.pretokenize.split import split_in_steps
 from tokviz.session import Session
+from tokviz.snapshots import Part
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import Task, in_thread, later
 from tokviz.tui.widgets.field import first_line
@@ -279,7 +280,7 @@ class SplitsPanel(Vertical):
             self._edit_timer = None
         if not self._active:
             return
-        chunks = self._live.chunk_texts()
+        chunks = self._live.parts()
         counters = [row.counter for row in self._named]
         in_thread(self, "count", partial(self._count, counters, chunks))
         self._find_wanted()
@@ -292,12 +293,12 @@ class SplitsPanel(Vertical):
 
     def _split_custom(self, offset: int) -> None:
         """Split the text, or go on with it, but first what is near a place."""
-        row, chunks = self._custom, self._live.chunk_texts()
+        row, chunks = self._custom, self._live.parts()
         near, start = row.text_near(offset), row.result.n_chars
         self._run = self._client.split(self._regex, chunks, near=near, start=start)
         self._show_progress()
 
-    def _count(self, counters: Sequence[PieceCounter], chunks: Sequence[str], task: Task) -> None:
+    def _count(self, counters: Sequence[PieceCounter], chunks: Sequence[Part], task: Task) -> None:
         """Count the pieces of a text, in slices, until all are counted or nobody wants them."""
         with self._one_counts:
             for counter in counters:
@@ -339,7 +340,7 @@ class SplitsPanel(Vertical):
 
     def _find_far_pieces(self, row: NamedRow, offset: int) -> None:
         row.wanted, row.busy = None, True
-        chunks, revision = self._live.chunk_texts(), self._live.revision
+        chunks, revision = self._live.parts(), self._live.revision
 
         def split_around(task: Task) -> SplitResult:
             with self._one_counts:

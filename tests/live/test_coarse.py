@@ -1,0 +1,135 @@
+"""Much text lies in coarse chunks until it is looked at: nothing that is asked tells that."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+
+import tokviz
+from tests.oracles.edits import BUILTIN, SMALL, random_edit, random_runs, random_text, tokenizer
+from tokviz import bytetext
+from tokviz.compare.figures import WordCounter
+from tokviz.live.chunked_text import CHUNK_TARGET
+from tokviz.live.document import LiveDocument
+from tokviz.snapshots import Part, joined
+
+ROUNDS = 4
+MUCH = "the quick brown 狐 jumps, naïvely\n" * 10_000
+
+
+def n_coarse(live: LiveDocument) -> int:
+    return sum(chunk.is_coarse for chunk in live.chunks())
+
+
+def assert_exact(live: LiveDocument, text: str) -> None:
+    """Compare all that is known once everything is with what the whole text is."""
+    assert live.tokenizer is not None
+    while not live.encode_pending(1):
+        pass
+    assert live.settled and live.n_pending_chars == 0
+    whole = live.tokenizer.tokenize_byte_text(text, live.parse_specials)
+    assert joined(live.parts()) == text
+    assert (live.n_chars, live.n_bytes) == (len(text), bytetext.n_bytes(text))
+    assert live.n_raw_bytes == bytetext.n_raw_bytes(text)
+    assert live.n_lines == text.count("\n") + 1
+    assert live.ids().tolist() == whole.ids
+    pairs = live.tokens_slice(0, live.n_tokens)
+    assert [token_id for token_id, _ in pairs] == whole.ids
+    assert all(hue < 6 and hue != other for (_, hue), (_, other) in pairwise(pairs))
+    found = [live.token(index) for index in range(live.n_tokens)]
+    assert [[one.byte_start, one.byte_end] for one in found] == whole.byte_spans.tolist()
+    counts = live.token_counts()
+    assert counts == {one: whole.ids.count(one) for one in set(whole.ids)}
+
+
+@pytest.mark.parametrize("parse_specials", [True, False])
+@pytest.mark.parametrize("name", [*BUILTIN, *SMALL])
+def test_whatever_is_looked_at_and_edited_the_tokens_are_those_of_the_text(
+    name: str, parse_specials: bool
+) -> None:
+    for seed in range(ROUNDS):
+        rng = random.Random(f"{name} {parse_specials} {seed}")
+        text = random_runs(rng) if seed % 4 == 3 else random_text(rng, 120)
+        at = sorted(rng.randrange(len(text) + 1) for _ in range(rng.choice([0, 1, 9])))
+        texts = [text[a:b] for a, b in pairwise([0, *at, len(text)])]
+        live = LiveDocument(texts, tokenizer(name), parse_specials=parse_specials, chunk_target=1)
+        for _ in range(25):
+            lo = rng.randrange(-1, len(text) + 2)
+            match rng.randrange(6):
+                case 0:
+                    live.encode_pending(rng.choice([0, 0.001]))
+                case 1:
+                    spans = live.tokens_in(lo, lo + rng.choice([1, 5, 40]))
+                    assert all(span.id >= 0 for span in spans if live.complete)
+                case 2:
+                    live.ensure(lo, lo + 9)
+                case 3:
+                    live.token_index_at(lo)
+                case _:
+                    offset, n_removed, inserted = random_edit(rng, len(text))
+                    inserted = rng.choice([inserted, random_text(rng, 40), ""])
+                    if rng.random() < 0.5:
+                        live.prepare_edit(inserted)
+                    live.edit(offset, n_removed, inserted)
+                    text = text[:offset] + inserted + text[offset + n_removed :]
+        assert_exact(live, text)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_what_is_looked_at_is_cut_finely_and_keeps_its_hues(is_known: bool) -> None:
+    live = LiveDocument(MUCH, tokviz.load("gpt2"))
+    before = n_coarse(live)
+    assert before > 15
+    if is_known:
+        while not live.encode_pending(1):
+            pass
+    pairs = live.tokens_slice(0, live.n_tokens)
+    found = live.tokens_in(150_000, 150_100)
+    assert n_coarse(live) in (before - 1, before - 2)
+    assert all(span.id >= 0 for span in found)
+    if is_known:
+        assert live.tokens_slice(0, live.n_tokens) == pairs
+    live.edit(250_000, 0, "x")
+    assert live.tokens_in(250_000, 250_001)[0].id >= 0, "a key is encoded at once"
+    assert max(chunk.n_chars for chunk in live.chunks() if not chunk.is_coarse) < 3 * CHUNK_TARGET
+    assert_exact(live, MUCH[:250_000] + "x" + MUCH[250_000:])
+
+
+def test_another_tokenizer_finds_much_text_in_coarse_chunks_again() -> None:
+    live = LiveDocument(MUCH, tokviz.load("gpt2"))
+    live.tokens_in(0, len(MUCH))
+    assert n_coarse(live) == 0
+    live.set_tokenizer(tokviz.load("cl100k_base"))
+    assert n_coarse(live) > 15
+    assert live.text == MUCH
+
+
+def test_a_stretch_without_a_cut_is_a_chunk_of_its_own() -> None:
+    live = LiveDocument(MUCH + "a" * 100_000 + " " + MUCH, tokviz.load("gpt2"))
+    long = [chunk.n_chars for chunk in live.chunks() if chunk.n_chars > 2 * 16 * CHUNK_TARGET]
+    assert len(long) == 1
+    assert 100_000 <= long[0] < 100_000 + 3 * CHUNK_TARGET
+
+
+def test_a_part_is_equal_to_another_one_of_the_same_text() -> None:
+    for text in ("", "abc", "naïve\n", "\udce9x", "\udcc3\udca9é", "狐"):
+        packed = Part(text, packed=True)
+        assert packed == Part(text)
+        assert packed != Part(text + "x")
+        assert packed.data == bytetext.to_bytes(text)
+        assert packed.text == packed.unpack() == packed.text == text
+        assert (packed.n_chars, packed.n_bytes) == (len(text), len(packed.data))
+        assert packed.n_raw_bytes == bytetext.n_raw_bytes(text)
+
+
+def test_words_are_counted_across_parts_and_few_of_them_anew() -> None:
+    rng = random.Random(5)
+    counter = WordCounter()
+    parts: list[Part] = []
+    for _ in range(300):
+        first = rng.randrange(len(parts) + 1)
+        new = [Part(random_text(rng, rng.randrange(3))) for _ in range(rng.randrange(4))]
+        parts = [*parts[:first], *new, *parts[first + rng.randrange(4) :]]
+        assert counter.count(parts) == len(joined(parts).split())
