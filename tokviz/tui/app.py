@@ -285,6 +285,9 @@ class TokvizApp(App[None]):
             return
         is_input = isinstance(event, events.InputEvent)
         if is_input:
+            if isinstance(self.screen, TokvizScreen):
+                # A busy screen hears late that it is seen again.
+                self.screen.follow_tokenizer()
             self._toasts.notice(event, self.screen)
             self._touched = monotonic()
         if (

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import weakref
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.app import App
 from textual.events import Key, Paste
 from textual.pilot import Pilot
@@ -659,3 +661,27 @@ async def test_the_page_of_a_token_says_which_files_paid_for_it(tmp_path) -> Non
         screen.pages.find(32)
         await settle(pilot)
         assert "It comes from" not in shown(app)
+
+
+@pytest.mark.parametrize("key", ["f4", "shift+f4", "alt+c", "f3"])
+async def test_a_key_before_another_tokenizer_is_taken_up_is_not_about_the_old_one(
+    key: str, copied: list[str]
+) -> None:
+    app = make_app("hello", tokviz.load("cl100k_base"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.pages.find(58_040)
+        await settle(pilot)
+        assert screen.pages.shown_id == 58_040
+        app.switch_mode("tokens")
+        await settle(pilot)
+        app.session.use_tokenizer(tokviz.load("gpt2"), "gpt2")
+        is_free = asyncio.Event()
+        screen.call_later(is_free.wait)  # it is busy, and hears late that it is seen again
+        app.post_message(events.Key("alt+v", None))
+        app.post_message(events.Key(key, None))
+        asyncio.get_running_loop().call_later(1.0, is_free.set)
+        await until(pilot, lambda: is_free.is_set() and screen.searching.index is not None)
+        await settle(pilot)
+        assert app.screen is screen
+        assert copied == []

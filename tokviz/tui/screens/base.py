@@ -139,7 +139,7 @@ class TokvizScreen(Screen[None]):
         """Fill the lines above and below, and hear of what changes."""
         self.bindings_updated_signal.subscribe(self, lambda _: self.show_keys())
         self._unsubscribe = (
-            self.session.subscribe(TokenizerChanged, lambda _: self._follow_tokenizer()),
+            self.session.subscribe(TokenizerChanged, lambda _: self.follow_tokenizer()),
             self.session.subscribe(Asked, self._asked),
             self.session.subscribe(ProgressChanged, lambda _: self._follow_progress()),
             self.session.subscribe(TextChanged, lambda _: self._follow_text()),
@@ -244,7 +244,7 @@ class TokvizScreen(Screen[None]):
 
     # -- the tokenizer at hand
 
-    def _follow_tokenizer(self) -> None:
+    def follow_tokenizer(self) -> None:
         """Take up the tokenizer at hand, now or when the screen is next seen."""
         tokenizer = self.session.tokenizer
         if self.is_current and self.is_mounted and tokenizer is not self._tokenizer:
@@ -301,7 +301,7 @@ class TokvizScreen(Screen[None]):
         """Take up what changed while another screen was shown."""
         # Nobody has changed its styles: the app applies those of another theme before it comes.
         event.refresh_styles = False
-        self._follow_tokenizer()
+        self.follow_tokenizer()
         self.show_title()
         self._follow_progress()
         self._take_requests()
