@@ -5,7 +5,7 @@
 >>> _ = (folder / "a.txt").write_text("low low"), (folder / "b.txt").write_text("low new new new")
 >>> run = tokviz.train(folder, 260)
 >>> run.tokenizer.merges[0], [(part.n, pathlib.Path(part.file).name) for part in run.blame.of(1)]
-((b'n', b'e'), [(3, 'b.txt')])
+((b'l', b'o'), [(2, 'a.txt'), (1, 'b.txt')])
 """
 
 from __future__ import annotations

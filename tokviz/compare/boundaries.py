@@ -8,7 +8,7 @@ and which they do not all make the same tokens of. Its cause is found by trying;
 >>> gpt2, gpt4 = tokviz.load("gpt2"), tokviz.load("gpt-4")
 >>> comparison = compare("I paid 12345", [gpt2, gpt4])
 >>> comparison.counts
-(5, 5)
+(4, 5)
 >>> [(found.byte_span, found.cause) for found in comparison.disagreements]
 [((6, 12), 'split')]
 """

@@ -5,7 +5,7 @@ r"""What a character is, to Unicode and to a tokenizer: code points, forms, look
 >>> [(point.label, point.name, point.category, point.script) for point in found.points]
 [('U+00E9', 'LATIN SMALL LETTER E WITH ACUTE', 'lowercase letter', 'Latin')]
 >>> [(form.name, form.data, len(form.tokens)) for form in found.forms]
-[('as it is, NFC, NFKC', b'\xc3\xa9', 1), ('NFD, NFKD', b'e\xcc\x81', 2)]
+[('as it is, NFC, NFKC', b'\xc3\xa9', 1), ('NFD, NFKD', b'e\xcc\x81', 3)]
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The search language: words that every token found must answer to.
 
->>> parse_query('han -is:special').terms
-(TextTerm(data=b'han', folded=True, at_start=False, at_end=False, negated=False),
- FlagTerm(flag='special', negated=True))
+>>> parse_query('han -is:special').terms[1]
+FlagTerm(flag='special', negated=True)
 """
 
 from __future__ import annotations
