@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -206,6 +207,37 @@ def test_a_call_that_nobody_wants_any_more_waits_no_longer() -> None:
     with stopped_by(begun.is_set), pytest.raises(JobDroppedError):
         client.call(requests)
     client.close()
+
+
+def test_a_call_whose_child_cannot_start_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here as when the folder for temporary files is gone, or no file can be opened any more."""
+    client = JobClient("split")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    assert "cannot be started" in _error_of_a_call(client, [{"do": "check"}])
+    client.close()
+
+
+def test_a_call_whose_requests_cannot_be_made_ends_and_the_next_is_answered(
+    splitter: Splitter,
+) -> None:
+    splitter.pieces("a", "a")
+    assert "cannot be asked" in _error_of_a_call(splitter.client, [{"do": object()}])
+    assert splitter.pieces("b", "b") == ["b"]
+
+
+def _error_of_a_call(client: JobClient, requests: list[Body]) -> str:
+    ends: SimpleQueue[JobError] = SimpleQueue()
+
+    def call() -> None:
+        with pytest.raises(JobError) as error:
+            client.call(lambda memory: requests)
+        ends.put(error.value)
+
+    # A call that waits for ever must not keep the tests from ending.
+    Thread(target=call, daemon=True).start()
+    return str(ends.get(timeout=WAIT))
 
 
 def test_a_closed_client_takes_no_more_runs(splitter: Splitter) -> None:

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -62,18 +63,19 @@ class ChildProcess:
         self._on_message = on_message
         self._on_end = on_end
         self._garbled: JobError | None = None
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in `reap`
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "tokviz.jobs", job, *limits.arguments()],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr,
-                env=package_environment(),
-                start_new_session=True,
-            )
+            with ExitStack() as unless_started:
+                self._stderr = unless_started.enter_context(tempfile.TemporaryFile())
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "tokviz.jobs", job, *limits.arguments()],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._stderr,
+                    env=package_environment(),
+                    start_new_session=True,
+                )
+                unless_started.pop_all()  # closed in `reap`
         except OSError as error:
-            self._stderr.close()
             raise JobError(f"the {job} job cannot be started: {error}") from error
         self._reader = threading.Thread(target=self._read, name=f"{job} answers", daemon=True)
         self._reader.start()

@@ -240,6 +240,12 @@ class JobClient:
             except JobError as error:
                 self._fail(run, self._bury() or error)
                 continue
+            except Exception as error:
+                # Whatever happens where requests are made: somebody waits for the end.
+                self._bury()
+                reason = f"{type(error).__name__}: {error}"
+                self._fail(run, JobError(f"the {self._job} job cannot be asked: {reason}"))
+                continue
             self._watch(run)
             if run.child_unusable or not self._keeps_child:
                 self._bury()
