@@ -7,7 +7,7 @@ import random
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Queue
 
@@ -21,6 +21,7 @@ from tokviz.errors import JobError, TokvizError
 from tokviz.jobs import train as train_job
 from tokviz.jobs.train_client import TrainClient
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.runs import remove_run
 
 TEXT = "the theory of the thing: this that and these, then there\n" * 40
 
@@ -48,12 +49,15 @@ class Trainer:
                 return reports, event
             reports.append(event)
 
-    def wait_for_a_merge(self) -> TrainReport:
+    def wait_for(self, holds: Callable[[TrainReport], object]) -> TrainReport:
         while True:
             _, event = self.events.get(timeout=WAIT)
             assert isinstance(event, TrainReport)
-            if event.n_merges:
+            if holds(event):
                 return event
+
+    def wait_for_a_merge(self) -> TrainReport:
+        return self.wait_for(lambda report: report.n_merges)
 
 
 @pytest.fixture
@@ -144,6 +148,20 @@ def test_cancel_ends_the_child_and_leaves_nothing(trainer, long_request):
     assert _gone(pid)
     out = Path(long_request.run_folder).parent
     assert not out.exists() or not any(out.iterdir())
+
+
+def test_a_training_with_workers_that_is_cancelled_leaves_no_folder_of_theirs(
+    trainer, long_request, tmp_path, monkeypatch
+):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    trainer.client.train(long_request._replace(workers=1))
+    trainer.wait_for(lambda report: report.cluster)
+    assert list(folder.glob("tokviz-*"))
+    trainer.client.cancel()
+    remove_run(Path(long_request.run_folder), lambda: trainer.client.pid is not None)
+    assert not list(folder.glob("tokviz-*"))
 
 
 def test_after_a_cancelled_training_comes_another(trainer, long_request, corpus, tmp_path):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from importlib import import_module
 from typing import Any
 
 from tokviz.child.protocol import Body
 from tokviz.errors import JobError
 
-Job = Callable[[Body, dict[str, Any]], Iterator[Body]]
+Job = Callable[[Body, dict[str, Any]], Generator[Body, None, None]]
 """A job answers one request: `job(request, state)` yields the bodies of its answers.
 
 `state` is the job's own memory between requests, empty when the child starts. A job that works
@@ -48,7 +48,7 @@ def load_job(name: str) -> Job:
     except ModuleNotFoundError as error:
         missing = JobError(f"needs the package {error.name}: pip install {error.name}")
 
-        def job(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+        def job(request: Body, state: dict[str, Any]) -> Generator[Body, None, None]:
             raise missing
 
     return job

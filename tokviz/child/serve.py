@@ -99,8 +99,11 @@ class _Child:
             allow_silence(self._limits.silent_seconds)
 
     def _answer(self, run: int, body: Message) -> None:
-        for answer in self._job(body, self._state):
+        answers = self._job(body, self._state)
+        for answer in answers:
             if self._cancelled_run == run:
+                # Whoever hears that may end this process, so nothing is to be left by then.
+                answers.close()
                 if self._over_run != run:
                     self._over_run = run
                     self.say("cancelled", run)
