@@ -77,7 +77,7 @@ def local_cluster(
         ):
             try:
                 with _scheduler(file) as client:
-                    _wait_for(client, n_workers, log, should_stop)
+                    _wait_for(client, n_workers, workers, log, should_stop)
                     Thread(target=_give_up, args=(workers, client), daemon=True).start()
                     yield client
             finally:
@@ -122,10 +122,12 @@ def _scheduler(file: str) -> Iterator[Client]:
         yield client
 
 
-def _wait_for(client: Client, n_workers: int, log: Path, should_stop: Callable[[], bool]) -> None:
+def _wait_for(
+    client: Client, n_workers: int, workers: Any, log: Path, should_stop: Callable[[], bool]
+) -> None:
     until = time.monotonic() + _SECONDS_TO_START
     while len(client.nthreads()) < n_workers and not should_stop():  # type: ignore[no-untyped-call]
-        if time.monotonic() > until:
+        if workers.poll() is not None or time.monotonic() > until:
             said = log.read_text(errors="replace").strip().splitlines()
             raise JobError(": ".join(["the workers do not start", *said[-1:]]))
         time.sleep(_SECONDS_BETWEEN_LOOKS)
@@ -142,7 +144,8 @@ def connected(address: str) -> Iterator[Client]:
     with _silence():
         try:
             client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError) as error:
+            # The last one is said where an address asks for TLS and no certificate is configured.
             raise TokvizError(f"no scheduler answers at {address}: {error}") from None
         with client:
             yield client

@@ -351,9 +351,25 @@ def test_what_workers_cannot_do_is_said(
         tokviz.train(corpus, 300, client=client, **options)
 
 
-def test_a_cluster_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(TokvizError, match="no scheduler answers at nowhere"):
-        tokviz.train(["text"], 300, client="nowhere://")
+@pytest.mark.parametrize("address", ["nowhere://", "tls://127.0.0.1:1"])
+def test_a_cluster_that_is_not_there_is_an_error(address: str) -> None:
+    with pytest.raises(TokvizError, match=f"no scheduler answers at {address}"):
+        tokviz.train(["text"], 300, client=address)
+
+
+def test_nobody_waits_for_workers_that_ended_before_they_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\necho no such option >&2\nexit 2\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(program))
+    looks = iter(range(500))
+    with (
+        pytest.raises(JobError, match="the workers do not start: no such option"),
+        local_cluster(1, lambda: next(looks) < 0),
+    ):
+        pass
 
 
 def test_nobody_waits_for_workers_to_begin_once_it_is_enough(corpus: Path) -> None:
