@@ -247,6 +247,17 @@ async def test_the_flow_shows_every_token_once_and_in_order() -> None:
         assert [word for word in shown if word in words] == words
 
 
+async def test_other_colours_are_drawn_however_often_they_change() -> None:
+    flow = MaskFlow(PALETTE)
+    async with MaskApp(flow).run_test(size=(40, 30)):
+        flow.show(rendering())
+        for theme in [*THEMES] * 5:
+            flow.set_palette(token_palette(theme, "truecolor", False))
+            drawn = {segment.style for segment in flow.line(0)}
+            styles = flow.styles_of
+            assert drawn <= {styles.base, styles.muted, *styles.values()}
+
+
 async def test_ids_are_shown_as_numbers() -> None:
     flow = MaskFlow(PALETTE, "ids")
     app = MaskApp(flow)

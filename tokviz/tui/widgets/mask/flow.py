@@ -39,6 +39,11 @@ class MaskFlow(MaskView):
         self._layout.forget()
         self._strips.clear()
 
+    def restyle(self) -> None:
+        """Forget what was drawn in other styles."""
+        self._strips.clear()
+        super().restyle()
+
     def sync(self) -> None:
         """Lay out what changed, and draw it."""
         if self.size:
@@ -123,14 +128,14 @@ class MaskFlow(MaskView):
         if self._laid_out[0] is not self.tokens:
             self.sync()
         number = self.top_row + y
-        tokens, styles = self.tokens, self.styles_of
+        tokens = self.tokens
         if tokens is None or number >= self._layout.n_rows:
-            return Strip.blank(self.size.width, styles.base)
+            return Strip.blank(self.size.width, self.styles_of.base)
         row = self._layout.row(number)
         looks = tuple(self.look(tokens, index) for index in range(row.first, row.stop))
         ids = tuple(tokens.ids[row.first : row.stop])
         message = row.message if row.begins else -1
-        key = (ids, looks, message, self.size.width, self._gutter, id(styles))
+        key = (ids, looks, message, self.size.width, self._gutter)
         strip = self._strips.get(key)
         if strip is None:
             cells = self._cells(tokens, row.first, row.stop)
