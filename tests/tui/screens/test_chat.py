@@ -308,6 +308,25 @@ async def test_a_finding_leads_to_its_message_and_its_token() -> None:
         assert screen.rendered.rendering.message_of[pin] == 3
 
 
+async def test_a_finding_of_what_was_there_before_a_key_leads_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tokviz.tui.screens.chat.rendering.LINT_SECONDS", 2 * WAIT)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.messages.go_to(PartPlace(3), (0, 0))
+        await pilot.press(*"<|bos|>")
+        screen.messages.go_to(PartPlace(0), (0, 0))
+        assert await findings(pilot, screen) == ["special-in-content"]
+        await pilot.press(*"a b c ", "f3")
+        assert screen.chat.place == PartPlace(0)
+        assert "Findings are still looked for." in said(app)
+        await findings(pilot, screen)
+        await pilot.press("f3")
+        assert screen.chat.place == PartPlace(3)
+
+
 async def test_the_list_of_findings_is_walked_by_keys_and_leads_to_the_messages() -> None:
     app = make_app()
     empty = [{"role": "user", "content": ""}, {"role": "assistant", "content": ""}]

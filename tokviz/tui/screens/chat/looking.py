@@ -107,13 +107,12 @@ class Looking(Controller):
     def next_finding(self) -> None:
         """Go to the message and the token of the next finding."""
         findings = self._rendered.findings
-        if not findings:
-            looking = self._rendered.is_looking
-            self.say("Findings are still looked for." if looking else "Nothing was found.")
+        if not findings and not self._rendered.is_looking:
+            self.say("Nothing was found.")
             return
-        index = (self._rendered.finding + 1) % len(findings)
-        self._go_to_finding(index)
-        self.say(findings[index].message, "warning")
+        index = (self._rendered.finding + 1) % max(1, len(findings))
+        if self._go_to_finding(index):
+            self.say(findings[index].message, "warning")
 
     @on(RowsView.Picked)
     def _finding_picked(self, message: RowsView.Picked) -> None:
@@ -121,10 +120,14 @@ class Looking(Controller):
         if isinstance(message.action, ToFinding):
             self._go_to_finding(message.action.number)
 
-    def _go_to_finding(self, index: int) -> None:
+    def _go_to_finding(self, index: int) -> bool:
+        """Go to where a finding is; False if nobody knows where that is by now."""
+        if self._rendered.is_looking:
+            self.say("Findings are still looked for.")
+            return False
         findings = self._rendered.findings
         if not 0 <= index < len(findings):
-            return
+            return False
         self._rendered.finding = index
         finding = findings[index]
         self._left.show("conversation")
@@ -139,6 +142,7 @@ class Looking(Controller):
             if place is not None:
                 self._chat.messages.go_to(place, (0, 0))
                 self.focus_left()
+        return True
 
     # -- tokens
 
