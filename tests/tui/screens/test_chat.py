@@ -1678,6 +1678,26 @@ async def test_what_another_conversation_took_the_place_of_can_be_saved_before_t
     assert "ZHi" in path.read_text()
 
 
+async def test_what_a_restored_conversation_took_the_place_of_is_asked_about_after_it(
+    tmp_path: Path,
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        await pilot.press("Z")
+        path = tmp_path / "back.json"
+        screen.files.restore(json.dumps({"messages": CHAT["messages"][:2]}), path, lambda: None)
+        await settle(pilot)
+        assert "The changes to the previous conversation are not saved." in said(app)
+        assert screen.chat.state.origin == Origin(path)
+        assert unsaved(screen) == ["back.json"], "it was left unsaved"
+        screen.files.save(path)
+        await settle(pilot)
+        assert unsaved(screen) == ["this conversation"]
+        await pilot.press("ctrl+z")
+        assert contents(screen)[0] == "ZHi"
+
+
 def unsaved(screen: ChatScreen) -> list[str]:
     return [name for name, _ in screen.files.safe.unsaved()]
 

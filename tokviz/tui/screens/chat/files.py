@@ -256,7 +256,7 @@ class Files(Controller):
             conversation = Conversation.from_json(json.loads(text), byte_text=True)
         except (ConversationError, ValueError, RecursionError):
             conversation = editing.raw_row(text)
-        self._chat.change(conversation, PartPlace(0), origin=Origin(path))
+        self._chat.load(conversation, Origin(path), is_there=False)
         then()
 
 

@@ -120,20 +120,28 @@ class ConversationAtHand:
             self.load(editing.EMPTY, Origin())
         return False
 
-    def load(self, conversation: Conversation, origin: Origin, *, instead: bool = False) -> None:
+    def load(
+        self,
+        conversation: Conversation,
+        origin: Origin,
+        *,
+        instead: bool = False,
+        is_there: bool = True,
+    ) -> None:
         """Show another conversation instead of this one; undo brings this one back.
 
         Args:
             conversation: The conversation.
             origin: Where it comes from.
             instead: Whether undo passes over the present one, which was only looked at.
+            is_there: Whether it is in the file it comes from.
         """
         left = self.state if self.modified else None
         if left is not None:
             self._say(
                 "The changes to the previous conversation are not saved. Ctrl+Z goes back to it."
             )
-        if origin.path is not None or conversation is editing.EMPTY:
+        if (is_there and origin.path is not None) or conversation is editing.EMPTY:
             self.mark_saved(conversation)
         self.change(conversation, PartPlace(0), origin=origin, instead=instead)
         self._left = left or self._left
