@@ -589,6 +589,25 @@ async def test_a_pasted_conversation_is_recognised_and_other_json_is_text() -> N
         assert screen.chat.place == PartPlace(4)
 
 
+@pytest.mark.parametrize("keys", [["down"], ["down", "down"]])
+async def test_what_was_pasted_goes_to_no_conversation_that_came_meanwhile(
+    tmp_path: Path, keys: list[str]
+) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps({"messages": CHAT["messages"][:2]}))
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        pasted = json.dumps([{"role": "user", "content": "new"}])
+        screen.messages.editor.post_message(PartEditor.Pasted(pasted))
+        await settle(pilot)
+        screen.rows.open_path(path)
+        await settle(pilot)
+        await pilot.press(*keys, "enter")
+        assert contents(screen) == ["Hi", "Hello"]
+        assert "nothing was pasted into it" in said(app)
+
+
 async def test_an_unsaved_conversation_comes_back_at_the_next_start() -> None:
     app = make_app(remember=True)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -215,7 +215,7 @@ class Files(Controller):
         if self._chat.is_sample:
             self._chat.load(conversation, Origin())
             return
-        of = counted(len(conversation.messages), "message")
+        here, of = self._chat.conversation, counted(len(conversation.messages), "message")
         options = [
             Option(
                 "show",
@@ -230,8 +230,10 @@ class Files(Controller):
         def picked(choice: str) -> None:
             if choice == "show":
                 self._chat.load(conversation, Origin())
+            elif self._chat.conversation is not here:
+                # A file has been read meanwhile, to which nobody meant to add anything.
+                self.say("Another conversation has come: nothing was pasted into it.", "warning")
             elif choice == "append":
-                here = self._chat.conversation
                 longer = editing.with_messages_of(here, conversation)
                 self._chat.change(longer, PartPlace(len(here.messages)))
             else:
