@@ -548,6 +548,20 @@ async def test_going_to_a_token_makes_it_the_one_at_the_cursor():
         assert editor.token_at_cursor() == editor.live.token_index_at(offset)
 
 
+async def test_a_token_that_was_gone_to_stays_while_those_before_it_become_known() -> None:
+    async with editing("word 世界 " * 20_000) as (editor, _pilot):
+        live = editor.live
+        last = live.tokens_in(live.n_chars - 5, live.n_chars)[2]
+        editor.go_to_token(last.index)
+        before = live.n_tokens
+        assert editor.token_at_cursor() == last.index
+        while not live.settled:
+            live.encode_pending(1)
+        gained = live.n_tokens - before
+        assert gained > 0
+        assert editor.token_at_cursor() == last.index + gained
+
+
 async def test_a_picked_token_is_forgotten_when_the_tokens_change():
     async with editing("\U0001f926") as (editor, _):
         editor.go_to_token(1)

@@ -314,12 +314,13 @@ class TokenEditor(DrawnRows):
         That is the token of the character behind the cursor, or the last one at the end of the
         text. Of several tokens that share a character it is the first, unless `go_to_token` chose.
         """
-        if self._picked is not None:
-            index, selection, revision = self._picked
-            if selection == self.selection and revision == self.live.revision:
-                return index
         offset = self.document.get_index_from_location(self.cursor_location)
-        return self.live.token_index_at(min(offset, self.live.n_chars - 1))
+        first = self.live.token_index_at(min(offset, self.live.n_chars - 1))
+        if self._picked is not None and first is not None:
+            number, selection, revision = self._picked
+            if selection == self.selection and revision == self.live.revision:
+                return first + number
+        return first
 
     def go_to_token(self, index: int) -> None:
         """Put the cursor at a token's beginning, and bring it into view.
@@ -330,7 +331,9 @@ class TokenEditor(DrawnRows):
         if span is None:
             return
         selection = Selection.cursor(self.live.location(span[0]))
-        self._picked = (index, selection, self.live.revision)
+        # Which of the tokens there: its index grows while tokens before it become known.
+        first = self.live.token_index_at(span[0])
+        self._picked = (index - (first or 0), selection, self.live.revision)
         self.selection = selection
         self.record_cursor_width()
         self.history.checkpoint()
