@@ -59,6 +59,7 @@ from tokviz.tui.messages import Begun, Question, TakenBack
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.part_styles import StylesOnDemand
 from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.choosing import take_back_wishes
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
@@ -887,6 +888,7 @@ class TokvizApp(App[None]):
 
         def show(found: Found) -> None:
             self._session_file = path
+            take_back_wishes(self)
             restore(self.session, found)
             for lacking in found.lacking:
                 self.notify(lacking, severity="warning", markup=False)

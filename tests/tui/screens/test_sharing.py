@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 import tokviz
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import WAIT, settle, until
+from tokviz.live.document import LiveDocument
 from tokviz.saved import SavedSession, read_session, to_bytes
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField
 from tokviz.tui.run import _session
+from tokviz.tui.screens import choosing
 from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.tokens import files
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +99,41 @@ def test_a_session_can_be_what_the_app_begins_with(tmp_path: Path) -> None:
     assert (session.live.text, session.tokenizer.name) == ("their text", "gpt2")
     assert not session.live.parse_specials
     assert session.notes[-1].startswith("The tokenizer nobody's is not here")
+
+
+@pytest.mark.parametrize("late", ["tokenizer", "special tokens", "file"])
+async def test_what_was_asked_for_before_a_session_does_not_come_after_it(
+    late: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, go_on = tmp_path / "theirs.tokviz.json", Event()
+    path.write_bytes(to_bytes(SavedSession("their text", tokenizers=("gpt2",))))
+    (tmp_path / "late.txt").write_text("late")
+    place, name = {
+        "tokenizer": (choosing, "load"),
+        "special tokens": (LiveDocument, "prepare_reading"),
+        "file": (files, "read_text"),
+    }[late]
+    do = getattr(place, name)
+
+    def slowly(*arguments: Any) -> Any:
+        assert go_on.wait(WAIT)
+        return do(*arguments)
+
+    monkeypatch.setattr(place, name, slowly)
+    session = Session(Opened("my text"), tokviz.load("gpt2"), remember=False)
+    app = TokvizApp(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        if late == "file":
+            app.screen.files.open_path(tmp_path / "late.txt")  # type: ignore[attr-defined]
+        else:
+            await pilot.press("f6" if late == "special tokens" else "ctrl+right_square_bracket")
+        app._open_session(path)
+        await until(pilot, lambda: session.live.text == "their text")
+        go_on.set()
+        await settle(pilot)
+        assert (session.live.text, session.tokenizer.name) == ("their text", "gpt2")
+        assert session.live.parse_specials
 
 
 async def test_a_session_is_opened_where_text_is_opened_and_undo_takes_it_back(

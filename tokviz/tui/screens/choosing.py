@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import on
+from textual.app import App
 from textual.worker import Worker
 
 from tokviz.formats.apart import load
@@ -44,6 +45,13 @@ def tokenizer_picker(session: Session, source: str = "", **options: Any) -> Toke
     )
 
 
+def take_back_wishes(app: App[Any]) -> None:
+    """Let no tokenizer come any more that was asked for before another one was chosen."""
+    for worker in app.workers:
+        if worker.group == GROUP:
+            worker.cancel()
+
+
 class TokenizerChoice(Controller):
     """Changes the tokenizer at hand."""
 
@@ -76,9 +84,7 @@ class TokenizerChoice(Controller):
 
         def picked(name: str) -> None:
             if picker.loaded is not None:
-                for worker in self.app.workers:
-                    if worker.group == GROUP:
-                        worker.cancel()  # what was asked for before comes no more
+                take_back_wishes(self.app)
                 self.session.use_tokenizer(picker.loaded, name)
 
         self.ask(picker, picked)

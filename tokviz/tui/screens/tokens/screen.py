@@ -258,6 +258,8 @@ class TokensScreen(TokvizScreen):
 
     def _show_saved(self, saved: ShowSaved) -> None:
         """Show the text of a session file, then the screen that was shown."""
+        for asked_before in ("open", "specials"):
+            self.workers.cancel_group(self, asked_before)
         if saved.parse_specials != self.live.parse_specials:
             self.live.set_parse_specials(saved.parse_specials)
         if any(kind.id == saved.panel for kind in PANELS):
