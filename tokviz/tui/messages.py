@@ -42,7 +42,7 @@ class Pasted(Message):
 
     text: str
     version: object = None
-    """What the editor's undo history was at then: who undoes takes back the paste."""
+    """What tells whether anything was edited since: who undoes then takes back the paste."""
 
 
 @dataclass

@@ -484,6 +484,27 @@ async def test_what_comes_right_behind_a_pasted_path_stays(
         assert tokens.live.text == typed
 
 
+@pytest.mark.parametrize(("behind", "left"), [((), "is:special "), (("x",), None)])
+async def test_a_pasted_path_is_taken_out_of_the_search_and_nothing_else_is(
+    saved: Path, behind: tuple[str, ...], left: str | None
+) -> None:
+    app = make_app("hello", tokviz.load("gpt2"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        screen.field.focus()
+        screen.field.put("is:special ")
+        app.post_message(Paste(str(saved)))
+        for key in behind:
+            app.post_message(Key(key, key))
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        typed = screen.field.value
+        assert typed == f"is:special {saved}" + "".join(behind)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.session.tokenizer is not tokviz.load("gpt2"))
+        await settle(pilot)
+        assert screen.field.value == (typed if left is None else left)
+
+
 async def test_pasted_path_stays_text_if_that_is_what_was_meant(saved: Path) -> None:
     app = make_app("")
     async with app.run_test(size=(120, 40)) as pilot:

@@ -65,7 +65,12 @@ class SearchField(Field):
 
     def _on_paste(self, event: events.Paste) -> None:
         super()._on_paste(event)
-        self.post_message(Pasted(event.text))
+        self.post_message(Pasted(event.text, self.value))
+
+    def take_back(self, pasted: Pasted) -> None:
+        """Undo a paste, if nothing was typed since."""
+        if self.value == pasted.version:
+            self.action_undo()
 
     def clean_paste(self, text: str) -> str:
         """Keep the spaces around: they are searched for too."""

@@ -88,7 +88,7 @@ class VocabularyScreen(TokvizScreen):
         self.pages = Pages(self, self.searching, self.field, self.table)
         self.tokens = TokenActions(self, self.pages)
         choice = TokenizerChoice(self)
-        Dropped(self, choice, lambda pasted: self.field.put(""))
+        Dropped(self, choice, self.field.take_back)
         Files(self, self.searching)
         Explaining(self, self._asked_why)
         self._shown_for: object = None
