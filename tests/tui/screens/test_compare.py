@@ -18,7 +18,7 @@ import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.figures import WordCounter, figures_by_script
-from tokviz.compare.lanes import Found, Other, next_span
+from tokviz.compare.lanes import Found, Lane, Other, next_span
 from tokviz.compare.report import measured, report_on, totals
 from tokviz.compare.report_tables import ORDERS
 from tokviz.compare.vocabularies import VocabularyDifference, diff_vocabularies
@@ -29,6 +29,7 @@ from tokviz.session import Opened, Session
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
+from tokviz.tui.screens import lanes
 from tokviz.tui.screens.compare import CompareScreen
 from tokviz.tui.screens.lanes import Lanes
 
@@ -392,6 +393,28 @@ async def test_the_report_measures_the_chosen_tokenizers_and_is_copied(copied: l
         rows = ["".join(span.text for span in row).split() for row in screen.report_rows.rows]
         assert sum(row[:1] == ["gpt2"] for row in rows) == 0
         assert ["your", "text", f"{own[0].n_bytes:,}", "bytes"] in rows
+
+
+async def test_escape_leaves_alone_a_tokenizer_that_only_reads_the_text_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app, go_on = make_app(), Event()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        (other,) = app.session.others
+
+        def slowly(*arguments: Any) -> Lane:
+            assert go_on.wait(WAIT)
+            return Lane(*arguments)
+
+        monkeypatch.setattr(lanes, "Lane", slowly)
+        app.session.live.set_parse_specials(False)
+        screen.lanes.follow()
+        assert other.lane is None
+        await pilot.press("escape")
+        go_on.set()
+        await until(pilot, lambda: other.lane is not None)
+        assert not other.error
 
 
 async def test_escape_ends_the_measuring_of_a_report(monkeypatch: pytest.MonkeyPatch) -> None:

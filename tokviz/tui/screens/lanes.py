@@ -106,9 +106,9 @@ class Lanes(Controller):
                 other.error = str(error)
                 self.session.tell(OthersChanged())
 
-        self.in_thread(
-            "lane", work, done, failed=failed, exclusive=False, stoppable=f"Loading {other.name}"
-        )
+        # Of one that is loaded only the text is read anew: nobody is to lose it by Esc.
+        loading = f"Loading {other.name}" if other.tokenizer is None else ""
+        self.in_thread("lane", work, done, failed=failed, exclusive=False, stoppable=loading)
 
     def _encode(self) -> None:
         """See to it that what waits is encoded, while the screen is seen."""
