@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.oracles.edits import RUNS, tokenizer
 from tokviz.live import occurrences
+from tokviz.live.chunks import Chunk
 from tokviz.live.cuts import CutRule
 from tokviz.live.document import LiveDocument
 from tokviz.snapshots import Part, joined
@@ -284,6 +286,23 @@ def test_a_reading_of_a_text_that_is_gone_or_for_another_tokenizer_is_not_taken(
     document.prepare_reading(tokenizer("gpt2"), True)
     document.set_tokenizer(tokenizer("cl100k_base"))
     assert ids_of(document) == tokenizer("cl100k_base").encode("other words\n")
+
+
+@pytest.mark.parametrize("overtake", ["the tokenizer of now", "another text"])
+def test_a_reading_that_is_wanted_no_more_is_not_kept(overtake: str) -> None:
+    document = LiveDocument("some words\n" * 2_000, tokenizer("cl100k_base"))
+    before = _chunks_there_are()
+    document.prepare_reading(tokenizer("gpt2"), True)
+    if overtake == "another text":
+        document.set_text("other words\n")
+    else:
+        document.prepare_reading(tokenizer("cl100k_base"), True)
+    assert _chunks_there_are() <= before + 1
+
+
+def _chunks_there_are() -> int:
+    gc.collect()
+    return sum(isinstance(one, Chunk) for one in gc.get_objects())
 
 
 def test_tokens_of_much_text_that_goes_leave_the_counts_by_and_by() -> None:

@@ -252,6 +252,7 @@ class ChunkedText:
             UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
         """
         chunks = ChunkList(self._cut_around("", text, ""))
+        self._reading = None
         with self._changing:
             self._restart(chunks)
             self.revision += 1
@@ -286,7 +287,9 @@ class ChunkedText:
     def prepare_reading(self, tokenizer: Tokenizer, parse_specials: bool) -> None:
         """Do what is long about a change of tokenizer, or of `parse_specials`. For any thread."""
         tokenizer.prepare()
-        self._reading = self._read(tokenizer, parse_specials)
+        is_other = (tokenizer, parse_specials) != (self.tokenizer, self.parse_specials)
+        # What was prepared before, and is wanted no more, holds the whole text a second time.
+        self._reading = self._read(tokenizer, parse_specials) if is_other else None
 
     def _read(self, tokenizer: Tokenizer | None, parse_specials: bool) -> _Reading:
         """Cut the text as another tokenizer has it. For any thread."""
