@@ -76,6 +76,24 @@ async def test_a_conversation_as_json_is_rendered() -> None:
         assert "special tokens are" in shown(app)
 
 
+async def test_a_token_of_json_is_explained_as_long_as_it_is_the_same() -> None:
+    app = make_app(JSON)
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = await panel_of(pilot)
+        assert isinstance(app.screen, TokensScreen)
+        text = app.screen.text
+        panel.focus()
+        await pilot.press("home", "right", "right")
+        assert panel.flow.pinned == 2
+        text.put(JSON.index("Hello"), JSON.index("Hello"), "Oh. ")
+        await mask_made(pilot, panel)
+        assert panel.flow.pinned == 2, "only what stands behind it has changed"
+        text.put(JSON.index("Hi"), JSON.index("Hi"), "Well, well. ")
+        await mask_made(pilot, panel)
+        assert panel.flow.pinned is None
+        assert HINT[:20] in shown(app)
+
+
 async def test_a_text_in_a_templates_form_is_masked_by_its_roles() -> None:
     app = make_app(CHATML)
     async with app.run_test(size=(120, 40)) as pilot:

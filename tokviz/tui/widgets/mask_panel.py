@@ -22,7 +22,7 @@ from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.messages import TextWanted, TokenPicked
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import in_thread
-from tokviz.tui.widgets.mask.base import MaskTokenPicked
+from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin
 from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.look import MARKS
@@ -176,7 +176,8 @@ class MaskPanel(Vertical):
     def _show(self, masked: MaskedText | None, problem: str) -> None:
         self.masked = masked
         rendering = None if masked is None else masked.rendering
-        pin = self._at_cursor if masked is not None and masked.aligned else self._pin
+        kept = kept_pin(self._pin, self.flow.tokens, rendering)
+        pin = self._at_cursor if masked is not None and masked.aligned else kept
         pin = pin if rendering and pin is not None and pin < len(rendering) else None
         self.flow.show(rendering, pin=pin)
         self._about.update(self._about_content(masked, problem))

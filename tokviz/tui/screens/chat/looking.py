@@ -7,7 +7,6 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from tokviz import bytetext
-from tokviz.chat.render import Rendering
 from tokviz.tui.actions import action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import place_in, text_at
@@ -18,7 +17,7 @@ from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.flow import ToFinding
-from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView
+from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView, kept_pin
 from tokviz.tui.widgets.mask.counts import byte_of_token, token_at_byte
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.turns import Turns
@@ -198,7 +197,7 @@ class Looking(Controller):
         editor, place, rendering = (
             self._chat.messages.editor, self._chat.place, self._rendered.rendering,
         )  # fmt: skip
-        kept = self._kept_pin(rendering)
+        kept = kept_pin(self._views.pin, self._views.rendering, rendering)
         if rendering is None or place is None or not editor.has_focus:
             return kept
         if kept is not None and (place, editor.selection) == self._came_by_token:
@@ -208,18 +207,6 @@ class Looking(Controller):
         offset = editor.live.byte_offset(editor.live.line_start(row) + column)
         counts = self._rendered.counts
         return token_at_byte(rendering, counts, place.message, place.part, offset)
-
-    def _kept_pin(self, rendering: Rendering | None) -> int | None:
-        """Give the token explained so far, unless its number is that of another one by now."""
-        before, pin = self._views.rendering, self._views.pin
-        if rendering is before or pin is None:
-            return pin
-        if rendering is None or before is None or rendering.tokenizer is not before.tokenizer:
-            return None
-        up_to = slice(pin + 1)
-        same = rendering.ids[up_to] == before.ids[up_to]
-        # Special tokens that the tokenizer lacks have the same ids in all templates.
-        return pin if same and rendering.token_bytes(pin) == before.token_bytes(pin) else None
 
     @on(MessageList.Moved)
     def _message_moved(self, message: MessageList.Moved) -> None:

@@ -174,6 +174,24 @@ class MaskView(TokenView, DiffedScroll):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 
 
+def kept_pin(pin: int | None, before: Rendering | None, now: Rendering | None) -> int | None:
+    """Give the number of the token explained so far, unless it is that of another one by now.
+
+    Args:
+        pin: The number among the tokens before.
+        before: The tokens before.
+        now: The tokens that take their place.
+    """
+    if now is before or pin is None:
+        return pin
+    if now is None or before is None or now.tokenizer is not before.tokenizer:
+        return None
+    up_to = slice(pin + 1)
+    same = now.ids[up_to] == before.ids[up_to]
+    # Special tokens that the tokenizer lacks have the same ids in all templates.
+    return pin if same and now.token_bytes(pin) == before.token_bytes(pin) else None
+
+
 def _meaning(tokens: Rendering | None) -> object:
     """Give what the ids of a rendering depend on."""
     if tokens is None:
