@@ -340,6 +340,47 @@ async def test_what_is_typed_or_pasted_right_before_it_is_saved_is_saved_too(
         assert app.session.live.text == f"{typed}!hello"
 
 
+@pytest.mark.parametrize("between", [(), ("down",)])
+@pytest.mark.parametrize("gives_up", [False, True])
+async def test_what_is_saved_behind_a_paste_waits_for_it_or_is_given_up(
+    gives_up: bool, between: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokviz.tui.widgets.editor.editor._LONG_TEXT", 100)
+    monkeypatch.setattr(app_module, "ANSWER_SECONDS", 0.05)
+    app, path, go_on = EarlyApp(), tmp_path / "a.txt", threading.Event()
+    app.session.path = path
+    prepare = TokenEditor.prepare
+
+    def slowly(editor: TokenEditor, text: str) -> None:
+        assert go_on.wait(WAIT)
+        prepare(editor, text)
+
+    monkeypatch.setattr(TokenEditor, "prepare", slowly)
+    pasted = "(pasted) " * 50
+
+    def said() -> str:
+        return " ".join(notice.message for notice in app._notifications)
+
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        app.post_message(events.Paste(pasted))
+        press_at_once(app, *between, "ctrl+s")
+        # The pilot's own pause would wait for the editor.
+        async with asyncio.timeout(WAIT):
+            while not path.exists() and "is being put in… Esc drops" not in said():
+                await asyncio.sleep(0.01)
+        if gives_up:
+            press_at_once(app, "escape")
+        press_at_once(app, "!")
+        go_on.set()
+        await until(pilot, lambda: "!" in app.session.live.text)
+        await settle(pilot)
+        assert "is being put in" not in said()
+        assert pasted in app.session.live.text
+        assert path.exists() != gives_up
+        assert gives_up or path.read_text() == f"{pasted}hello"
+
+
 class Typed:
     """What a text and its cursor must be after keys that came one by one."""
 

@@ -63,7 +63,7 @@ from tokviz.tui.screens.choosing import take_back_wishes
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
-from tokviz.tui.tasks import Task, in_thread, stop_work
+from tokviz.tui.tasks import Task, in_thread, stop_work, unsay
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
 from tokviz.tui.toasts import Toasts
 from tokviz.tui.widgets.editor.editor import TokenEditor
@@ -101,7 +101,9 @@ ESCAPE_SECONDS = 0.5
 Enter where a dialog has closed by itself."""
 
 ANSWER_SECONDS = 1.0
-"""How long the next key waits for what a key does, at most."""
+"""How long the next key waits for what a key does, at most; longer for a long text."""
+
+_PREPARING = "A long text is being put in"
 
 _ANSWERS = ("enter", "escape")
 """Keys that close a dialog, and mean nothing more right behind one that has closed it."""
@@ -156,6 +158,8 @@ class TokvizApp(App[None]):
         self._last_error: Unexpected | None = None
         self._waiting: deque[events.Event] = deque()
         self._answering: list[MessagePump] | None = None
+        self._is_preparing = False
+        """Whether it was said that what is pressed waits for a long text."""
         self._asked: tuple[str, Screen[Any] | None] = "", None
         self._typed: Widget | None = None
         self._passing: str | None = None
@@ -218,7 +222,10 @@ class TokvizApp(App[None]):
                 return
             if not event.is_forwarded:
                 if self._waiting or self._answering is not None or not self._is_ready():
-                    self._waiting.append(event)
+                    if self._is_preparing and getattr(event, "key", "") == "escape":
+                        self._waiting.clear()
+                    else:
+                        self._waiting.append(event)
                     return
                 event.__dict__["aimed_at"] = self.screen
         await self._take(event)
@@ -333,10 +340,25 @@ class TokvizApp(App[None]):
 
     def _let_answer(self, answering: list[MessagePump]) -> None:
         self._answering = answering
-        # Whatever keeps a widget from its queue, it must not keep the keys from the others.
-        loop = asyncio.get_running_loop()
-        loop.call_later(ANSWER_SECONDS, self._wait_for, answering, True)
+        self._limit_wait(answering, answering[0])
         self._wait_for(answering)
+
+    def _limit_wait(self, answering: list[MessagePump], first: MessagePump) -> None:
+        """Wait no longer than a while, but where a text would be saved without what was pasted.
+
+        Whatever else keeps a widget from its queue, it must not keep the keys from the others.
+        """
+
+        def end() -> None:
+            if answering is not self._answering or not getattr(first, "is_preparing", False):
+                self._wait_for(answering, True)
+                return
+            if not self._is_preparing:
+                self._is_preparing = True
+                self.notify(f"{_PREPARING}… Esc drops what was pressed since.", markup=False)
+            self._limit_wait(answering, first)
+
+        asyncio.get_running_loop().call_later(ANSWER_SECONDS, end)
 
     def _wait_for(self, answering: list[MessagePump], is_late: bool = False) -> None:
         """Take the next input once all of these have done what a key asked them for.
@@ -350,6 +372,9 @@ class TokvizApp(App[None]):
             if answering.pop(0).call_later(self._wait_for, answering):
                 return
         self._answering = None
+        if self._is_preparing:
+            self._is_preparing = False
+            unsay(self, _PREPARING)
         key, asked = self._asked
         if key in _ANSWERS and asked not in self.screen_stack:
             # Pressed too often: what it meant is gone.

@@ -139,7 +139,7 @@ def in_thread(
     def over() -> None:
         _STOPPABLE.pop(worker, None)
         # What was said last may still be on its way.
-        node.app.call_later(_take_back, node.app, stoppable)
+        node.app.call_later(unsay, node.app, stoppable)
 
     def stop() -> None:
         over()
@@ -189,7 +189,7 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
 
     def tell() -> None:
         if worker in _STOPPABLE:
-            _take_back(node.app, what)
+            unsay(node.app, what)
             # To the app itself, so that what takes it back comes behind it.
             node.app.notify(f"{what}… {monotonic() - begun:.0f} s. Esc stops it.", markup=False)
             node.set_timer(_REPEATS, tell)
@@ -197,7 +197,7 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
     node.set_timer(_PATIENCE, tell)
 
 
-def _take_back(app: App[Any], what: str) -> None:
+def unsay(app: App[Any], what: str) -> None:
     """Let no sentence stand that says how far this is."""
     for standing in list(iter(app._notifications)):
         if standing.message.startswith(f"{what}…"):

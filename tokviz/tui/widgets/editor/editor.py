@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -136,6 +137,8 @@ class TokenEditor(DrawnRows):
         """The characters whose tokens may change with the next one; the screen sets it."""
         self.last_edit_seconds = 0.0
         """How long the last edit took the editor and the live document."""
+        self.is_preparing = False
+        """Whether a long text is on its way into this one, for which its keys wait in line."""
         self._show_invisibles = show_invisibles
         self._painter = RowPainter(live, palette, glyph_table(show_invisibles))
         self._hover: int | None = None
@@ -219,9 +222,7 @@ class TokenEditor(DrawnRows):
             then()
 
         async def make_and_put() -> None:
-            text = await asyncio.to_thread(make, old)
-            await asyncio.to_thread(self.prepare, text)
-            put(text)
+            put(await self._prepared(partial(make, old)))
 
         if len(old) > _LONG_TEXT:
             self.call_later(make_and_put)
@@ -236,10 +237,24 @@ class TokenEditor(DrawnRows):
             return
 
         async def prepare_and_change() -> None:
-            await asyncio.to_thread(self.prepare, texts[0])
+            await self._prepared(lambda: texts[0])
             change()
 
         self.call_later(prepare_and_change)
+
+    async def _prepared(self, make: Callable[[], str]) -> str:
+        """Make a long text, and prepare that it is put in, in a thread; the app goes on."""
+
+        def work() -> str:
+            text = make()
+            self.prepare(text)
+            return text
+
+        self.is_preparing = True
+        try:
+            return await asyncio.to_thread(work)
+        finally:
+            self.is_preparing = False
 
     def _undo_batch(self, edits: Sequence[Edit]) -> None:
         with self._changing():
@@ -539,9 +554,7 @@ class TokenEditor(DrawnRows):
         event.stop()
         if event.text and not self.read_only:
             if len(event.text) > _LONG_TEXT:
-                # Keys that follow wait in line; the app goes on.
-                text = await asyncio.to_thread(as_pasted, event.text)
-                await asyncio.to_thread(self.prepare, text)
+                text = await self._prepared(partial(as_pasted, event.text))
             else:
                 text = as_pasted(event.text)
             self.type_text(text)
