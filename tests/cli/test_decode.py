@@ -135,6 +135,14 @@ def test_an_id_among_the_arguments_that_does_not_exist_is_named_with_its_positio
     )
 
 
+def test_a_number_among_the_arguments_that_is_too_long_for_an_id_is_no_file(tokviz):
+    done = tokviz("decode", "[15339,", "9" * 20, "]")
+    assert (done.code, done.out) == (1, b"")
+    assert done.err == (
+        f"tokviz: command line: number 2 of the ids is '{'9' * 20}', not a token id\n"
+    )
+
+
 def test_a_file_whose_name_is_a_number_is_a_file(tokviz, tmp_path):
     (tmp_path / "1917").write_text("15339")
     environment = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}

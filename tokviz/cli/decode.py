@@ -27,6 +27,7 @@ import argparse
 import base64
 import codecs
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,10 +40,11 @@ from tokviz.cli.tables import plain_table
 from tokviz.cli.token_ids import IdBlock, read_ids
 from tokviz.cli.workers import tokenizer_of
 from tokviz.errors import TokenIdError
-from tokviz.explain.ids import ids_in
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
+
+_NUMBERS = re.compile(r"[0-9\s,;\[\]()]*[0-9][0-9\s,;\[\]()]*", re.ASCII)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,9 +98,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def id_sources(files: Sequence[str]) -> list[Source]:
     """The inputs to read; arguments that are all numbers, and no files, are ids themselves."""
-    ids = ids_in(" ".join(files))
-    if ids is not None and not any(map(os.path.lexists, files)):
-        return [Given("command line", " ".join(map(str, ids)).encode())]
+    given = " ".join(files)
+    if _NUMBERS.fullmatch(given) and not any(map(os.path.lexists, files)):
+        return [Given("command line", " ".join(re.findall("[0-9]+", given)).encode())]
     return [*options.input_names(files)]
 
 
