@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokviz.errors import OutputFileError, TokvizError
-from tokviz.files import write_file
+from tokviz.files import output_error, write_file
 from tokviz.locks import FileLock
 from tokviz.sentences import why
 from tokviz.toml_file import line_of, read_toml
@@ -263,7 +263,7 @@ def save_settings(
             part = {name: new for name, new in changed.items() if (name in REMEMBERED) == is_state}
             if part:
                 edit_file(file, part, settings.profile)
-    except (OSError, TokvizError) as error:
+    except TokvizError as error:
         return why("Your settings are not saved", error)
     return None
 
@@ -281,7 +281,7 @@ def edit_file(
         header: What a new file begins with.
 
     Raises:
-        OSError, TokvizError: If it fails. The file is as it was.
+        TokvizError: If it fails. The file is as it was.
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -315,6 +315,8 @@ def edit_file(
         write_file(path, tomlkit.dumps(document).encode(), private=True)
     except TOMLKitError as error:
         raise OutputFileError(path, str(error)) from None
+    except OSError as error:
+        raise output_error(path, error) from None
     finally:
         lock.release()
 

@@ -34,6 +34,16 @@ def test_every_setting_is_shown_with_value_place_and_meaning(
     assert told(capsys, "path") == (0, f"{path}\n", "")
 
 
+def test_settings_that_cannot_be_written_are_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
+    code, _, err = told(capsys, "set", "theme", "contrast-dark")
+    assert (code, err) == (1, f"tokviz: {config_path()}: Not a directory\n")
+    assert load_settings()[0] == Settings()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no such pipes")
 def test_settings_that_are_a_pipe_are_not_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     config_path().parent.mkdir(parents=True)
