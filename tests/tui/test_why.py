@@ -336,6 +336,20 @@ async def test_a_second_tokenizer_stands_beside_and_is_remembered() -> None:
         assert app.session.settings.second_tokenizer == "o200k_base"
 
 
+async def test_a_tokenizer_of_a_file_is_called_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    tokviz.load("gpt2").save(path)
+    app = make_app(second_tokenizer=str(path))
+    async with app.run_test(size=(160, 48)) as pilot:
+        screen = await begun(pilot)
+        assert isinstance(screen, TokensScreen)
+        await pilot.press("shift+f1")
+        dialog = await answered(pilot, 2)
+        first = "".join(span.text for span in dialog.view.rows[0])
+        assert "mine.json" in first and "gpt2" in first
+        assert str(tmp_path) not in first
+
+
 async def test_characters_are_stepped_through_though_they_are_looked_up_late(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

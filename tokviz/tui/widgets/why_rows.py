@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from tokviz.explain.why import PieceCut, Why
 from tokviz.glyphs import safe
+from tokviz.places import short_name
 from tokviz.pretokenize.alternatives import top_level
 from tokviz.sentences import Sentence, counted
 from tokviz.tui.widgets.card_rows import label_of, lineage_rows, sentence_words, trace_rows
@@ -62,7 +63,7 @@ def _spaced(rows: list[Row]) -> list[Row]:
 
 
 def _head(answer: Why, width: int) -> list[Row]:
-    name = (Span(fit(safe(answer.tokenizer), width), "heading"),)
+    name = (Span(fit(short_name(answer.tokenizer), width), "heading"),)
     n_tokens = counted(answer.n_tokens, "token")
     rows = flow([name, (Span(n_tokens, "dim"),)] if answer.n_tokens else [name], width)
     chips: list[Word] = [
