@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -317,6 +318,37 @@ def test_a_named_pipe_has_no_size(tmp_path: Path) -> None:
     writer.start()
     assert texts_of(corpus.text_blocks()) == [[b"some text"]]
     writer.join()
+
+
+def test_what_may_never_end_is_refused_before_it_takes_all_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputFileError, match="/dev/zero: is a device"):
+        Corpus("/dev/zero")
+    monkeypatch.setattr("tokviz.corpus.corpus._MOST_LINE_BYTES", 200_000)
+    with pytest.raises(InputFileError, match="200,000 bytes without a line end"):
+        _read_from_pipe(tmp_path / "one", b"x" * 300_000)
+    lines = b"some text\n" * 30_000
+    assert _read_from_pipe(tmp_path / "lines", lines) == lines
+    plain = tmp_path / "plain.txt"
+    plain.write_bytes(b"x" * 300_000)
+    assert sum(block.n_bytes for block in Corpus(plain).text_blocks()) == 300_000
+
+
+def _read_from_pipe(pipe: Path, data: bytes) -> bytes:
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with suppress(BrokenPipeError):
+            pipe.write_bytes(data)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        blocks = Corpus(pipe).text_blocks()
+        return b"".join(b"".join(texts) for texts in texts_of(blocks))
+    finally:
+        writer.join()
 
 
 def test_caps_are_those_of_nanochat() -> None:

@@ -190,6 +190,8 @@ def test_a_killed_child_is_a_message(trainer, long_request):
         ({"vocab_size": 100}, "a vocabulary of 100 tokens is too small"),
         ({"split_pattern": "(a"}, "missing \\)"),
         ({"run_folder": "."}, "is a folder with other content"),
+        ({"run_folder": "corpus.txt/above/run"}, "corpus.txt: is a file, not a folder"),
+        ({"sources": ("a", "b"), "skip_unreadable": True}, "a: there is no such file"),
     ],
 )
 def test_a_mistake_is_a_readable_error(trainer, corpus, tmp_path, monkeypatch, changes, message):

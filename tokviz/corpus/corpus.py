@@ -32,6 +32,9 @@ MOST_APART = 31
 
 _HEAD_BYTES = 8192
 
+_MOST_LINE_BYTES = 1 << 28
+"""Bytes of a line of a stream: it may be one piece, and one without an end takes all memory."""
+
 
 class Corpus:
     """Documents to train on, read once, a block at a time.
@@ -90,6 +93,8 @@ class Corpus:
         if listed and not kept:
             raise InputFileError(listed[0], "is excluded, as all other files are")
         found = [(file, it) for file in kept for it in self._unless_unreadable(_look_up, file)]
+        if self.unreadable and not found:
+            raise InputFileError(*self.unreadable[0])
         self.files = tuple(file for file, _ in found)
         self.stored = [stored for _, stored in found]
         for cap in (max_chars, max_doc_chars):
@@ -189,15 +194,19 @@ class Corpus:
         def advance(position: int) -> None:
             self.n_bytes_read = before + position
 
-        yield from read_documents(file, self.field, advance)
-        if size is not None:
-            self.n_bytes_read = before + size
+        chunks = read_documents(file, self.field, advance)
+        if size is None:
+            yield from _with_line_ends(chunks, file)
+            return
+        yield from chunks
+        self.n_bytes_read = before + size
 
     def _standard_input(self) -> Iterator[Chunk]:
         if sys.stdin is None:
             raise InputFileError("standard input", "it is closed")
         with reading("standard input"):
-            for data, ends_document in read_stream(sys.stdin.buffer):
+            chunks = _with_line_ends(read_stream(sys.stdin.buffer), "standard input")
+            for data, ends_document in chunks:
                 self.n_bytes_read += len(data)
                 yield data, ends_document
 
@@ -286,6 +295,23 @@ def _is_text(file: str) -> bool:
             return not looks_binary(opened.read(_HEAD_BYTES))
     except OSError:
         return True  # whoever reads it says what is wrong
+
+
+def _with_line_ends(chunks: Iterable[Chunk], name: str) -> Iterator[Chunk]:
+    """Give the chunks of a stream that may never end, while there are lines in it.
+
+    What has none could be one piece, which is held until it ends.
+
+    Raises:
+        InputFileError: If a line is longer than anybody's.
+    """
+    n_bytes = 0
+    for data, ends_document in chunks:
+        n_bytes = 0 if ends_document or b"\n" in data else n_bytes + len(data)
+        if n_bytes > _MOST_LINE_BYTES:
+            reason = f"more than {_MOST_LINE_BYTES:,} bytes without a line end: write it to a file"
+            raise InputFileError(name, reason)
+        yield data, ends_document
 
 
 def _look_up(file: str) -> list[Stored]:

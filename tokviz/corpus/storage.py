@@ -43,11 +43,13 @@ def look_up(name: str) -> Stored:
     """Ask what a file is.
 
     Raises:
-        InputFileError: If there is none, or the storage cannot be asked.
+        InputFileError: If there is none, it is a device, or the storage cannot be asked.
     """
     if not is_url(name):
         with reading(name):
             found = os.stat(name)
+        if stat.S_ISCHR(found.st_mode):
+            raise InputFileError(name, "is a device, which may never end: write it to a file first")
         size = found.st_size if stat.S_ISREG(found.st_mode) else None
         return Stored(size, stat.S_ISDIR(found.st_mode), f"{found.st_mtime_ns}")
     with _asking(name):

@@ -88,7 +88,8 @@ def check_target(folder: StrPath) -> None:
     """Make sure that a run may be written to a folder, before work is spent on it.
 
     Raises:
-        OutputFileError: If there is a file, or a folder that is neither empty nor a run.
+        OutputFileError: If there is a file, also in place of one of the folders above it, or a
+            folder that is neither empty nor a run.
     """
     target = Path(folder)
     with writing(folder):
@@ -98,6 +99,9 @@ def check_target(folder: StrPath) -> None:
                 raise OutputFileError(folder, reason)
         elif os.path.lexists(target) and not target.is_symlink():
             raise OutputFileError(folder, "is a file, not a folder")
+    above = next(filter(os.path.exists, target.parents), target)
+    if not os.path.isdir(above):
+        raise OutputFileError(above, "is a file, not a folder")
 
 
 def load_run_tokenizer(folder: StrPath) -> Tokenizer:
