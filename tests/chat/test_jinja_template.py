@@ -349,10 +349,38 @@ def test_templates_are_given_tools_and_further_keys():
     template.close()
 
 
-def test_loop_controls_and_tojson_are_those_of_transformers():
+@pytest.mark.parametrize(
+    ("before", "roles", "blamed"),
+    [
+        ("", "uau", None),
+        ("", "uaau", 2),
+        ("{{ messages[0]['role'] }}", "uaau", 2),
+        ("{{ messages[1]['role'] }}", "uauuu", 3),
+        ("{{ raise_exception('never') }}", "ua", None),
+    ],
+)
+def test_the_message_with_which_a_template_begins_to_fail_is_named(before, roles, blamed):
+    template = JinjaTemplate(
+        "t",
+        before + "{% for m in messages %}{% if (m['role'] == 'user') != (loop.index0 % 2 == 0) %}"
+        "{{ raise_exception('roles must alternate') }}{% endif %}{{ m['content'] }}{% endfor %}",
+    )
+    names = {"u": "user", "a": "assistant"}
+    conversation = read([{"role": names[role], "content": role} for role in roles])
+    try:
+        template.marked(conversation)
+        assert blamed is None
+    except ChatTemplateError as error:
+        assert error.message_index == blamed
+    finally:
+        template.close()
+
+
+@pytest.mark.parametrize("tojson", ["tojson", "tojson(false, 1)"])
+def test_loop_controls_and_tojson_are_those_of_transformers(tojson):
     source = (
         "{% for m in messages %}{% if loop.first %}{% continue %}{% endif %}"
-        "{{ m | tojson }}{% break %}{% endfor %}"
+        f"{{{{ m | {tojson} }}}}{{% break %}}{{% endfor %}}"
     )
     template = JinjaTemplate("t", source)
     text = template.marked(read(turns("a", "ü", "b"))).text

@@ -151,12 +151,19 @@ class Sandbox:
         return found, doubtful, [] if unmarked is None else unmarked[1]
 
     def blame(self, messages: list[Json], variables: Mapping[str, Any]) -> int | None:
-        """Find the message with which the template begins to fail; None if it does without any."""
+        """Find the message with which the template begins to fail; None if it always does.
+
+        It may fail without any message, as one does that looks at the first.
+        """
+        has_worked = False
         for n in range(min(len(messages), _MAX_PREFIXES) + 1):
             try:
                 self._render(messages[:n], variables)
             except TemplateFailure:
-                return n - 1 if n else None
+                if has_worked:
+                    return n - 1
+            else:
+                has_worked = True
         return None
 
     def _render(
@@ -349,10 +356,20 @@ def _raise_exception(reason: object) -> None:
     raise jinja2.TemplateError(f"it raises: {str(reason)[:500]}")
 
 
-def _to_json(value: Any, **options: Any) -> str:
-    allowed = {"ensure_ascii", "indent", "separators", "sort_keys"}
-    chosen = {name: option for name, option in options.items() if name in allowed}
-    return json.dumps(value, **{"ensure_ascii": False, **chosen})
+def _to_json(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: Any = None,
+    separators: Any = None,
+    sort_keys: bool = False,
+) -> str:
+    return json.dumps(
+        value,
+        ensure_ascii=ensure_ascii,
+        indent=indent,
+        separators=separators,
+        sort_keys=sort_keys,
+    )
 
 
 class _Given(NamedTuple):
