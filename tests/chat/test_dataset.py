@@ -226,6 +226,24 @@ def test_a_parquet_row_that_is_too_large_is_named(tmp_path):
         dataset.row(0)
 
 
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [("timestamp[ns]", 1), ("timestamp[ms]", 10**18), ("date32", 2**31 - 1)],
+)
+def test_parquet_rows_with_times_that_python_has_not_are_read(tmp_path, kind, number):
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = [
+        pyarrow.array(["user", "assistant"]),
+        pyarrow.array(["Hi", "Hello"]),
+        pyarrow.array([number, number], kind),
+    ]
+    said = pyarrow.StructArray.from_arrays(columns, names=["role", "content", "when"])
+    messages = pyarrow.ListArray.from_arrays(pyarrow.array([0, 2], "int32"), said)
+    write_parquet(tmp_path / "a.parquet", {"messages": messages})
+    row = Dataset.open(tmp_path / "a.parquet").row(0)
+    assert [message.text for message in row.messages] == ["Hi", "Hello"]
+
+
 def test_parquet_without_messages_is_refused(tmp_path):
     write_parquet(tmp_path / "a.parquet", {"text": ["a"]})
     with pytest.raises(InputFileError, match="has no column 'messages'; its columns are 'text'"):

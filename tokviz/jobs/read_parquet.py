@@ -153,5 +153,25 @@ def _is_text(kind: Any) -> bool:
 
 
 def _json(row: Any) -> str:
-    [value] = row.to_pylist()
+    import pyarrow
+
+    try:
+        [value] = row.to_pylist()
+    except (ValueError, OverflowError):
+        fields = [field.with_type(_without_times(field.type)) for field in row.schema]
+        [value] = pyarrow.Table.from_batches([row]).cast(pyarrow.schema(fields)).to_pylist()
     return json.dumps(value, default=str)
+
+
+def _without_times(kind: Any) -> Any:
+    """Give a type with numbers for times: Python has none with nanoseconds, or so far away."""
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_temporal(kind):
+        return pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()
+    if types.is_struct(kind):
+        return pyarrow.struct([field.with_type(_without_times(field.type)) for field in kind])
+    if types.is_list(kind) or types.is_large_list(kind):
+        return pyarrow.list_(_without_times(kind.value_type))
+    return kind
