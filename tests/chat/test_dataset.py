@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from tests.chat.conversations import nanochat_conversations, turns
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.dataset import Dataset
+from tokviz.corpus.parquet import ParquetTable
 from tokviz.errors import InputFileError
 
 
@@ -242,6 +245,21 @@ def test_parquet_rows_with_times_that_python_has_not_are_read(tmp_path, kind, nu
     write_parquet(tmp_path / "a.parquet", {"messages": messages})
     row = Dataset.open(tmp_path / "a.parquet").row(0)
     assert [message.text for message in row.messages] == ["Hi", "Hello"]
+
+
+def test_a_parquet_file_that_is_damaged_meanwhile_is_named_whenever_it_is_asked(tmp_path):
+    path = tmp_path / "a.parquet"
+    write_parquet(path, {"messages": [turns("Hi")]})
+    table = ParquetTable(str(path))
+    assert table.rows(0, 0, ["messages"])
+    os.kill(table._jobs.pid, signal.SIGKILL)
+    path.write_bytes(b"PAR1 no")
+    with suppress(InputFileError):  # the end of the process may not be known yet
+        table.rows(0, 0, ["messages"])
+    for _ in range(2):
+        with pytest.raises(InputFileError, match="is not a readable Parquet file: Parquet"):
+            table.rows(0, 0, ["messages"])
+    table.close()
 
 
 def test_parquet_without_messages_is_refused(tmp_path):

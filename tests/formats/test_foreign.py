@@ -239,8 +239,9 @@ def test_a_file_that_changes_is_noticed_when_the_child_is_replaced(bomb):
     bomb.write_text(bomb.read_text() + " ")
     with pytest.raises(tokviz.TokvizError):
         tok.encode("a")
-    with pytest.raises(tokviz.TokvizError, match="has changed since"):
-        tok.encode("xyz")
+    for _ in range(2):
+        with pytest.raises(tokviz.TokvizError, match="has changed since"):
+            tok.encode("xyz")
     tok.close()
 
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from tokviz.child.limits import Limits
-from tokviz.child.protocol import Body, unpack
+from tokviz.child.protocol import Body, Message, unpack
 from tokviz.child.runner import JobClient
 from tokviz.corpus.fields import choice_of
 from tokviz.corpus.storage import open_stored
@@ -150,17 +150,22 @@ class ParquetTable:
 
     def _ask(self, request: Body) -> Any:
         answers: list[Any] = []
+        asked: list[dict[str, Any]] = []
         # No reference to this object: what the client keeps of a run must not keep it alive.
         opening = {"do": "open", "path": self._path}
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
+            asked.append(memory)
             if request["do"] == "rows" and not memory.get("open"):
                 yield opening
-            memory["open"] = True
             yield request
 
+        def take(answer: Message) -> None:
+            asked[0]["open"] = "refused" not in answer
+            answers.append(answer)
+
         try:
-            self._jobs.call(requests, answers.append)
+            self._jobs.call(requests, take)
         except JobError as error:
             reason = f"is not a readable Parquet file: {error}"
             if error.over == "memory":

@@ -15,7 +15,7 @@ from typing import Any
 
 from tokviz import bytetext
 from tokviz.child.limits import Limits
-from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
+from tokviz.child.protocol import Body, Message, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient
 from tokviz.encoding.packed import PackedRanks
 from tokviz.errors import JobError, TokvizError
@@ -184,13 +184,20 @@ class LibraryTokenizer:
             "cpu_seconds": self.budget.cpu_seconds,
         }
 
+        answers: list[Any] = []
+        asked: list[dict[str, Any]] = []
+
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
+            asked.append(memory)
             if body is None or not memory.get("loaded"):
                 yield load
-                memory["loaded"] = True
             if body is not None:
                 yield body
 
-        answers: list[Any] = []
-        self._jobs.call(requests, answers.append)
+        def take(answer: Message) -> None:
+            # There is none of a file that was refused, which is to be asked for again.
+            asked[0]["loaded"] = True
+            answers.append(answer)
+
+        self._jobs.call(requests, take)
         return answers

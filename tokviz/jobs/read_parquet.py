@@ -44,8 +44,10 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         if request["do"] == "open":
             path = request["path"]
             file = open_stored(path) if is_url(path) else path
+            state.pop("table", None)
             state["table"] = _Table(pyarrow.parquet.ParquetFile(file, pre_buffer=False))
-        yield from state["table"].answer(request)
+        if "table" in state:  # else that was answered already
+            yield from state["table"].answer(request)
     except MemoryError:  # pyarrow's is called otherwise
         raise MemoryError from None
     except (OSError, ValueError, pyarrow.ArrowException) as error:
