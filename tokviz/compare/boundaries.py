@@ -10,7 +10,7 @@ and which they do not all make the same tokens of. Its cause is found by trying;
 >>> comparison.counts
 (4, 5)
 >>> [(found.byte_span, found.cause) for found in comparison.disagreements]
-[((6, 12), 'split')]
+[((6, 10), 'split')]
 """
 
 from __future__ import annotations
