@@ -11,6 +11,7 @@ import tokviz
 from tests.oracles.edits import BUILTIN, SMALL, random_edit, random_runs, random_text, tokenizer
 from tokviz import bytetext
 from tokviz.compare.figures import WordCounter
+from tokviz.live.backlog import LARGE
 from tokviz.live.chunked_text import CHUNK_TARGET
 from tokviz.live.document import LiveDocument
 from tokviz.snapshots import Part, joined
@@ -133,3 +134,15 @@ def test_words_are_counted_across_parts_and_few_of_them_anew() -> None:
         new = [Part(random_text(rng, rng.randrange(3))) for _ in range(rng.randrange(4))]
         parts = [*parts[:first], *new, *parts[first + rng.randrange(4) :]]
         assert counter.count(parts) == len(joined(parts).split())
+
+
+@pytest.mark.parametrize("name", ["gpt2", "o200k_base"])
+def test_whoever_types_at_the_ends_of_much_text_sees_tokens_at_once(name: str) -> None:
+    live = LiveDocument("ab", tokenizer(name))
+    live.prepare_edit(MUCH)
+    live.edit(1, 0, MUCH)
+    for live in (live, LiveDocument(MUCH + "word 狐 " * 1_500, tokenizer(name))):
+        for at in (1, live.n_chars - 1):
+            live.edit(at, 0, "x")
+            assert live.tokens_in(at, at + 1)[0].id >= 0
+        assert max(chunk.n_chars for chunk in live.chunks() if not chunk.is_coarse) <= LARGE

@@ -454,6 +454,9 @@ class ChunkedText:
         first = max(cuts.reach, self._chunk_target)
         target = self._target(inserted)
         pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
+        if len(pieces) > 1:  # somebody may type at the ends
+            ends = self._split_finely(cuts, pieces[0]), self._split_finely(cuts, pieces[-1])
+            pieces = [*ends[0], *pieces[1:-1], *ends[1]]
         # A cut may be only so near to the edges; it depends on as much behind or before it.
         near_start, near_end = first + cuts.reach, 2 * cuts.reach
         start, end = pieces[0], pieces[-1]
@@ -487,10 +490,16 @@ class ChunkedText:
         for piece in pieces:
             if usual < target and len(piece) <= 2 * target:
                 chunks.append(Chunk([Part(piece, packed=True)], is_coarse=True))
-            else:  # in a longer one there is a stretch without cuts, best with little around it
-                found = [piece] if usual == target else cuts.split(piece, usual)
-                chunks += [Chunk(self._parts(one)) for one in found]
+            elif len(piece) <= 2 * usual:
+                chunks.append(Chunk(self._parts(piece)))
+            else:  # a stretch of it has no cuts, which is best with little around it
+                chunks += [Chunk(self._parts(one)) for one in self._split_finely(cuts, piece)]
         return chunks
+
+    def _split_finely(self, cuts: CutRule, text: str) -> list[str]:
+        """Cut the text of a chunk; what stands beside it is not known, on which cuts depend."""
+        usual, reach = self._chunk_target, cuts.reach
+        return cuts.split(text, usual, max(usual, reach), len(text) - max(usual // 2, reach))
 
     def _parts(self, text: str) -> list[Part]:
         return parts_of(text, _TARGETS_PER_PART * self._chunk_target)
@@ -554,7 +563,7 @@ class ChunkedText:
     def _cut_finely(self, place: BlockPlace, chunk: Chunk) -> None:
         """Cut a chunk into usual ones, which get its tokens."""
         chunk.is_coarse = False
-        pieces = self._cuts.split(chunk.text, self._chunk_target)
+        pieces = self._split_finely(self._cuts, chunk.text)
         if len(pieces) == 1:
             return
         new = [Chunk(self._parts(piece)) for piece in pieces]
