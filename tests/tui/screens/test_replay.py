@@ -161,6 +161,29 @@ async def test_esc_stops_opening_and_what_was_shown_stays(
             assert opened_now is None
 
 
+async def test_a_narrow_title_says_too_that_something_else_is_on_its_way(
+    tiny: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, open_source = threading.Event(), opening_module.open_source
+
+    def open_slowly(source: Any) -> Any:
+        if source.name == "words":
+            goes_on.wait(WAIT)
+        return open_source(source)
+
+    monkeypatch.setattr(opening_module, "open_source", open_slowly)
+    app = make_app(ReplayRequest(tiny))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        app.session.ask(ReplayRequest(words))
+        await pilot.pause()
+        title = shown(app).partition("\n")[0]
+        goes_on.set()
+        assert "abababcb" not in title
+        assert "opening… ▾" in title
+        await until(pilot, lambda: "words" in shown(app).partition("\n")[0])
+
+
 @pytest.mark.parametrize("screen_id", ["replay", "compare", "vocabulary"])
 async def test_a_screen_hears_of_what_the_tokens_screen_does_when_that_has_been_left(
     screen_id: str, monkeypatch: pytest.MonkeyPatch

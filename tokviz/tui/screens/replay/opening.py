@@ -149,14 +149,16 @@ class Opening(Controller):
         source = opening if opened is None else opened.source
         name = "choose…" if source is None else safe(self._name(source))
         words: list[tuple[str, Role]] = [(fit_name(name, LONGEST_NAME), "chip")]
+        short = fit_name(name, SHORTENED_NAME)
         if opened is not None and opening is not None:
             words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
+            short = "opening…"
         elif opened is not None:
             merges = counted(opened.replay.n_merges, "merge")
             approximate = ", approximate" if opened.replay.approximation else ""
             words.append((f" ({merges}{approximate})", "plain"))
         shorter: tuple[tuple[str, Role], ...]
-        shorter = (fit_name(name, SHORTENED_NAME), "chip"), (" ▾", "chip")
+        shorter = (short, "chip"), (" ▾", "chip")
         return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter, least=CUT_NAME)
 
     def _name(self, source: Source) -> str:
