@@ -222,12 +222,31 @@ async def test_specials_are_read_as_on_the_tokens_screen() -> None:
     app = make_app(ReplayRequest("gpt2"), text="a<|endoftext|>")
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "2 tokens · specials: on" in shown(app))
+        await until(pilot, lambda: "2 tokens · 7.00 bytes/token" in shown(app))
         await pilot.press(LEADER, "1", "f6")
         await until(pilot, lambda: not app.session.live.parse_specials)
         await pilot.press(LEADER, "5")
         # At the start every byte is one.
         await until(pilot, lambda: "14 tokens · specials: as text" in shown(app))
+
+
+@pytest.mark.parametrize(
+    ("columns", "facts"),
+    [
+        (150, "13 tokens · merged in 2 places · 1.15 bytes/token"),
+        (80, "13 tokens · merged in 2 places"),
+        (40, "13 tokens"),
+    ],
+)
+async def test_what_matters_most_of_your_text_stays_where_there_is_little_room(
+    columns: int, facts: str
+) -> None:
+    app = make_app(ReplayRequest("gpt2", at=1))
+    async with app.run_test(size=(columns, 24)) as pilot:
+        screen = await opened(pilot)
+        line = screen.own.head.render_line(0).text
+        assert facts in line
+        assert f"{facts} ·" not in line
 
 
 async def test_the_tokenizer_at_hand_is_replayed_where_nothing_is_asked_for() -> None:

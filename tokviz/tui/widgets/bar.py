@@ -87,7 +87,7 @@ def place(
     ends = (list(left), list(right))
 
     def lacking() -> int:
-        return sum(map(_columns, ends)) - _GAP - width
+        return sum(map(columns, ends)) - _GAP - width
 
     def fits() -> bool:
         return lacking() <= sum(item.spare() for items in ends for item in items)
@@ -108,14 +108,15 @@ def place(
         for at, item in enumerate(items):
             items[at] = item.cut(min(item.spare(), lacking())) if lacking() > 0 else item
     placed: list[PlacedItem] = []
-    for items, x in zip(ends, (0, width - _columns(ends[1]) + _GAP), strict=True):
+    for items, x in zip(ends, (0, width - columns(ends[1]) + _GAP), strict=True):
         for item in items:
             placed.append(PlacedItem(item, x, x + item.width()))
             x += item.width() + _GAP
     return placed
 
 
-def _columns(items: Sequence[BarItem]) -> int:
+def columns(items: Sequence[BarItem]) -> int:
+    """Count the cells of items with a gap behind each."""
     return sum(item.width() + _GAP for item in items)
 
 

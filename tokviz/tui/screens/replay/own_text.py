@@ -24,7 +24,7 @@ from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.screens.why import Asked, asked_at, asked_in
 from tokviz.tui.tasks import Task, in_thread
-from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.bar import Bar, BarItem, columns
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.token_text import TokenText
 
@@ -32,8 +32,6 @@ REST_SECONDS = 0.25
 """How long one merge is seen before your text is scrolled to where it merges."""
 _ROOMY_COLUMNS = 46
 """From this width on there is room for every button."""
-_BROAD_COLUMNS = 64
-"""From this width on there is room to say how special tokens are read besides."""
 
 
 class _Tokens(TokenText):
@@ -60,7 +58,7 @@ class OwnText(Vertical):
         self._state = state
         self._show_invisibles = show_invisibles
         self._editor: TokenEditor | None = None
-        self._counts = ""
+        self._facts: tuple[str, ...] = ()
         self._shown_at = 0.0
         self.head = Bar(id="own-head")
         self.tokens = _Tokens(palette, show_invisibles=show_invisibles, id="own-tokens")
@@ -74,14 +72,14 @@ class OwnText(Vertical):
         """Fill the heading."""
         # A text that leaps about while somebody scrubs cannot be read.
         self._rest = self.set_interval(REST_SECONDS, self._come_to_rest, pause=True)
-        self._show_head("")
+        self._show_head()
 
     def show_text(self) -> None:
         """Show another text; its tokens come with the next frame."""
         replay = self._state.replay
         specials = () if replay is None else replay.tokenizer.special_tokens.values()
         self.tokens.show_text(self._state.text, frozenset(specials))
-        self._show_head("")
+        self._show_head()
 
     def show_frame(self) -> None:
         """Show the tokens before or after the merge whose frame is there."""
@@ -98,10 +96,10 @@ class OwnText(Vertical):
         n_bytes = int(tokens.byte_ends[-1])
         n_lit = len(tokens.lit_starts)
         places = counted(n_lit, "place") if n_lit else "no place"
-        here = f" · merged in {places}" if position.number else ""
-        specials = f"specials: {'on' if state.parse_specials else 'as text'}"
+        here = [f"merged in {places}"] if position.number else []
+        specials = [] if state.parse_specials else ["specials: as text"]
         ratio = f"{n_bytes / n_tokens:.2f} bytes/token"
-        self._show_head(f"{counted(n_tokens, 'token')} · {specials} · {ratio}{here}")
+        self._show_head(counted(n_tokens, "token"), *here, *specials, ratio)
         before, self._shown_at = self._shown_at, monotonic()
         self._rest.pause()
         if self._shown_at - before > REST_SECONDS and not state.player.playing:
@@ -117,15 +115,11 @@ class OwnText(Vertical):
 
     def on_resize(self) -> None:
         """Show the buttons that there is room for."""
-        self._show_head(self._counts)
+        self._show_head(*self._facts)
 
-    def _show_head(self, counts: str) -> None:
-        self._counts = counts
-        first = " · ".join(counts.split(" · ")[: 2 if self.size.width >= _BROAD_COLUMNS else 1])
-        left = [
-            BarItem((("Your text", "active"),), "", (("Yours", "active"),)),
-            BarItem(((counts, "plain"),), "", ((first, "plain"),)),
-        ]
+    def _show_head(self, *facts: str) -> None:
+        """Show as many facts as there is room for, the most important first."""
+        self._facts = facts
         if self.is_editing:
             buttons = [BarItem((("done", "key"), (" ^E", "plain")), "screen.edit_text")]
         else:
@@ -133,7 +127,12 @@ class OwnText(Vertical):
                 BarItem((("edit", "key"),), "screen.edit_text"),
                 BarItem((("from Tokens", "key"),), "screen.text_at_hand"),
             ][: 2 if self.size.width >= _ROOMY_COLUMNS else 1]
-        self.head.show(left, buttons)
+        title = BarItem((("Your text", "active"),), "", (("Yours", "active"),))
+        counts = BarItem(((" · ".join(facts), "plain"),))
+        while len(facts) > 1 and columns([title, counts, *buttons]) > self.size.width:
+            facts = facts[:-1]
+            counts = BarItem(((" · ".join(facts), "plain"),))
+        self.head.show([title, counts], buttons)
 
     # -- editing
 
@@ -206,7 +205,7 @@ class OwnText(Vertical):
             return self._state.text
         editor.remove()
         self.remove_class("-editing")
-        self._show_head("")
+        self._show_head()
         self.tokens.focus()
         return editor.live.text
 
