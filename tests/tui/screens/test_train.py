@@ -252,6 +252,19 @@ async def test_a_form_is_filled_and_started_by_the_keyboard_alone(
         assert screen.state.phase == "running"
 
 
+async def test_a_path_that_is_only_typed_is_added_by_a_click_on_start(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await show_train(pilot)
+        screen.query_one("#source", Input).value = str(book)
+        await settle(pilot)
+        await pilot.click("#start")
+        await until(pilot, lambda: trainers and trainers[0].requests)
+        assert trainers[0].requests[0].sources == (str(book),)
+
+
 async def test_a_regex_is_tried_in_a_thread(
     monkeypatch: pytest.MonkeyPatch, trainers: list[FakeTrainer], book: Path
 ) -> None:

@@ -120,7 +120,7 @@ class TrainForm(VerticalScroll, can_focus=False):
         with Horizontal(id="add", classes="row gap"):
             yield _label("Add")
             yield SourceField(placeholder="file, folder or *.txt", id="source")
-            yield PushButton("type…", "screen.type_corpus")
+            yield PushButton("text…", "screen.type_corpus")
             yield PushButton("browse…", "screen.add_corpus", id="browse")
         like = Choices([Choice(name, name) for name in PRESETS], "", id="like")
         with Vertical(id="like-row", classes="row"):
@@ -195,6 +195,11 @@ class TrainForm(VerticalScroll, can_focus=False):
         """What the user has typed and chosen, whatever is known of the files by now."""
         return [entry.source for entry in self._entries], replace(self.values, corpus=())
 
+    @property
+    def typed_source(self) -> str:
+        """The path that stands in its field and is not added yet."""
+        return self.query_one("#source", Input).value.strip()
+
     @on(Input.Changed)
     def _field_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -268,9 +273,9 @@ class TrainForm(VerticalScroll, can_focus=False):
 
     def take_typed(self) -> None:
         """Add what stands in the field for a path, as if Enter had been pressed."""
-        field = self.query_one("#source", Input)
-        if field.value.strip():
-            typed, field.value = field.value, ""
+        typed = self.typed_source
+        if typed:
+            self.query_one("#source", Input).value = ""
             self.add_sources([typed])
 
     def add_sources(self, typed: Iterable[str]) -> None:

@@ -62,10 +62,10 @@ class Side(Container):
         """Give the keyboard to the button that matters most in a phase."""
         self.query_one(_MAIN_BUTTONS[phase]).focus()
 
-    def show_plan(self, plan: Plan, *, is_low: bool) -> None:
+    def show_plan(self, plan: Plan, *, can_start: bool, is_low: bool) -> None:
         """Show what a training will be."""
         self._plan.update(plan_content(plan, self._columns, is_low=is_low))
-        self.query_one("#start").disabled = bool(plan.problems)
+        self.query_one("#start").disabled = not can_start
 
     def show_error(self, text: str) -> None:
         """Show what went wrong, or nothing."""

@@ -101,7 +101,10 @@ class Training(Controller):
     def show_plan(self) -> None:
         """Show what a training will be, and the folder that it will have."""
         self._take_stamp()
-        self._side.show_plan(self._plan(), is_low=self.screen.has_class("-low"))
+        plan = self._plan()
+        # A path that is still in its field is added by the start.
+        can_start = not plan.problems or bool(self._form.typed_source)
+        self._side.show_plan(plan, can_start=can_start, is_low=self.screen.has_class("-low"))
 
     def _take_stamp(self) -> None:
         """Name the next run by the time; one that begins in the same second as another differs."""
