@@ -536,7 +536,7 @@ async def test_before_the_first_merge_the_question_says_so_and_can_be_answered_l
         await start(pilot, book)
         await pilot.press("escape")
         await settle(pilot)
-        assert "There is no merge yet." in shown(app)
+        assert "There is no merge yet: until one comes" in shown(app)
         trainers[0].on_report(1, REPORT)
         await pilot.press("enter")
         await settle(pilot)

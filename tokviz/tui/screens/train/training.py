@@ -231,7 +231,7 @@ class Training(Controller):
         kept = "The merges so far become a tokenizer."
         if report is None or not report.n_merges:
             # The first ones may come while the question stands.
-            kept = f"There is no merge yet. {kept}"
+            kept = "There is no merge yet: until one comes there is nothing to keep."
         options = [
             Option("keep", f"Stop and keep{and_then}", "", kept),
             Option("go on", "Go on training", "", "Nothing is stopped."),
