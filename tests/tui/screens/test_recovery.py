@@ -201,7 +201,7 @@ async def test_text_and_conversation_are_both_named_and_later_is_later() -> None
     leave("{}", below=CONVERSATIONS.folder)
     async with make_app().run_test(size=(120, 24)) as pilot:
         screen = await offered(pilot)
-        await until(pilot, lambda: "unsaved conversation" in bar_of(screen))
+        await until(pilot, lambda: "unsaved conversation: ^L 3" in bar_of(screen))
         assert "Restore" in bar_of(screen)
         await click(pilot, screen, "Discard")
         assert "Unsaved conversation" in bar_of(screen)

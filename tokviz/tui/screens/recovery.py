@@ -166,7 +166,8 @@ class Recovery(Controller):
         there = f"app.show_screen('{screen}')"
         key = f"{short_key(LEADER)} {number}"
         if not alone:
-            return [BarItem(((key, "key"), (f" unsaved {noun}", "plain")), there)]
+            # Behind the key its number would count them.
+            return [BarItem(((f"unsaved {noun}: ", "plain"), (key, "key")), there)]
         what = title_of(self.elsewhere[0], noun, datetime.now().astimezone())
         return [
             BarItem(((f"{what}:", "active"),), "", ((f"Unsaved {noun}:", "active"),)),
