@@ -103,8 +103,8 @@ def tour_rows(step: Step, number: int, of: int, screen: str, width: int) -> Sequ
         there = Do(f"app.show_screen('{step.screen}')")
         words = words_of(f"Go to the {step.screen.title()} screen", "link", there)
     links = [
-        (Span("skip", "link", Do("app.skip_step")),),
-        (Span("end", "link", Do("app.end_tour")),),
+        (Span("· ", "dim"), Span("skip", "link", Do("app.skip_step"))),
+        (Span("· ", "dim"), Span("end", "link", Do("app.end_tour"))),
         *words_of("(Ctrl+L f)", "dim"),
     ]
     return flow([head, *words, *links], width)
