@@ -64,3 +64,16 @@ async def test_keys_and_links_differ_in_shape_from_the_words_around_them() -> No
         assert styles("Esc") == [(True, False)]
         assert styles("Compare") == [(False, True)]
         assert styles("IDs") == [(True, False)]
+
+
+async def test_words_to_click_on_within_a_sentence_are_underlined() -> None:
+    app = make_app(panel="mask")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("ctrl+l", "f")
+        await settle(pilot)
+        underlined = {
+            text.strip()
+            for text, style, _ in segments(app)
+            if style is not None and style.underline
+        }
+        assert {"skip", "end", "See an example (e)"} <= underlined

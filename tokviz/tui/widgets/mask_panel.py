@@ -62,6 +62,7 @@ class MaskPanel(Vertical):
     DEFAULT_CSS = """
     MaskPanel {
         #mask-about { height: auto; max-height: 5; padding: 0 1; color: $text-muted; }
+        #mask-about:nocolor { link-style: underline; }
         #mask-flow { height: 1fr; }
         #mask-why { height: 8; padding: 0 1; border-top: solid $border-quiet; }
         &.-low #mask-why { height: 3; border-top: none; }

@@ -53,7 +53,7 @@ class RowsView(QuietScroll):
         & > .rows-view--warning { color: $text-warning; }
         & > .rows-view--error { color: $text-error; text-style: bold; }
         & > .rows-view--good { color: $text-success; }
-        & > .rows-view--pointed { text-style: underline; }
+        & > .rows-view--pointed, &:nocolor > .rows-view--link { text-style: underline; }
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"rows-view--{role}" for role in get_args(Role)} | {
