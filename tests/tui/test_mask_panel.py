@@ -117,7 +117,11 @@ async def test_the_panel_counts_what_the_status_line_counts() -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-@pytest.mark.parametrize("text", ["", "just words", "words " * 500], ids=["no", "short", "long"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "just words", "words " * 500, '{"messages": [{"role": "typed in the wrong place"}]}'],
+    ids=["no", "short", "long", "broken"],
+)
 async def test_any_other_text_says_so_in_whole_sentences_and_shows_an_example(
     text: str, size: tuple[int, int]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -22,6 +23,7 @@ from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.messages import TextWanted, TokenPicked
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import in_thread
+from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin
 from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.mask.flow import MaskFlow
@@ -34,6 +36,10 @@ MOST_CHARS = 1_000_000
 """A longer text has no mask."""
 _LOW_ROWS = 14
 """A panel of fewer rows says less of a token."""
+_MOST_ROWS = {False: 5, True: 3}
+"""How many rows may say what the text is, in a low panel or not."""
+_CUT = 8
+"""Columns by which what is said of the text is cut until it fits."""
 
 
 def _link(title: str, action: str) -> Content:
@@ -62,11 +68,11 @@ class MaskPanel(Vertical):
     DEFAULT_CSS = """
     MaskPanel {
         #mask-about { height: auto; max-height: 5; padding: 0 1; color: $text-muted; }
-        #mask-about:nocolor { link-style: underline; }
         #mask-flow { height: 1fr; }
         #mask-why { height: 8; padding: 0 1; border-top: solid $border-quiet; }
         &.-low #mask-why { height: 3; border-top: none; }
         &.-low #mask-about { max-height: 3; }
+        #mask-about:nocolor { link-style: underline; }
     }
     """
 
@@ -83,6 +89,7 @@ class MaskPanel(Vertical):
         super().__init__()
         self.live = live
         self.masked: MaskedText | None = None
+        self._problem = ""
         self.flow = MaskFlow(palette, id="mask-flow")
         self._about = _About(id="mask-about")
         self._why = Static(id="mask-why")
@@ -105,7 +112,11 @@ class MaskPanel(Vertical):
     def on_resize(self, event: events.Resize) -> None:
         """Say less where there are few rows."""
         self.set_class(event.size.height < _LOW_ROWS, "-low")
-        self.call_after_refresh(lambda: self._set_pin(self._pin))
+        self.call_after_refresh(self._say_again)
+
+    def _say_again(self) -> None:
+        self._show_about()
+        self._set_pin(self._pin)
 
     def focus(self, scroll_visible: bool = True, from_app_focus: bool = False) -> MaskPanel:
         """Give the keyboard to the tokens."""
@@ -175,24 +186,35 @@ class MaskPanel(Vertical):
             self.sync()
 
     def _show(self, masked: MaskedText | None, problem: str) -> None:
-        self.masked = masked
+        self.masked, self._problem = masked, problem
         rendering = None if masked is None else masked.rendering
         kept = kept_pin(self._pin, self.flow.tokens, rendering)
         pin = self._at_cursor if masked is not None and masked.aligned else kept
         pin = pin if rendering and pin is not None and pin < len(rendering) else None
         self.flow.show(rendering, pin=pin)
-        self._about.update(self._about_content(masked, problem))
+        self._show_about()
         self._set_pin(pin)
 
-    def _about_content(self, masked: MaskedText | None, problem: str) -> Content:
+    def _show_about(self) -> None:
+        """Say what the text is, so far cut that the links behind it are seen."""
+        masked, width = self.masked, self._about.content_size.width
+        sentence = safe(self._problem if masked is None else masked.sentence)
+        most = _MOST_ROWS[self.has_class("-low")]
+        about = self._about_content(masked, sentence)
+        while width and sentence and about.get_height({}, width) > most:
+            sentence = fit(sentence, cell_len(sentence) - _CUT)
+            about = self._about_content(masked, sentence)
+        self._about.update(about)
+
+    def _about_content(self, masked: MaskedText | None, sentence: str) -> Content:
         if masked is None:
-            return Content.assemble(safe(problem), _link("See an example (e)", "show_example"))
+            return Content.assemble(sentence, _link("See an example (e)", "show_example"))
         rendering = masked.rendering
         share = percent(rendering.supervised_share)
         parts: list[Content | str | tuple[str, str]] = [
             (f"{MARKS[1]} {rendering.n_learned:,} learned", "bold $foreground"),
             (f" of {rendering.n_kept:,} tokens ({share}). ", ""),
-            (safe(masked.sentence), ""),
+            (sentence, ""),
         ]
         n_virtual = len(rendering.virtual_specials)
         if n_virtual:
