@@ -16,6 +16,7 @@ from textual.geometry import Region, Size
 from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Input
+from textual.widgets.text_area import Selection
 
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
@@ -25,7 +26,7 @@ from tokviz.errors import OutputFileError
 from tokviz.folders import state_folder
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.live.document import LiveDocument
-from tokviz.session import Opened, Session, read_text, sample_text
+from tokviz.session import Opened, Session, ShowText, read_text, sample_text
 from tokviz.settings import Settings
 from tokviz.tui.app import APP_ACTIONS, TokvizApp
 from tokviz.tui.compositor import SteadyCompositor
@@ -664,6 +665,21 @@ async def test_what_is_not_saved_is_asked_about_before_another_text(replace: str
         await pilot.press("y")
         await settle(pilot)
         assert screen_of(app).live.text != "me"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_of_another_text_nothing_is_selected_and_its_beginning_is_seen(
+    size: tuple[int, int],
+) -> None:
+    app = make_app("my words\n" * 60)
+    async with app.run_test(size=size) as pilot:
+        editor = screen_of(app).editor
+        await pilot.press("ctrl+end", "shift+up", "shift+up")
+        app.session.ask(ShowText("other words\n" * 60))
+        await until(pilot, lambda: screen_of(app).live.text.startswith("other"))
+        await settle(pilot)
+        assert editor.selection == Selection.cursor((0, 0))
+        assert editor.scroll_offset.y == 0
 
 
 async def test_new_text_can_be_undone() -> None:

@@ -131,7 +131,8 @@ class Editing(Controller):
             return
         if after != before:
             text = bytetext.from_bytes(after)
-            self._text.replace_all(text)
+            editor = self._text.editor
+            editor.rewrite(lambda old: text, lambda: editor.move_cursor(editor.cursor_location))
             for note in notes_about(looks_binary(after), bytetext.n_raw_bytes(text)):
                 self.say(note, "warning")
 

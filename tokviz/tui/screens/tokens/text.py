@@ -37,8 +37,16 @@ class TextAtHand:
         self.refresh()
 
     def replace_all(self, text: str, then: Callable[[], object] = lambda: None) -> None:
-        """Replace the text as one edit that can be undone; call `then` once that is done."""
-        self.editor.rewrite(lambda old: text, then)
+        """Replace the text as one edit that can be undone; call `then` once that is done.
+
+        Nothing of the new text is selected, and it is seen from its beginning.
+        """
+
+        def begin() -> None:
+            self.editor.move_cursor((0, 0))
+            then()
+
+        self.editor.rewrite(lambda old: text, begin)
 
     def put(self, start: int, end: int, text: str) -> None:
         """Put a text in the place of a stretch, as one edit of its own that can be undone."""
