@@ -174,7 +174,9 @@ def test_figures_by_script_are_those_of_a_slow_count(text: str) -> None:
         script_at += [script] * bytetext.n_bytes(character)
     found = figures_by_script(text, comparison.sides)
     assert {one.script: one.n_bytes for one in found} == Counter(script_at)
-    assert sum(one.n_chars for one in found) == len(text)
+    n_chars = [one.n_chars for one in found]
+    assert sum(n_chars) == len(text)
+    assert n_chars == sorted(n_chars, reverse=True), "in the order of what is shown"
     for number, side in enumerate(comparison.sides):
         ends = Counter(script_at[max(end, 1) - 1] for end in side.ends.tolist())
         assert {one.script: n for one in found if (n := one.n_tokens[number])} == ends

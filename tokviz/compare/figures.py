@@ -137,7 +137,7 @@ class ScriptFigures(NamedTuple):
 
 
 def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
-    """Count by script, that of most bytes first.
+    """Count by script, that of most characters first.
 
     A character that belongs to no script goes with the letter before it, at the beginning of the
     text with the first one.
@@ -168,7 +168,7 @@ def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
         )
         for side in sides
     ]
-    found = sorted(np.flatnonzero(n_chars).tolist(), key=lambda script: -n_bytes[script])
+    found = sorted(np.flatnonzero(n_chars).tolist(), key=lambda script: -n_chars[script])
     return [
         ScriptFigures(
             SCRIPTS[script],
@@ -181,7 +181,7 @@ def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
 
 
 def sum_by_script(texts: Iterable[Iterable[ScriptFigures]]) -> list[ScriptFigures]:
-    """Add up what several texts come to by script, that of most bytes first."""
+    """Add up what several texts come to by script, that of most characters first."""
     sums: dict[str, ScriptFigures] = {}
     for one in chain.from_iterable(texts):
         known = sums.get(one.script, ScriptFigures(one.script, 0, 0, (0,) * len(one.n_tokens)))
@@ -189,7 +189,7 @@ def sum_by_script(texts: Iterable[Iterable[ScriptFigures]]) -> list[ScriptFigure
         sums[one.script] = ScriptFigures(
             one.script, known.n_chars + one.n_chars, known.n_bytes + one.n_bytes, n_tokens
         )
-    return sorted(sums.values(), key=lambda one: -one.n_bytes)
+    return sorted(sums.values(), key=lambda one: -one.n_chars)
 
 
 def script_cells(found: Sequence[ScriptFigures], names: Sequence[str]) -> Iterator[TableRow]:
