@@ -430,6 +430,18 @@ async def test_two_clicks_on_a_token_put_the_cursor_there() -> None:
         assert screen.chat.place == PartPlace(1)
 
 
+@pytest.mark.parametrize("lines", [16, 18, 20, 24])
+async def test_in_a_low_terminal_what_is_said_of_a_token_takes_no_more_than_the_tokens(
+    lines: int,
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(100, lines)) as pilot:
+        screen = await chat(pilot)
+        rows = screen.views.turns.outer_size.height
+        assert rows >= screen.views.why.outer_size.height and rows > 1
+        assert "not learned" in screen_text(app)
+
+
 @pytest.mark.parametrize("size", [(40, 12), (120, 12)], ids=["40", "120"])
 async def test_a_short_terminal_shows_the_side_that_has_the_keyboard(size: tuple[int, int]) -> None:
     app = make_app()
