@@ -375,6 +375,7 @@ async def test_the_report_measures_the_chosen_tokenizers_and_is_copied(copied: l
         # By what they cost in the second tokenizer, then the other way round; the sum stays first.
         listed = [own, *wanted.texts[:-1]]
         assert headings(screen) == ["all texts", *(group[0].text for group in listed)]
+        assert "F7 sorts by: as listed ▲ · name · bytes · " in shown(app)
         await click(pilot, "gpt2", within="F7 sorts by")
         await settle(pilot)
         costs = sorted(listed, key=lambda group: group[1].n_tokens / group[1].n_bytes)

@@ -25,16 +25,18 @@ from tokviz.tui.screens.compare.scripts import cell_rows
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import StoppedError, Task
 from tokviz.tui.widgets.fit import column
-from tokviz.tui.widgets.flow import Do, Row, Span, flow, words_of
+from tokviz.tui.widgets.flow import Do, Row, Span, Word, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
 
 _NAME, _BEST = 20, 5
 """Columns: of a tokenizer's name, of the mark of the best."""
 _NO_REPORT = "There is no report yet: F2 leads to it."
+_DOT = Span("· ", "dim")
+"""Stands between two links: each may be several words."""
 _COPIES = (
     (Span("copy as", "dim"),),
     (Span("Markdown", "link", Do("copy_report('Markdown')")),),
-    (Span("JSON", "link", Do("copy_report('JSON')")),),
+    (_DOT, Span("JSON", "link", Do("copy_report('JSON')"))),
 )
 
 
@@ -169,9 +171,11 @@ def report_rows(
     """Draw the report: for each text a row a tokenizer, with a bar; then the languages."""
     name = short_name(english[base].tokenizer)
     head = words_of(f"Tokens, bytes per token, difference to {name};", "dim")
-    links = [
-        (Span(order, "link", Do(f"sort_report({number})")),) for number, order in enumerate(orders)
+    links: list[Word] = [
+        (_DOT, Span(order, "link", Do(f"sort_report({number})")))
+        for number, order in enumerate(orders)
     ]
+    links[0] = links[0][1:]
     rows = [
         *flow([*head, *_COPIES], width),
         *flow([*words_of("F7 sorts by:", "dim"), *links], width),
