@@ -224,14 +224,12 @@ class Training(Controller):
         """
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
-        client, report = self._client, self._side.live.learning.report
+        client = self._client
         if client is None:
             return None
         self._close_question()
-        kept = "The merges so far become a tokenizer."
-        if report is None or not report.n_merges:
-            # The first ones may come while the question stands.
-            kept = "There is no merge yet: until one comes there is nothing to keep."
+        # It holds for as long as the question stands: the training goes on below it.
+        kept = "The merges so far become a tokenizer; before the first there is none."
         options = [
             Option("keep", f"Stop and keep{and_then}", "", kept),
             Option("go on", "Go on training", "", "Nothing is stopped."),
