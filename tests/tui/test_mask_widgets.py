@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from array import array
 from bisect import bisect_right
 from itertools import accumulate
@@ -20,7 +21,6 @@ from tokviz.chat.render import Rendering, render
 from tokviz.glyphs import token_label
 from tokviz.tui.palette import token_palette
 from tokviz.tui.themes import THEMES
-from tokviz.tui.widgets.mask import counts as mask_counts
 from tokviz.tui.widgets.mask import flow_layout
 from tokviz.tui.widgets.mask.base import MaskTokenPicked
 from tokviz.tui.widgets.mask.counts import (
@@ -31,7 +31,7 @@ from tokviz.tui.widgets.mask.counts import (
     virtual_sentence,
 )
 from tokviz.tui.widgets.mask.flow import MaskFlow
-from tokviz.tui.widgets.mask.flow_layout import FlowLayout, break_tokens, segments
+from tokviz.tui.widgets.mask.flow_layout import FlowLayout, break_tokens
 from tokviz.tui.widgets.mask.look import LEARNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
@@ -59,11 +59,10 @@ def rendering(max_tokens: int = 2048) -> Rendering:
 # -- layout
 
 
-@given(st.lists(st.integers(-1, 3), max_size=60))
-def test_segments_are_the_stretches_of_one_message(column: list[int]) -> None:
-    found = segments(column)
-    assert [m for m, first, stop in found for _ in range(first, stop)] == column
-    assert all(a[0] != b[0] for a, b in itertools.pairwise(found))
+def stretches(column: list[int]) -> list[tuple[int, int, int]]:
+    """Give the stretches of one message: the message of each token is known."""
+    ends = list(accumulate(len(list(group)) for _, group in itertools.groupby(column)))
+    return [(column[a], a, b) for a, b in itertools.pairwise([0, *ends])]
 
 
 @given(
@@ -86,7 +85,7 @@ def test_broken_tokens_fit_and_tile(drawn: list[tuple[str, int]], width: int) ->
 def test_every_token_is_found_in_its_row(column: list[int], width: int) -> None:
     layout = FlowLayout()
     ids = array("I", range(len(column)))
-    layout.lay_out(ids, column, width, lambda a, b: [("ab", 2)] * (b - a))
+    layout.lay_out(ids, stretches(column), width, lambda a, b: [("ab", 2)] * (b - a))
     for index in range(len(column)):
         row = layout.row(layout.row_of(index))
         assert row.first <= index < row.stop
@@ -113,9 +112,34 @@ def test_after_every_change_rows_are_those_of_a_new_layout(
             cut = place * len(ids) // 2
             ids = ids[:cut] + array("I", inserted) + ids[cut + place :]
             drawn = [(labels[n], cell_len(labels[n])) for n in ids]
-            layout.lay_out(ids, [0] * len(ids), width, lambda a, b, drawn=drawn: drawn[a:b])  # type: ignore[misc]
+            layout.lay_out(ids, [(0, 0, len(ids))], width, lambda a, b, drawn=drawn: drawn[a:b])  # type: ignore[misc]
             rows = [layout.row(number).stop for number in range(layout.n_rows)]
             assert rows == break_tokens(drawn, width)
+
+
+MESSAGES = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=12), max_size=5)
+
+
+@given(st.lists(MESSAGES, min_size=2, max_size=5), st.randoms(use_true_random=False))
+def test_messages_that_come_go_and_move_are_laid_out_as_anew(
+    conversations: list[list[list[int]]], rng: random.Random
+) -> None:
+    labels = ["a", "bb", "c⏎", "dddd", "", "世"]
+    layout, messages = FlowLayout(), list[list[int]]()
+    for more in conversations:
+        messages = [*messages, *more]
+        rng.shuffle(messages)
+        for message in messages[len(more) :]:
+            message.insert(rng.randint(0, len(message)), rng.randint(0, 5))
+        for made in (messages, messages[1:], messages[:-1], messages):
+            ids = array("I", itertools.chain.from_iterable(made))
+            column = [number for number, message in enumerate(made) for _ in message]
+            drawn = [(labels[n], cell_len(labels[n])) for n in ids]
+            new = FlowLayout()
+            for one in (layout, new):
+                one.lay_out(ids, stretches(column), 9, lambda a, b, drawn=drawn: drawn[a:b])  # type: ignore[misc]
+            assert layout.n_rows == new.n_rows
+            assert [*map(layout.row, range(new.n_rows))] == [*map(new.row, range(new.n_rows))]
 
 
 def test_a_key_in_a_long_message_lays_out_a_few_tokens_and_keeps_one_layout() -> None:
@@ -128,26 +152,32 @@ def test_a_key_in_a_long_message_lays_out_a_few_tokens_and_keeps_one_layout() ->
 
     layout, ids = FlowLayout(), array("I", range(100_000))
     for number in range(20):
-        layout.lay_out(ids, [0] * len(ids), 80, cells)
+        layout.lay_out(ids, [(0, 0, len(ids))], 80, cells)
         if number == 0:
             asked = 0
-        ids.insert(50_000, 7)
+        ids = array("I", [*ids[:50_000], 7, *ids[50_000:]])
     assert asked < 20 * 2_000
-    assert len(layout._kept) == 1
+    assert len(layout._stops) == 1
 
 
 # -- counts and words
 
 
-@pytest.mark.parametrize("step", [3, 1_024])
+@pytest.mark.parametrize("part_chars", [3, 4_096])
 def test_tokens_are_found_by_their_bytes_as_by_walking(
-    step: int, monkeypatch: pytest.MonkeyPatch
+    part_chars: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mask_counts, "_STEP", step)
+    monkeypatch.setattr("tokviz.chat.encoder._PART_CHARS", part_chars)
     found = rendering()
     counts = part_counts(found)
-    for (message, part), spans in counts.spans.items():
-        own = [i for a, b in spans for i in range(a, b) if not found.from_structure[i]]
+    for (message, part), runs in counts.spans.items():
+        own = [
+            i
+            for i in range(len(found))
+            if (found.message_of[i], found.part_of[i]) == (message, part)
+            and not found.from_structure[i]
+        ]
+        assert own == [i for run in runs for i in range(run.first, run.last)]
         ends = list(accumulate(len(found.token_bytes(index)) for index in own))
         for offset in range(ends[-1] + 2 if ends else 1):
             wanted = own[min(bisect_right(ends, offset), len(own) - 1)] if own else None

@@ -1,20 +1,26 @@
 """Encoding the texts of conversations, each only once.
 
-Nearly all texts of a conversation are the same after a key as before, so their tokens are kept.
+Nearly all texts of a conversation are the same after a key as before, so their tokens are kept. A
+long text is encoded in parts, nearly all of which are the same too.
 """
 
 from __future__ import annotations
 
 import weakref
 from array import array
+from collections.abc import Hashable
 from itertools import accumulate
+from threading import Lock
 
 from tokviz.errors import PatternError
+from tokviz.pretokenize.patterns import CUT_CONTEXT, first_cut
 from tokviz.pretokenize.tolerance import heard, report
 from tokviz.tokenizer import Tokenizer
 
 _KEPT_CHARS = 4_000_000
 """Characters of text whose tokens are kept for a tokenizer."""
+_PART_CHARS = 8_192
+"""Characters of a part, up to twice as many, or more where there is no place to cut."""
 
 
 class Encoder:
@@ -24,11 +30,59 @@ class Encoder:
         """Take the tokenizer."""
         # Not a strong reference: the tokenizer's encoder must not keep it alive.
         self._tokenizer = weakref.ref(tokenizer)
+        self._changing = Lock()
         self._ids: dict[str, array[int]] = {}
         self._ends: dict[str, array[int]] = {}
         self._slow: dict[str, list[PatternError]] = {}
         """The pieces of kept texts on which the split pattern takes too long."""
         self._n_chars = 0
+        self._cuts: dict[Hashable, tuple[str, list[int]]] = {}
+        """What long text was cut last for a place, and where."""
+
+    def cuts(self, text: str, place: Hashable) -> list[int]:
+        """Find where byte text can be cut so that its parts have the tokens of the whole.
+
+        Args:
+            text: The text.
+            place: Where it stands. What was cut there last is cut at the same characters, but for
+                those that changed.
+        """
+        tokenizer = self._tokenizer()
+        assert tokenizer is not None
+        safe_cut = tokenizer.split_pattern.safe_cut
+        if safe_cut is None or len(text) <= 2 * _PART_CHARS:
+            return []
+        was, known = self._cuts.get(place, ("", []))
+        shift, at, end = len(text) - len(was), 0, len(was)
+        cuts, behind = list[int](), list[int]()
+        for cut in known:
+            if not text.startswith(was[at : cut + CUT_CONTEXT], at):
+                break
+            cuts.append(cut)
+            at = cut
+        for cut in known[len(cuts) :][::-1]:
+            first = cut - CUT_CONTEXT
+            if first + shift < at or not text.startswith(was[first:end], first + shift):
+                break
+            behind.append(cut + shift)
+            end = cut
+        stop = behind[-1] if behind else len(text)
+        while stop - at > 2 * _PART_CHARS:
+            found = first_cut(safe_cut, text, at + _PART_CHARS, stop)
+            if found is None:
+                break
+            cuts.append(found)
+            at = found
+        cuts += behind[::-1]
+        with self._changing:
+            self._cuts[place] = text, cuts
+            if sum(len(kept) for kept, _ in self._cuts.values()) > _KEPT_CHARS:
+                self._cuts.clear()
+        return cuts
+
+    def knows(self, text: str) -> bool:
+        """Tell whether the token ids of byte text are kept."""
+        return text in self._ids
 
     def encode(self, text: str) -> array[int]:
         """Give the token ids of byte text; not to be changed.
@@ -36,7 +90,10 @@ class Encoder:
         Raises:
             PatternError: If the split pattern takes too long, and nobody tolerates it.
         """
-        found, slow = self._ids.get(text), self._slow.get(text)
+        with self._changing:
+            found, slow = self._ids.pop(text, None), self._slow.get(text)
+            if found is not None:
+                self._ids[text] = found  # now the last of them: the first ones are forgotten
         if found is not None:
             if slow:
                 report(slow)
@@ -45,16 +102,23 @@ class Encoder:
         assert tokenizer is not None
         with heard() as slow:
             ids = tokenizer.encode_to_array(text, parse_specials=False)
-        self._n_chars += len(text)
-        if self._n_chars > _KEPT_CHARS:
-            self._ids.clear()
-            self._ends.clear()
-            self._slow.clear()
-            self._n_chars = len(text)
+        with self._changing:
+            self._keep(text, ids, slow)
+        return ids
+
+    def _keep(self, text: str, ids: array[int], slow: list[PatternError]) -> None:
+        if text in self._ids:  # by another thread
+            return
         self._ids[text] = ids
         if slow:
             self._slow[text] = slow
-        return ids
+        self._n_chars += len(text)
+        while self._n_chars > _KEPT_CHARS and len(self._ids) > 1:
+            oldest = next(iter(self._ids))
+            self._n_chars -= len(oldest)
+            del self._ids[oldest]
+            self._ends.pop(oldest, None)
+            self._slow.pop(oldest, None)
 
     def ends(self, text: str) -> array[int]:
         """Give where each token of byte text ends, in bytes."""
@@ -70,7 +134,9 @@ class Encoder:
                 ids = self.encode(text) if kept is None else kept
             lengths = (len(tokenizer.token_bytes(token_id)) for token_id in ids)
             found = array("I", accumulate(lengths)) if borders is None else borders[1:]
-            self._ends[text] = found
+            with self._changing:
+                if text in self._ids:
+                    self._ends[text] = found
         return found
 
 

@@ -271,7 +271,7 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
     if rendering.n_learned == 0:
         return  # said already
     with_end = set()
-    for token, _, index, reason in rendering.runs:
+    for token, _, index, _, reason, _ in rendering.runs:
         if reason is not Reason.END or token >= rendering.n_kept:
             continue
         if index in rendering.untrained:

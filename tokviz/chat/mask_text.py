@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from tokviz import bytetext
 from tokviz.chat import harmony, nanochat, turns
 from tokviz.chat.conversation import Conversation, ConversationError, Message
 from tokviz.chat.json_text import loads
@@ -96,9 +96,9 @@ def _as_it_is(tokenizer: Tokenizer, text: str, parse_specials: bool) -> Renderin
     """Give a text's own tokens, special ones too, as what a user says."""
     ids = tokenizer.encode_to_array(text, parse_specials)
     n = len(ids)
-    reasons, owner = bytes([Reason.USER_TEXT]) * n, array("i", bytes(4 * n))
-    runs = (TokenRun(0, n, 0, Reason.USER_TEXT),) if n else ()
-    return Rendering(tokenizer, "", ids, bytes(n), reasons, bytes(n), owner, owner, runs, n + 1, {})
+    reasons, n_bytes = bytes([Reason.USER_TEXT]) * n, bytetext.n_bytes(text)
+    runs = (TokenRun(0, n, 0, 0, Reason.USER_TEXT, n_bytes),) if n else ()
+    return Rendering(tokenizer, "", ids, bytes(n), reasons, bytes(n), runs, n + 1, {})
 
 
 _HOW_TO = "Not a conversation: it is shown as one user message."

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, groupby, islice
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,20 +41,28 @@ MASK_SOURCES = {
 _MOST_NAMED = 8
 
 
+class MuchIsNewError(Exception):
+    """More text would have to be encoded than was allowed."""
+
+
 class TokenRun(NamedTuple):
-    """Neighbouring tokens of one origin.
+    """Neighbouring tokens of one origin; of a long text there are several runs.
 
     Attributes:
         first: The first token.
         last: One past the last.
-        message: Their message, -1 for none.
+        message: The message they belong to, counted from 0, -1 for none.
+        part: The part of that message, -1 for none.
         reason: Their reason, whether they are kept or not.
+        n_bytes: Their bytes.
     """
 
     first: int
     last: int
     message: int
+    part: int
     reason: Reason
+    n_bytes: int
 
 
 class SlowPiece(NamedTuple):
@@ -79,9 +89,7 @@ class Rendering:
         from_structure: 1 where a token comes from the template, 0 from the conversation. A token
             that reaches over the border comes from where its first byte comes from, and is learned
             if any of its bytes is.
-        message_of: The message a token belongs to, counted from 0, -1 for none; typecode "i".
-        part_of: The part of that message, -1 for none; typecode "i".
-        runs: The tokens again, many at once.
+        runs: Which of them belong to which message.
         max_tokens: Where the rendering is cut off.
         virtual_specials: Special tokens that the template needs and the tokenizer lacks, with the
             ids they were given: those after its last.
@@ -102,8 +110,6 @@ class Rendering:
     mask: bytes
     reasons: bytes
     from_structure: bytes
-    message_of: array[int]
-    part_of: array[int]
     runs: tuple[TokenRun, ...]
     max_tokens: int
     virtual_specials: Mapping[str, int]
@@ -151,9 +157,35 @@ class Rendering:
     def message_spans(self) -> list[tuple[int, int]]:
         """First token and one past the last, for each message; a message without any is empty."""
         spans: dict[int, tuple[int, int]] = {}
-        for first, last, message, _ in self.runs:
+        for message, first, last in self.stretches:
             spans[message] = (spans.get(message, (first, 0))[0], last)
         return [spans.get(message, (0, 0)) for message in range(max(spans, default=-1) + 1)]
+
+    @cached_property
+    def stretches(self) -> list[tuple[int, int, int]]:
+        """The message of neighbouring tokens, the first of them, and one past the last."""
+        by_message = (list(runs) for _, runs in groupby(self.runs, itemgetter(2)))
+        return [(runs[0].message, runs[0].first, runs[-1].last) for runs in by_message]
+
+    def run_of(self, index: int) -> TokenRun:
+        """Give the run of a token."""
+        return self.runs[bisect_right(self.runs, index, key=itemgetter(0)) - 1]
+
+    @cached_property
+    def message_of(self) -> array[int]:
+        """The message of every token, counted from 0, -1 for none; typecode "i"."""
+        return self._column(lambda run: run.message)
+
+    @cached_property
+    def part_of(self) -> array[int]:
+        """The part of its message for every token, -1 for none; typecode "i"."""
+        return self._column(lambda run: run.part)
+
+    def _column(self, value: Callable[[TokenRun], int]) -> array[int]:
+        column = array("i")
+        for run in self.runs:
+            column.extend(array("i", [value(run)]) * (run.last - run.first))
+        return column
 
     def reason_sentence(self, index: int) -> str:
         """Say in a sentence why a token has its mask."""
@@ -164,7 +196,7 @@ class Rendering:
                 "training sees nothing of it."
             )
         value = self.mask[index]
-        message = self.message_of[index]
+        message = self.run_of(index).message
         key = self.untrained.get(message)
         if key is not None and reason in _ASSISTANT:
             what = f"{REASON_NAMES[reason]} of message {message + 1}"
@@ -203,6 +235,7 @@ def render(
     conversation: Conversation,
     template: str | ChatTemplate | JinjaTemplate = "nanochat",
     max_tokens: int = DEFAULT_MAX_TOKENS,
+    most_new: int | None = None,
 ) -> Rendering:
     """Render a conversation.
 
@@ -213,10 +246,13 @@ def render(
         template: A built-in template or its name, or a Jinja template, which is rendered in a
             child process: that waits, for two seconds at most.
         max_tokens: How many tokens are kept.
+        most_new: How many characters may have to be encoded that were not when something was
+            rendered before, None for any number. It is not heeded for a Jinja template.
 
     Raises:
         ConversationError: If the template cannot write this conversation.
         ChatTemplateError: If a Jinja template is wrong or takes too long.
+        MuchIsNewError: If more would have to be encoded.
     """
     chosen = get_template(template) if isinstance(template, str) else template
     if isinstance(chosen, ChatTemplate):
@@ -230,6 +266,7 @@ def render(
             max_tokens,
             left_out=left_out,
             untrained=conversation.untrained(),
+            most_new=most_new,
         )
     return chosen.render(tokenizer, conversation, max_tokens)
 
@@ -245,6 +282,7 @@ def render_spans(
     notes: tuple[str, ...] = (),
     left_out: Sequence[Aside] = (),
     untrained: Mapping[int, str] = MappingProxyType({}),
+    most_new: int | None = None,
 ) -> Rendering:
     """Encode what a template has written.
 
@@ -258,6 +296,10 @@ def render_spans(
         notes: Sentences for the rendering's `notes`.
         left_out: What the template has not written of the conversation.
         untrained: The messages of which nothing is learned, each with the key that says so.
+        most_new: How many characters may have to be encoded, None for any number.
+
+    Raises:
+        MuchIsNewError: If more would have to be encoded.
     """
     if untrained:
         spans = [
@@ -269,9 +311,9 @@ def render_spans(
         notes = (*notes, f"Not learned, as {keys} says: message {numbers}{more}.")
     virtual = virtual_specials(tokenizer, special_tokens)
     columns = _Columns(encoder_of(tokenizer), {**virtual, **tokenizer.special_tokens})
-    columns.add_all(spans)
-    n_kept = min(len(columns.ids), max_tokens)
-    n_cut = len(columns.ids) - n_kept
+    columns.add_all(spans, most_new)
+    n_kept = min(len(columns), max_tokens)
+    n_cut = len(columns) - n_kept
     if left_out:
         keys = ", ".join(dict.fromkeys(repr(aside.key) for aside in left_out))
         verb = leaves_out(mask_source)
@@ -281,11 +323,9 @@ def render_spans(
         tokenizer,
         template,
         columns.ids,
-        bytes(columns.mask[:n_kept]) + bytes(n_cut),
-        bytes(columns.reasons[:n_kept]) + bytes([Reason.TRUNCATED]) * n_cut,
-        bytes(columns.from_structure),
-        columns.message_of,
-        columns.part_of,
+        bytes(columns.mask()[:n_kept]) + bytes(n_cut),
+        columns.bytes_of(lambda span: span.reason)[:n_kept] + bytes([Reason.TRUNCATED]) * n_cut,
+        columns.bytes_of(lambda span: span.structure),
         tuple(columns.runs),
         max_tokens,
         virtual,
@@ -328,75 +368,128 @@ def runs_of(spans: Iterable[TemplateSpan]) -> list[list[TemplateSpan]]:
     return runs
 
 
+_Stretch = tuple[TemplateSpan, str]
+"""A span, and as much of its text as is encoded in one go with others or alone."""
+
+
 class _Columns:
-    """The columns of a rendering as they grow."""
+    """The columns of a rendering as they grow.
+
+    Attributes:
+        ids: The token ids.
+        runs: The origins of the tokens.
+        slow: The pieces on which the split pattern takes too long.
+    """
 
     def __init__(self, encoder: Encoder, special_ids: Mapping[str, int]) -> None:
         self._encoder = encoder
         self._special_ids = special_ids
         self.ids = array("I")
-        self.mask = bytearray()
-        self.reasons = bytearray()
-        self.from_structure = bytearray()
-        self.message_of = array("i")
-        self.part_of = array("i")
         self.runs: list[TokenRun] = []
         self.slow: list[SlowPiece] = []
+        self._spans: list[TemplateSpan] = []
+        """For each of the runs a span that its tokens come from."""
+        self._learned_too: list[int] = []
+        """Tokens that reach into a span that is learned."""
 
-    def add_all(self, spans: Sequence[TemplateSpan]) -> None:
-        """Add spans."""
-        for run in runs_of(spans):
-            if run[0].special:
-                self.ids.append(self._special_ids[run[0].text])
-                self._note(run[0], 1)
+    def __len__(self) -> int:
+        return self.runs[-1].last if self.runs else 0
+
+    def add_all(self, spans: Sequence[TemplateSpan], most_new: int | None) -> None:
+        """Add spans, of which so many characters may have to be encoded."""
+        parts = [
+            (stretches, "".join([text for _, text in stretches]))
+            for run in runs_of(spans)
+            for stretches in self._parts(run)
+        ]
+        if most_new is not None:
+            new = (text for (first, *_), text in parts if not self._is_known(first[0], text))
+            if sum(map(len, new)) > most_new:
+                raise MuchIsNewError
+        for stretches, text in parts:
+            span = stretches[0][0]
+            if span.special:
+                self.ids.append(self._special_ids[text])
+                self._note(span, 1, bytetext.n_bytes(text))
             else:
-                self._add_run(run)
+                self._add(stretches, text)
 
-    def _add_run(self, run: list[TemplateSpan]) -> None:
+    def _is_known(self, span: TemplateSpan, text: str) -> bool:
+        return span.special or self._encoder.knows(text)
+
+    def _parts(self, run: list[TemplateSpan]) -> Iterator[list[_Stretch]]:
+        """Cut what is encoded in one go where that changes nothing."""
+        text = "".join([span.text for span in run])
+        where = run[0].message, run[0].part
+        cuts = deque(() if run[0].special else self._encoder.cuts(text, where))
+        stretches: list[_Stretch] = []
+        end = 0
+        for span in run:
+            start = at = end
+            end += len(span.text)
+            while cuts and cuts[0] < end:
+                cut = cuts.popleft()
+                if cut > at:
+                    stretches.append((span, span.text[at - start : cut - start]))
+                yield stretches
+                stretches, at = [], cut
+            stretches.append((span, span.text[at - start :]))
+        yield stretches
+
+    def _add(self, stretches: list[_Stretch], text: str) -> None:
         """Add plain text that is encoded in one go, its tokens shared out by bytes."""
-        text = run[0].text if len(run) == 1 else "".join(span.text for span in run)
         with heard() as slow:
             ids = self._encoder.encode(text)
         for error in slow:
-            self._note_slow(run, text, error)
-        if len(run) == 1:
-            self.ids.extend(ids)
-            self._note(run[0], len(ids))
+            self._note_slow(stretches, text, error)
+        self.ids.extend(ids)
+        if len(stretches) == 1:
+            self._note(stretches[0][0], len(ids), bytetext.n_bytes(text))
             return
         ends = self._encoder.ends(text)
-        self.ids.extend(ids)
         first, n_bytes = 0, 0
-        for span in run:
-            n_before, n_bytes = n_bytes, n_bytes + bytetext.n_bytes(span.text)
+        for span, part in stretches:
+            n_before, n_bytes = n_bytes, n_bytes + bytetext.n_bytes(part)
             # The token that holds this span's last byte is the last that can begin in it; the one
             # before `first` may reach into it.
             whole = bisect_right(ends, n_bytes)
             reaches_over = whole < len(ends) and (ends[whole - 1] if whole else 0) < n_bytes
             last = whole + reaches_over
             if span.learned and first and ends[first - 1] > n_before:
-                self.mask[-1] = 1
-            self._note(span, last - first)
+                self._learned_too.append(len(self) - 1)
+            end = ends[last - 1] if last else 0
+            self._note(span, last - first, end - (ends[first - 1] if first else 0))
             first = last
 
-    def _note_slow(self, run: list[TemplateSpan], text: str, error: PatternError) -> None:
-        """Note a slow piece of a run whose ids are not there yet."""
+    def _note_slow(self, stretches: list[_Stretch], text: str, error: PatternError) -> None:
+        """Note a slow piece of a text whose tokens are not noted yet."""
         place = error.place or 0
-        starts = list(accumulate((len(span.text) for span in run), initial=0))
-        span = run[min(bisect_right(starts, place), len(run)) - 1]
+        starts = list(accumulate((len(part) for _, part in stretches), initial=0))
+        span, _ = stretches[min(bisect_right(starts, place), len(stretches)) - 1]
         n_before = bisect_right(self._encoder.ends(text), bytetext.n_bytes(text[:place]))
-        self.slow.append(SlowPiece(span.message, len(self.ids) + n_before, error))
+        self.slow.append(SlowPiece(span.message, len(self) + n_before, error))
 
-    def _note(self, span: TemplateSpan, n: int) -> None:
-        """Note the origin of the next n tokens, whose ids are there."""
-        if not n:
-            return
-        noted = len(self.mask)
-        self.runs.append(TokenRun(noted, noted + n, span.message, span.reason))
-        self.mask.extend(b"\1" * n if span.learned else bytes(n))
-        self.reasons.extend(bytes([span.reason]) * n)
-        self.from_structure.extend(b"\1" * n if span.structure else bytes(n))
-        self.message_of.extend(array("i", [span.message]) * n)
-        self.part_of.extend(array("i", [span.part]) * n)
+    def _note(self, span: TemplateSpan, n: int, n_bytes: int) -> None:
+        """Note the origin of the next n tokens."""
+        if n:
+            first = len(self)
+            self._spans.append(span)
+            run = TokenRun(first, first + n, span.message, span.part, span.reason, n_bytes)
+            self.runs.append(run)
+
+    def mask(self) -> bytearray:
+        """Give 1 for each token that is learned, and 0 for each other."""
+        mask = bytearray(self.bytes_of(lambda span: span.learned))
+        for token in self._learned_too:
+            mask[token] = 1
+        return mask
+
+    def bytes_of(self, value: Callable[[TemplateSpan], int]) -> bytes:
+        """Give for each token a number that its span has."""
+        return b"".join(
+            bytes([value(span)]) * (run.last - run.first)
+            for span, run in zip(self._spans, self.runs, strict=True)
+        )
 
 
 def rendering_to_json(rendering: Rendering) -> dict[str, object]:

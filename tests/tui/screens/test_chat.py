@@ -1903,3 +1903,23 @@ async def test_the_template_of_before_is_chosen_though_another_one_came_meanwhil
         await pilot.press("enter")
         await settle(pilot)
         assert screen.chat.state.template == "nanochat"
+
+
+@pytest.mark.parametrize("template", ["nanochat", "chatml"])
+async def test_a_key_in_a_long_message_shows_its_tokens_in_the_same_frame(template: str) -> None:
+    text = "".join(f"The quick brown fox, and {n} more.\r\n" for n in range(3_000))
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, {"messages": [{"role": "user", "content": text}]})
+        screen.chat.change(template=template)
+        await settle(pilot)
+        screen.messages.editor.focus()
+        for place in (0, 1_500, 2_999):
+            screen.messages.editor.insert("x", (place, 3))
+            assert not screen.rendered.is_waiting
+            assert_exact(screen)
+        # This is much: it is left to a thread.
+        screen.messages.editor.insert(text.replace("fox", "horse"))
+        assert screen.rendered.is_waiting
+        await settle(pilot)
+        assert_exact(screen)

@@ -164,15 +164,14 @@ class Looking(Controller):
     def _go_to_token(self, index: int) -> None:
         """Put the cursor at the text of a token; at the message's beginning for structure."""
         rendering, conversation = self._rendered.rendering, self._chat.conversation
-        if rendering is None or index >= len(rendering) or rendering.message_of[index] < 0:
+        if rendering is None or index >= len(rendering):
             return
-        place = place_in(
-            conversation, PartPlace(rendering.message_of[index], max(0, rendering.part_of[index]))
-        )
-        if place is None:
+        run = rendering.run_of(index)
+        place = place_in(conversation, PartPlace(run.message, max(0, run.part)))
+        if run.message < 0 or place is None:
             return
         location = (0, 0)
-        if not rendering.from_structure[index] and rendering.part_of[index] >= 0:
+        if not rendering.from_structure[index] and run.part >= 0:
             data = bytetext.to_bytes(text_at(conversation, place))
             n_bytes = byte_of_token(rendering, self._rendered.counts, index)
             location = end_of(bytetext.from_bytes(data[:n_bytes]))
@@ -197,11 +196,12 @@ class Looking(Controller):
         editor, place, rendering = (
             self._chat.messages.editor, self._chat.place, self._rendered.rendering,
         )  # fmt: skip
-        kept = kept_pin(self._views.pin, self._views.rendering, rendering)
         if rendering is None or place is None or not editor.has_focus:
-            return kept
-        if kept is not None and (place, editor.selection) == self._came_by_token:
-            return kept
+            return kept_pin(self._views.pin, self._views.rendering, rendering)
+        if (place, editor.selection) == self._came_by_token:
+            kept = kept_pin(self._views.pin, self._views.rendering, rendering)
+            if kept is not None:
+                return kept
         self._came_by_token = None
         row, column = editor.cursor_location
         offset = editor.live.byte_offset(editor.live.line_start(row) + column)

@@ -10,20 +10,20 @@ from textual.timer import Timer
 
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
-from tokviz.chat.render import Rendering, render
+from tokviz.chat.render import MuchIsNewError, Rendering, render
 from tokviz.errors import TokvizError
 from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.chat.editing import raw_index, repaired, text_at
+from tokviz.tui.screens.chat.editing import raw_index, repaired
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.mask.counts import NOTHING, part_counts
 
 QUICK_CHARS = 20_000
 """Text of at most so many characters is encoded within a key's time."""
-KNOWN_CHARS = 1_000_000
-"""A conversation of at most so many characters, all but the live part known, is quick too."""
+KNOWN_CHARS = 2_000_000
+"""A conversation of at most so many characters, of which no more are new, is rendered so too."""
 LINT_SECONDS = 0.2
 """How long nothing must have changed before the findings are looked for."""
 
@@ -113,8 +113,9 @@ class RenderedConversation(Controller):
         if not self._is_nearly_shown(wanted, typed):
             self.rendering, self.problem, self.counts = None, None, NOTHING
             self.findings, self.finding = [], -1
-        if self._is_quick(wanted, typed):
-            self._take(wanted, self._make(wanted))
+        made = self._make_at_once(wanted)
+        if made is not None:
+            self._take(wanted, made)
             return
         self._show()
 
@@ -124,22 +125,19 @@ class RenderedConversation(Controller):
 
         self.in_thread("render", make, partial(self._take, wanted))
 
-    def _is_quick(self, wanted: Wanted, typed: bool) -> bool:
+    def _make_at_once(self, wanted: Wanted) -> Rendering | TokvizError | None:
+        """Render what is rendered within a key's time; None if it would take longer."""
         in_child = self._chat.template.is_remote or wanted.tokenizer.in_child
         if in_child or wanted.tokenizer is not self._prepared:
-            return False
+            return None
         n_chars = sum(len(message.text) for message in wanted.conversation.messages)
-        if n_chars <= QUICK_CHARS:
-            return True
-        known, place = self._rendered, self._chat.place
-        return (
-            typed
-            and place is not None
-            and known is not None
-            and known[1:] == wanted[1:]
-            and n_chars <= KNOWN_CHARS
-            and len(text_at(wanted.conversation, place)) <= QUICK_CHARS
-        )
+        raw = raw_index(wanted.conversation) is not None
+        if n_chars > (QUICK_CHARS if raw else KNOWN_CHARS):
+            return None
+        try:
+            return self._make(wanted, QUICK_CHARS)
+        except MuchIsNewError:
+            return None
 
     def _is_nearly_shown(self, wanted: Wanted, typed: bool) -> bool:
         """Tell whether the tokens in sight are of the same, but for what was edited just now.
@@ -152,7 +150,7 @@ class RenderedConversation(Controller):
         before = {id(message) for message in known.conversation.messages}
         return typed or any(id(message) in before for message in wanted.conversation.messages)
 
-    def _make(self, wanted: Wanted) -> Rendering | TokvizError:
+    def _make(self, wanted: Wanted, most_new: int | None = None) -> Rendering | TokvizError:
         unreadable = self._chat.unreadable
         if unreadable is not None and wanted.conversation is unreadable[0]:
             return unreadable[1]
@@ -163,7 +161,9 @@ class RenderedConversation(Controller):
                 repaired(wanted.conversation, raw)
                 return ConversationError("the row can be read now")
             with tolerant():
-                return render(wanted.tokenizer, wanted.conversation, template, wanted.max_tokens)
+                return render(
+                    wanted.tokenizer, wanted.conversation, template, wanted.max_tokens, most_new
+                )
         except TokvizError as error:
             return error
 
@@ -203,7 +203,8 @@ class RenderedConversation(Controller):
         def found(findings: list[Finding]) -> None:
             if wanted is self._rendered:
                 self._looked = wanted
-                self.findings, self.finding = findings, -1
-                self._show()
+                if findings != self.findings:
+                    self.findings, self.finding = findings, -1
+                    self._show()
 
         self.in_thread("lint", find, found)

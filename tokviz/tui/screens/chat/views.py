@@ -104,7 +104,7 @@ class ChatViews(Container):
     def _reason(self, index: int) -> str:
         if self.rendering is None:
             return ""
-        message = self.rendering.message_of[index]
+        message = self.rendering.run_of(index).message
         place = f"{message + 1} " if message >= 0 else ""
         return place + reason_words(self.rendering, index)
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz import bytetext
-from tokviz.chat.render import MASK_SOURCES, Rendering
+from tokviz.chat.render import MASK_SOURCES, Rendering, TokenRun
 from tokviz.glyphs import safe
 from tokviz.live.chunks import TokenLengths
 from tokviz.sentences import counted
 from tokviz.tui.widgets.fit import column
 from tokviz.tui.widgets.flow import Row, Span, flow, words_of
-from tokviz.tui.widgets.mask.flow_layout import segments
 from tokviz.tui.widgets.mask.look import MARKS
 
 if TYPE_CHECKING:
@@ -39,13 +36,13 @@ class PartCounts(NamedTuple):
     Attributes:
         by_part: The counts of each part.
         by_message: The counts of each message, its header included.
-        spans: Where each part's tokens stand, also those that are cut off: first, and behind last.
+        spans: Where the tokens of each part's own text stand, also those that are cut off.
         cut: How many tokens of each message are cut off.
     """
 
     by_part: dict[tuple[int, int], MaskCounts]
     by_message: dict[int, MaskCounts]
-    spans: dict[tuple[int, int], list[tuple[int, int]]]
+    spans: dict[tuple[int, int], list[TokenRun]]
     cut: dict[int, int]
 
 
@@ -58,48 +55,19 @@ def part_counts(rendering: Rendering) -> PartCounts:
     counts = PartCounts({}, {}, {}, {})
     by_part, by_message, spans, cut = counts
     mask, kept = rendering.mask, rendering.n_kept
-    parts = iter(segments(rendering.part_of))
-    part, _, stop = next(parts, (0, 0, 0))
-    for message, start, end in segments(rendering.message_of):
-        n_kept = max(0, min(end, kept) - start)
-        learned = mask.count(1, start, start + n_kept)
+    for run in rendering.runs:
+        first, last, message, part = run[:4]
+        n_kept = max(0, min(last, kept) - first)
+        learned = mask.count(1, first, first + n_kept)
         by_message[message] = by_message.get(message, MaskCounts()).plus(n_kept, learned)
-        if start + n_kept < end:
-            cut[message] = cut.get(message, 0) + end - start - n_kept
-        while start < end:
-            last = min(stop, end)
-            spans.setdefault((message, part), []).append((start, last))
-            n_kept = min(last, kept) - start
-            if n_kept > 0:
-                count = by_part.get((message, part), MaskCounts())
-                by_part[message, part] = count.plus(n_kept, mask.count(1, start, start + n_kept))
-            start = last
-            if last == stop:
-                part, _, stop = next(parts, (0, stop, stop))
+        if first + n_kept < last:
+            cut[message] = cut.get(message, 0) + last - first - n_kept
+        if n_kept:
+            place = message, part
+            by_part[place] = by_part.get(place, MaskCounts()).plus(n_kept, learned)
+        if not rendering.from_structure[first]:
+            spans.setdefault((message, part), []).append(run)
     return counts
-
-
-_STEP = 1_024
-"""Tokens that are counted in one go."""
-
-
-@lru_cache(maxsize=1)
-def _lengths_of(tokenizer: Tokenizer) -> TokenLengths:
-    return TokenLengths(tokenizer)
-
-
-def _content(
-    rendering: Rendering, counts: PartCounts, message: int, part: int
-) -> Iterator[tuple[Sequence[int], list[int]]]:
-    """Yield the tokens of a part's own text in order, some at a time, and their bytes."""
-    lengths, others = _lengths_of(rendering.tokenizer), rendering.from_structure
-    lengths.update({n: bytetext.n_bytes(name) for name, n in rendering.virtual_specials.items()})
-    for first, stop in counts.spans.get((message, part), ()):
-        for start in range(first, stop, _STEP):
-            indexes: Sequence[int] = range(start, min(start + _STEP, stop))
-            if 1 in others[start : start + len(indexes)]:
-                indexes = [index for index in indexes if not others[index]]
-            yield indexes, [lengths[rendering.ids[index]] for index in indexes]
 
 
 def token_at_byte(
@@ -107,25 +75,33 @@ def token_at_byte(
 ) -> int | None:
     """Find the token of a byte of a part's text, or the last one; None if it has no tokens."""
     found = None
-    for indexes, sizes in _content(rendering, counts, message, part):
-        ends = accumulate(sizes) if offset < sum(sizes) else ()
-        found = next(
-            (index for index, end in zip(indexes, ends, strict=False) if end > offset),
-            indexes[-1] if indexes else found,
-        )
-        if ends:
-            break
-        offset -= sum(sizes)
+    for run in counts.spans.get((message, part), ()):
+        found = run.last - 1
+        if offset < run.n_bytes:
+            ends = accumulate(_sizes(rendering, run.first, run.last))
+            return next((index for index, end in enumerate(ends, run.first) if end > offset), found)
+        offset -= run.n_bytes
     return found
 
 
 def byte_of_token(rendering: Rendering, counts: PartCounts, index: int) -> int:
     """Find where a token begins in the text of its part, in bytes."""
     n_bytes = 0
-    message, part = rendering.message_of[index], rendering.part_of[index]
-    for indexes, sizes in _content(rendering, counts, message, part):
-        n_bytes += sum(sizes[: bisect_left(indexes, index)])
+    for run in counts.spans.get(rendering.run_of(index)[2:4], ()):
+        if index < run.last:
+            return n_bytes + sum(_sizes(rendering, run.first, index))
+        n_bytes += run.n_bytes
     return n_bytes
+
+
+@lru_cache(maxsize=1)
+def _lengths_of(tokenizer: Tokenizer) -> TokenLengths:
+    return TokenLengths(tokenizer)
+
+
+def _sizes(rendering: Rendering, first: int, last: int) -> Iterator[int]:
+    """Give how many bytes each of some tokens of a text has."""
+    return map(_lengths_of(rendering.tokenizer).__getitem__, rendering.ids[first:last])
 
 
 def percent(share: float) -> str:

@@ -57,7 +57,7 @@ class MaskFlow(MaskView):
         else:
             width = max(1, self.row_width - self._gutter)
             cells = partial(self._cells, tokens)
-            self._layout.lay_out(tokens.ids, tokens.message_of, width, cells)
+            self._layout.lay_out(tokens.ids, tokens.stretches, width, cells)
             self.set_row_count(self._layout.n_rows)
         self._laid_out = (tokens, self.row_width)
 
@@ -74,9 +74,8 @@ class MaskFlow(MaskView):
     @property
     def _gutter(self) -> int:
         """The columns for the number of a message."""
-        message_of = self.tokens.message_of if self.tokens is not None else ()
-        last = message_of[len(message_of) - 1] if len(message_of) else 0
-        return len(str(last + 1)) + 1
+        stretches = self.tokens.stretches if self.tokens is not None else ()
+        return len(str(stretches[-1][0] + 1 if stretches else 1)) + 1
 
     def _cells(self, tokens: Rendering, first: int, stop: int) -> list[tuple[str, int]]:
         if self.shown == "ids":
@@ -132,13 +131,17 @@ class MaskFlow(MaskView):
         if tokens is None or number >= self._layout.n_rows:
             return Strip.blank(self.size.width, self.styles_of.base)
         row = self._layout.row(number)
-        looks = tuple(self.look(tokens, index) for index in range(row.first, row.stop))
-        ids = tuple(tokens.ids[row.first : row.stop])
+        here = range(row.first, row.stop)
+        ids, mask = tokens.ids[row.first : row.stop].tobytes(), tokens.mask[row.first : row.stop]
+        # What `look` depends on, counted from the row's first token, so that a row may move.
+        at = [(n or 0) - row.first if n in here else -1 for n in (self._pin, self._hover)]
+        n_kept = max(0, min(tokens.n_kept, row.stop) - row.first)
         message = row.message if row.begins else -1
-        key = (ids, looks, message, self.size.width, self._gutter)
+        key = (ids, mask, *at, n_kept, message, self.size.width, self._gutter)
         strip = self._strips.get(key)
         if strip is None:
             cells = self._cells(tokens, row.first, row.stop)
+            looks = [self.look(tokens, index) for index in here]
             strip = self._strips[key] = self._draw(message, cells, looks)
         return strip
 

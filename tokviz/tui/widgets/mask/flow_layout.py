@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, takewhile
+from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,8 +70,10 @@ Cells = Callable[[int, int], list[tuple[str, int]]]
 Stops = NDArray[np.int64]
 """For every row the number of the token behind its last one."""
 
+Ids = NDArray[np.uint32]
 
-def break_anew(old: bytes, stops: Stops, new: bytes, item: int, width: int, cells: Cells) -> Stops:
+
+def break_anew(old: Ids, stops: Stops, new: Ids, width: int, cells: Cells) -> Stops:
     """Break tokens into rows of which others are known; only those that differ are laid out.
 
     A row depends on its tokens and on the one behind it.
@@ -78,15 +82,11 @@ def break_anew(old: bytes, stops: Stops, new: bytes, item: int, width: int, cell
         old: Token ids that were broken.
         stops: Their rows, for the same width.
         new: The token ids to break.
-        item: The bytes of an id.
         width: The cells of a row.
         cells: Gives what is drawn for the new ones.
     """
-    was, ids = (np.frombuffer(data, f"u{item}") for data in (old, new))
-    first = _n_same(was, ids)
-    rest = min(len(was), len(ids)) - first
-    behind = _n_same(was[::-1][:rest], ids[::-1][:rest])
-    n, shift = len(ids), len(ids) - len(was)
+    first, behind = _n_same(old, new)
+    n, shift = len(new), len(new) - len(old)
     known = stops[: np.searchsorted(stops, first)]
     at = int(known[-1]) if len(known) else 0
     size, found = _AT_ONCE, list[int]()
@@ -106,38 +106,38 @@ def break_anew(old: bytes, stops: Stops, new: bytes, item: int, width: int, cell
     return np.concatenate((known, np.array(found, np.int64)))
 
 
-def _n_same(one: NDArray[Any], other: NDArray[Any]) -> int:
-    """Count what is the same at the beginning."""
-    n = min(len(one), len(other))
-    differs = one[:n] != other[:n]
-    return int(differs.argmax()) if differs.any() else n
+def _n_same(old: Ids, new: Ids) -> tuple[int, int]:
+    """Count what is the same at the beginning, and of the rest at the end."""
+
+    def count(old: Ids, new: Ids) -> int:
+        n = min(len(old), len(new))
+        differs = old[:n] != new[:n]
+        return int(differs.argmax()) if differs.any() else n
+
+    first = count(old, new)
+    rest = min(len(old), len(new)) - first
+    return first, count(old[::-1][:rest], new[::-1][:rest])
 
 
+Stretch = tuple[int, int, int]
+"""Neighbouring tokens of one message: the message, the first token, and behind the last one."""
+
+_NONE: Ids = np.empty(0, np.uint32)
 _NO_ROWS: Stops = np.empty(0, np.int64)
 
-Segment = tuple[int, int, int]
-"""A stretch of tokens with the same value: the value, the first token, and behind the last one."""
 
-
-def segments(column: Sequence[int]) -> list[Segment]:
-    """Find the stretches of tokens that have the same value, such as the same message.
-
-    >>> segments([0, 0, 1])
-    [(0, 0, 2), (1, 2, 3)]
-    """
-    found: list[Segment] = []
-    start, n = 0, len(column)
-    while start < n:
-        # Stretches may be long: they are compared with themselves, twice as much at a time.
-        stop, size, grows = start + 1, 1, True
-        while size:
-            same = column[stop : stop + size] == column[start : start + min(size, n - stop)]
-            grows = grows and same and stop + size <= n
-            stop += min(size, n - stop) if same else 0
-            size = 2 * size if grows else size // 2
-        found.append((column[start], start, stop))
-        start = stop
-    return found
+def _n_unmoved(
+    was: Ids, old: Sequence[Stretch], now: Ids, new: Sequence[Stretch]
+) -> tuple[int, int]:
+    """Count the stretches before and behind all that changed."""
+    (first, behind), shift = _n_same(was, now), len(now) - len(was)
+    before = (a[1:] == b[1:] and b[2] <= first for a, b in zip(old, new, strict=False))
+    n = sum(takewhile(bool, before))
+    at_end = (
+        (a[1] + shift, a[2] + shift) == b[1:] and b[1] >= len(now) - behind
+        for a, b in zip(old[n:][::-1], new[n:][::-1], strict=False)
+    )
+    return n, sum(takewhile(bool, at_end))
 
 
 class FlowLayout:
@@ -146,11 +146,10 @@ class FlowLayout:
     def __init__(self) -> None:
         """Begin with no tokens."""
         self._width = 0
-        self._kept: dict[bytes, Stops] = {}
-        self._ids: dict[int, bytes] = {}
-        self._tops: list[int] = [0]
-        self._spans: list[Segment] = []
+        self._ids = _NONE
+        self._stretches: list[Stretch] = []
         self._stops: list[Stops] = []
+        self._tops: list[int] = [0]
 
     @property
     def n_rows(self) -> int:
@@ -159,52 +158,48 @@ class FlowLayout:
 
     def forget(self) -> None:
         """Lay everything out anew the next time: tokens are drawn as something else."""
-        self._kept.clear()
+        self._width = 0
 
     def lay_out(
-        self,
-        ids: array[int],
-        message_of: Sequence[int],
-        width: int,
-        cells: Cells,
+        self, ids: array[int], stretches: Iterable[Stretch], width: int, cells: Cells
     ) -> None:
         """Lay tokens out.
 
         Args:
-            ids: The token ids.
-            message_of: The message of each token; the tokens of one follow each other.
+            ids: The token ids, which are not to be changed afterwards.
+            stretches: Whose they are; each stretch begins a row.
             width: The cells of a row.
             cells: Gives what is drawn for the tokens from one index to behind another.
         """
-        self._spans = segments(message_of)
-        self._stops = []
-        self._tops = [0]
-        if width != self._width:
-            self._width, self._kept = width, {}
-        kept, before = self._kept, self._ids
-        self._kept, self._ids = {}, {}
-        for message, first, stop in self._spans:
-            new = ids[first:stop].tobytes()
-            stops = kept.get(new)
-            if stops is None:
-                old = before.get(message, b"")
-                known = kept.get(old, _NO_ROWS)
-                stops = break_anew(
-                    old if len(known) else b"",
-                    known,
-                    new,
-                    ids.itemsize,
+        same_width = width == self._width
+        was = self._ids if same_width else _NONE
+        old = list(zip(self._stretches, self._stops, strict=True)) if same_width else []
+        now, new = np.frombuffer(ids, np.uint32), list(stretches)
+        n_before, n_behind = _n_unmoved(was, [stretch for stretch, _ in old], now, new)
+        changed = old[n_before : len(old) - n_behind]
+        before = {message: (was[first:last], rows) for (message, first, last), rows in changed}
+        # One that moved is found by its tokens. To look for them takes long where there are many.
+        moved = {tokens.tobytes(): rows for tokens, rows in before.values()} if changed[1:] else {}
+        self._stops = [rows for _, rows in old[:n_before]]
+        for message, first, last in new[n_before : len(new) - n_behind]:
+            tokens = now[first:last]
+            rows = moved.get(tokens.tobytes()) if moved else None
+            if rows is None:
+                rows = break_anew(
+                    *before.get(message, (_NONE, _NO_ROWS)),
+                    tokens,
                     width,
                     lambda low, high, first=first: cells(first + low, first + high),  # type: ignore[misc]
                 )
-            self._kept[new], self._ids[message] = stops, new
-            self._stops.append(stops)
-            self._tops.append(self._tops[-1] + len(stops))
+            self._stops.append(rows)
+        self._stops += [rows for _, rows in old[len(old) - n_behind :]]
+        self._width, self._ids, self._stretches = width, now, new
+        self._tops = [0, *accumulate(map(len, self._stops))]
 
     def row(self, number: int) -> FlowRow:
         """Give the tokens of a row."""
         place = bisect_right(self._tops, number) - 1
-        message, first, _ = self._spans[place]
+        message, first, _ = self._stretches[place]
         stops = self._stops[place]
         line = number - self._tops[place]
         start = first + (int(stops[line - 1]) if line else 0)
@@ -212,14 +207,14 @@ class FlowLayout:
 
     def row_of(self, index: int) -> int:
         """Give the row of a token."""
-        place = bisect_right(self._spans, index, key=lambda span: span[1]) - 1
-        first = self._spans[place][1]
+        place = bisect_right(self._stretches, index, key=itemgetter(1)) - 1
+        first = self._stretches[place][1]
         line = np.searchsorted(self._stops[place], index - first, side="right")
         return self._tops[place] + int(line)
 
     def first_row_of(self, message: int) -> int | None:
         """Give the first row of a message, None if it has no tokens."""
-        for place, span in enumerate(self._spans):
-            if span[0] == message:
+        for place, stretch in enumerate(self._stretches):
+            if stretch[0] == message:
                 return self._tops[place]
         return None

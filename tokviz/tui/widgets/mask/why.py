@@ -71,7 +71,7 @@ def _kind(rendering: Rendering, index: int) -> str:
 
 
 def _place(rendering: Rendering, index: int, roles: Sequence[str]) -> str:
-    message, part = rendering.message_of[index], rendering.part_of[index]
+    message, part = rendering.run_of(index)[2:4]
     origin = "structure" if rendering.from_structure[index] else "content"
     if message < 0:
         return f"no message, {origin}"
