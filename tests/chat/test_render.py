@@ -217,7 +217,7 @@ def columns(made: Rendering) -> tuple[object, ...]:
 def test_after_a_key_in_a_long_text_little_is_encoded(
     template: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = "".join(f"Some words, and {number} of them.\n" for number in range(10_000))
+    text = "".join(f"Some {template}, and {number} of them.\n" for number in range(10_000))
     sizes: list[int] = []
     encode = Encoder.encode
 

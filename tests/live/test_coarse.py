@@ -138,10 +138,12 @@ def test_words_are_counted_across_parts_and_few_of_them_anew() -> None:
 
 @pytest.mark.parametrize("name", ["gpt2", "o200k_base"])
 def test_whoever_types_at_the_ends_of_much_text_sees_tokens_at_once(name: str) -> None:
-    live = LiveDocument("ab", tokenizer(name))
-    live.prepare_edit(MUCH)
-    live.edit(1, 0, MUCH)
-    for live in (live, LiveDocument(MUCH + "word 狐 " * 1_500, tokenizer(name))):
+    pasted, opened = (
+        LiveDocument(text, tokenizer(name)) for text in ("ab", MUCH + "word 狐 " * 1_500)
+    )
+    pasted.prepare_edit(MUCH)
+    pasted.edit(1, 0, MUCH)
+    for live in (pasted, opened):
         for at in (1, live.n_chars - 1):
             live.edit(at, 0, "x")
             assert live.tokens_in(at, at + 1)[0].id >= 0

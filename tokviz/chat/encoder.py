@@ -19,7 +19,7 @@ from tokviz.tokenizer import Tokenizer
 
 _KEPT_CHARS = 4_000_000
 """Characters of text whose tokens are kept for a tokenizer."""
-_PART_CHARS = 8_192
+_PART_CHARS = 5_000
 """Characters of a part, up to twice as many, or more where there is no place to cut."""
 
 
