@@ -697,6 +697,7 @@ async def test_a_key_before_another_tokenizer_is_taken_up_is_not_about_the_old_o
         app.switch_mode("tokens")
         await settle(pilot)
         app.session.use_tokenizer(tokviz.load("gpt2"), "gpt2")
+        assert screen.pages.shown_id is None
         is_free = asyncio.Event()
         screen.call_later(is_free.wait)  # it is busy, and hears late that it is seen again
         app.post_message(events.Key("alt+v", None))

@@ -173,7 +173,12 @@ class Pages(Controller):
 
     @property
     def shown_id(self) -> int | None:
-        """The id of the token whose page is shown: the one gone to last, else the marked one."""
+        """The id of the token whose page is shown: the one gone to last, else the marked one.
+
+        None while that is one of another tokenizer, of which the screen has yet to hear.
+        """
+        if self._searching.tokenizer is not self.session.tokenizer:
+            return None
         return self._trail[-1] if self._trail else self._table.token_id
 
     def go_to(self, token_id: int) -> None:
