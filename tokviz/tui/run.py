@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import NoReturn
 
 from tokviz.files import absolute
@@ -24,9 +23,6 @@ from tokviz.session import (
     read_text,
     sample_text,
 )
-
-LARGE_TEXT = 100_000
-"""A text of more characters is worth building the tokenizer's tables before the first frame."""
 
 
 def run(
@@ -61,11 +57,6 @@ def run(
     session = _session(path, piped, tokenizer, parse_specials, first, profile, shade)
     reopen_terminal()
     watcher.start()
-    if session.live.n_chars > LARGE_TEXT:
-        # Its tokens need the tables soon. Building them stalls whoever types meanwhile, so it had
-        # better happen before there is something to type into.
-        Thread(target=session.tokenizer.prepare, name="tokenizer tables", daemon=True).start()
-
     from tokviz.tui.spared import import_textual
 
     import_textual()
