@@ -85,8 +85,12 @@ _WORDS = {
 """What the messages of `json` mean, by how they begin."""
 
 
-def in_words(error: json.JSONDecodeError) -> str:
-    """Say what is wrong in JSON text, in words of our own."""
+def in_words(error: ValueError | RecursionError) -> str:
+    """Say what is wrong in JSON text that `json` does not read, in words of our own."""
+    if isinstance(error, RecursionError):
+        return "this JSON nests too deeply"
+    if not isinstance(error, json.JSONDecodeError):
+        return "a number has too many digits"
     if not error.doc[error.pos :].strip():
         return "it is cut off here, or a bracket is not closed"
     words = (words for begins, words in _WORDS.items() if error.msg.startswith(begins))

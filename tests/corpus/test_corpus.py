@@ -164,7 +164,8 @@ def test_another_field(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"text": ', "line 2 is not JSON"),
+        ('{"text": ', "line 2 is not JSON: it is cut off here, or a bracket is not closed"),
+        ('{"text": ' + "9" * 5_000 + "}", "line 2: a number has too many digits"),
         (
             '{"content": "a", "id": 1}',
             "line 2 has no field 'text'; its fields are 'content', 'id': "
@@ -173,7 +174,7 @@ def test_another_field(tmp_path: Path) -> None:
         ("{}", "line 2 has no field 'text'; it is empty"),
         ("[1]", "line 2 has no field 'text'; it is not an object"),
         ('{"text": 5}', "line 2: the field 'text' is not text"),
-        ("[" * 100_000, "line 2 is not JSON"),
+        ("[" * 100_000, "line 2: this JSON nests too deeply"),
     ],
 )
 def test_a_broken_line_is_named(line: str, reason: str, tmp_path: Path) -> None:

@@ -41,7 +41,5 @@ def loads(data: bytes, first_line: int = 1) -> tuple[Any, bool]:
         raise ConversationError(
             f"line {line:,}, column {error.colno:,}: this is not JSON: {why}"
         ) from None
-    except RecursionError:
-        raise ConversationError(f"line {first_line:,}: this JSON nests too deeply") from None
-    except ValueError as error:
-        raise ConversationError(f"line {first_line:,}: this is not JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ConversationError(f"line {first_line:,}: {in_words(error)}") from None

@@ -26,6 +26,7 @@ from tokviz.corpus.storage import open_stored
 from tokviz.corpus.text_blocks import BLOCK_BYTES, Chunk
 from tokviz.errors import InputFileError
 from tokviz.files import input_error
+from tokviz.json_file import in_words
 
 _ZSTANDARD_STEP = 1 << 13  # few bytes may hold very many
 
@@ -133,8 +134,9 @@ def _loads(line: str | bytes, path: str, number: int) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        reason = getattr(error, "msg", error)
-        raise InputFileError(path, f"line {number} is not JSON: {reason}") from None
+        is_json = not isinstance(error, json.JSONDecodeError)
+        said = f"line {number}" if is_json else f"line {number} is not JSON"
+        raise InputFileError(path, f"{said}: {in_words(error)}") from None
 
 
 def _fields_of(record: object) -> str:
