@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -39,10 +40,10 @@ def assert_exact(live: LiveDocument, text: str) -> None:
     pairs = live.tokens_slice(0, live.n_tokens)
     assert [token_id for token_id, _ in pairs] == whole.ids
     assert all(hue < 6 and hue != other for (_, hue), (_, other) in pairwise(pairs))
-    found = [live.token(index) for index in range(live.n_tokens)]
-    assert [[one.byte_start, one.byte_end] for one in found] == whole.byte_spans.tolist()
-    counts = live.token_counts()
-    assert counts == {one: whole.ids.count(one) for one in set(whole.ids)}
+    for index in range(0, live.n_tokens, 1 + live.n_tokens // 1_000):
+        found = live.token(index)
+        assert [found.byte_start, found.byte_end] == whole.byte_spans[index].tolist()
+    assert live.token_counts() == Counter(whole.ids)
 
 
 @pytest.mark.parametrize("parse_specials", [True, False])
