@@ -125,7 +125,7 @@ def joined(parts: Iterable[Part]) -> str:
     return "".join([part.text for part in parts])
 
 
-def parts_of(text: str, size: int, *, packed: bool = False) -> list[Part]:
+def parts_of(text: str, size: int) -> list[Part]:
     """Cut a text into parts of about that many characters; an empty text is one part."""
     step = -(-len(text) // max(round(len(text) / size), 1)) or 1
-    return [Part(text[at : at + step], packed=packed) for at in range(0, len(text) or 1, step)]
+    return [Part(text[at : at + step]) for at in range(0, len(text) or 1, step)]

@@ -134,9 +134,8 @@ def _loads(line: str | bytes, path: str, number: int) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        is_json = not isinstance(error, json.JSONDecodeError)
-        said = f"line {number}" if is_json else f"line {number} is not JSON"
-        raise InputFileError(path, f"{said}: {in_words(error)}") from None
+        what = " is not JSON" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputFileError(path, f"line {number}{what}: {in_words(error)}") from None
 
 
 def _fields_of(record: object) -> str:

@@ -569,22 +569,20 @@ class ChunkedText:
         new = [Chunk(self._parts(piece)) for piece in pieces]
         _hand_down([*chunk.runs], new)
         self._chunks.splice(place, place, new)
-        backlog = self._backlog
+        backlog, known = self._backlog, chunk.tokens
         if backlog is None:
             return
         backlog.drop([chunk])
-        parts = None
-        if chunk.tokens is not None:
-            parts = chunk.tokens.divided(one.n_bytes for one in new)
-        if parts is None:
-            backlog.add_first(new)
-            if chunk.tokens is not None:
-                self._n_pending_chars += chunk.n_chars
-                self._all_tokens_changed()
+        divided = None if known is None else known.divided(one.n_bytes for one in new)
+        if divided is not None:
+            backlog.counts.add(divided)
+            for one, tokens in zip(new, divided, strict=True):
+                one.take(tokens)
             return
-        backlog.counts.add(parts)
-        for one, tokens in zip(new, parts, strict=True):
-            one.take(tokens)
+        backlog.add_first(new)
+        if known is not None:
+            self._n_pending_chars += chunk.n_chars
+            self._all_tokens_changed()
 
     def _known(self, chunk: Chunk) -> ChunkTokens | None:
         """Give a chunk's tokens, encoding it if it is not too large for this thread."""

@@ -103,8 +103,10 @@ class ChunkTokens:
             last = bisect_left(borders, start + size, first)
             if borders[last] != start + size:
                 return None
-            own = array("I", (border - start for border in borders[first : last + 1]))
-            found.append(self.part(first, last, own if self.changed else None))
+            own = None
+            if self.changed:
+                own = array("I", (border - start for border in borders[first : last + 1]))
+            found.append(self.part(first, last, own))
             first, start = last, start + size
         return found
 

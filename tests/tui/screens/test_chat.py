@@ -291,14 +291,20 @@ async def test_a_conversation_that_a_template_cannot_write_says_why_and_where() 
         assert contents(screen) == ["zfirst"]
 
 
+async def chat_with_a_finding(pilot: Pilot[None]) -> ChatScreen:
+    """Type a special token into the last message, and go to the first."""
+    screen = await chat(pilot, CHAT)
+    screen.messages.go_to(PartPlace(3), (0, 0))
+    await pilot.press(*"<|bos|>")
+    screen.messages.go_to(PartPlace(0), (0, 0))
+    assert await findings(pilot, screen) == ["special-in-content"]
+    return screen
+
+
 async def test_a_finding_leads_to_its_message_and_its_token() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await chat(pilot, CHAT)
-        screen.messages.go_to(PartPlace(3), (0, 0))
-        await pilot.press(*"<|bos|>")
-        screen.messages.go_to(PartPlace(0), (0, 0))
-        assert await findings(pilot, screen) == ["special-in-content"]
+        screen = await chat_with_a_finding(pilot)
         await pilot.press("f3")
         assert screen.chat.place == PartPlace(3)
         assert screen.views.pin == screen.rendered.findings[0].token_index
@@ -314,11 +320,7 @@ async def test_a_finding_of_what_was_there_before_a_key_leads_nowhere_else(
     monkeypatch.setattr("tokviz.tui.screens.chat.rendering.LINT_SECONDS", 2 * WAIT)
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await chat(pilot, CHAT)
-        screen.messages.go_to(PartPlace(3), (0, 0))
-        await pilot.press(*"<|bos|>")
-        screen.messages.go_to(PartPlace(0), (0, 0))
-        assert await findings(pilot, screen) == ["special-in-content"]
+        screen = await chat_with_a_finding(pilot)
         await pilot.press(*"a b c ", "f3")
         assert screen.chat.place == PartPlace(0)
         assert "Findings are still looked for." in said(app)
