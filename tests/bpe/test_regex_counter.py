@@ -258,18 +258,16 @@ def test_stopping_ends_a_process_that_is_caught_in_a_text(monkeypatch) -> None:
 
 
 def test_stopping_keeps_what_is_counted() -> None:
-    n_asked = 0
-
-    def should_stop() -> bool:
-        nonlocal n_asked
-        n_asked += 1
-        return n_asked > 3
-
+    seen: list[counting.CountProgress] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "SECONDS_BETWEEN_REPORTS", -1.0)
         patch.setattr(text_blocks, "BLOCK_BYTES", 400)
-        texts = ["one two three"] * 10_000
-        part = count_pieces(Corpus(texts), get_split_pattern(REGEX), should_stop=should_stop)
+        part = count_pieces(
+            Corpus(["one two three"] * 10_000),
+            get_split_pattern(REGEX),
+            on_progress=seen.append,
+            should_stop=lambda: any(report.n_unique for report in seen),
+        )
     assert not part.complete
     assert 0 < part.n_bytes < 130_000
 

@@ -16,6 +16,7 @@ from textual._styles_cache import StylesCache
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
+from textual.notifications import Notification
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -51,6 +52,12 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def every_key_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no key overtake what the one before does, however busy the machine is."""
     monkeypatch.setattr("tokviz.tui.app.ANSWER_SECONDS", WAIT)
+
+
+@pytest.fixture(autouse=True)
+def what_was_said_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have what the app says stand until the test has read it, however busy the machine is."""
+    monkeypatch.setattr(Notification, "has_expired", False)
 
 
 @pytest.fixture(autouse=True)

@@ -341,8 +341,15 @@ async def test_what_goes_is_not_styled_once_more(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    never = float("inf")
+
+    def look(some: float, much: float, long: float) -> None:
+        monkeypatch.setattr("tokviz.tui.app.SOME_GARBAGE", some)
+        monkeypatch.setattr("tokviz.tui.app.MUCH_GARBAGE", much)
+        monkeypatch.setattr("tokviz.tui.app.LONG_PAUSE_SECONDS", long)
+
+    look(never, never, never)
     monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr("tokviz.tui.app.SOME_GARBAGE", 0)
     shared = list[bool]()
     monkeypatch.setattr(tokens_screen, "share_one_heap", lambda: shared.append(True))
     given_back = list[bool]()
@@ -352,22 +359,21 @@ async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch)
         await settle(pilot)
         assert shared, "what one thread frees, others can take"
         assert gc.get_threshold()[2] >= 100, "a key hardly ever pays for it"
-        never = float("inf")
-        for garbage, touched, long, is_old in (
-            (50, 0.0, never, False),  # in a short pause, what is new
-            (50, 0.0, 0.0, True),  # in a long one, also what outlived a look before
-            (0, never, never, False),  # though keys come all the time, where there is much of it
+        for garbage, touched, is_old in (
+            ((0, never, never), 0.0, False),  # in a short pause, what is new
+            ((0, never, 0.0), 0.0, True),  # in a long one, also what outlived a look before
+            ((never, 0, never), never, False),  # though keys come all the time, if it is much
         ):
-            monkeypatch.setattr("tokviz.tui.app.MUCH_GARBAGE", garbage)
-            monkeypatch.setattr("tokviz.tui.app.LONG_PAUSE_SECONDS", long)
-            app._touched = touched
             node = App[None]()
             node.__dict__["itself"], gone = node, weakref.ref(node)
             gc.collect()
             if is_old:
                 gc.freeze()
             del node
+            app._touched = touched
+            look(*garbage)
             await until(pilot, lambda gone=gone: gone() is None)  # type: ignore[misc]
+            look(never, never, never)  # what all tests hold takes long to be looked through
             assert given_back, "what that frees is there for others"
 
 

@@ -11,9 +11,10 @@ import contextlib
 import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from playwright.async_api import Page, async_playwright
+if TYPE_CHECKING:
+    from playwright.async_api import Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -21,6 +22,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 @contextlib.asynccontextmanager
 async def empty_page(**options: Any) -> AsyncIterator[Page]:
     """Open a browser, which may use the clipboard, with an empty page."""
+    from playwright.async_api import async_playwright  # takes long, and most processes open no page
+
     # Chromium's own wall needs rights that root does not give away.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     async with async_playwright() as playwright:
