@@ -14,6 +14,7 @@ import pytest
 from textual import events
 from textual.document._document import EditResult
 from textual.document._edit import Edit
+from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.widgets import Input, Markdown
 
@@ -34,6 +35,7 @@ from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.late_clicks import widget_at
+from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.widgets.editor.editor import TokenEditor
 
 APP = Path(app_module.__file__)
@@ -458,3 +460,35 @@ async def test_a_press_on_what_has_been_taken_out_does_nothing(
         dialog.refresh(layout=True)
         await settle(pilot)
         assert app.screen is dialog and widget_at(dialog, place) is not pressed
+
+
+async def test_a_click_that_is_heard_late_asks_nothing_of_the_screen_that_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tokviz.tui.app.ANSWER_SECONDS", 0)
+    app, goes_on = EarlyApp(), asyncio.Event()
+    async with app.run_test(size=(120, 40)) as pilot:
+        for name in ("chat", "compare"):
+            app.action_show_screen(name)
+            await settle(pilot)
+        compare: Any = app.screen
+        rows = [strip.text for strip in compare._compositor.render_strips()]
+        (y,) = (y for y, row in enumerate(rows) if " Scripts " in row)
+        place = rows[y].index("Scripts"), y
+        tabs = widget_at(compare, Offset(*place))
+        assert tabs is not None
+        tabs.call_later(goes_on.wait)  # it has something else to do
+        for kind in (events.MouseDown, events.MouseUp):
+            await app.on_event(kind(None, *place, 0, 0, 1, False, False, False))
+        app.action_show_screen("chat")
+        async with asyncio.timeout(WAIT):
+            while app.screen is compare:
+                await asyncio.sleep(0.01)
+        goes_on.set()
+        await settle(pilot)
+        assert isinstance(app.screen, ChatScreen)
+        app.action_show_screen("compare")
+        await settle(pilot)
+        await click(pilot, place)
+        await settle(pilot)
+        assert compare.views.front == "scripts", "it was on its tab"

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import traceback
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual import events
+from textual.actions import ActionParseResult, parse
 from textual.app import App
 from textual.await_remove import AwaitRemove
 from textual.binding import BindingType
@@ -441,6 +442,20 @@ class TokvizApp(App[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Refuse what makes no sense now."""
         return action != "copy_error" or self._last_error is not None
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Do what a key or a link says, but not on a screen that came after the one it was on."""
+        asker = self if default_namespace is None else default_namespace
+        asked = (parse(action) if isinstance(action, str) else action)[0]
+        is_seen = asker is self or not asker.is_attached or asker.screen is self.screen
+        if asked == "screen" and not is_seen:
+            return False
+        return await super().run_action(action, default_namespace, namespaces)
 
     async def _copy_error(self, trace: str) -> None:
         from tokviz.tui.clipboard import copy
