@@ -17,12 +17,11 @@ import pytest
 
 import tokviz
 from tokviz.chat import conversation as conversations
-from tokviz.chat import row_sources
+from tokviz.chat import dataset as datasets
 from tokviz.chat.conversation import Conversation, DatasetShape, Message
-from tokviz.chat.dataset import Dataset
+from tokviz.chat.dataset import Dataset, JsonValues
 from tokviz.chat.lint import RULES, Breach, Rule, lint
 from tokviz.chat.render import render
-from tokviz.chat.row_sources import JsonValues
 from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.child import registry as jobs
@@ -212,7 +211,7 @@ def test_a_kind_of_file_that_holds_rows_is_one_entry(monkeypatch, tmp_path) -> N
         turns = [line.split(": ", 1) for line in Path(path).read_text().splitlines()]
         return JsonValues([[{"role": who, "content": text} for who, text in turns]], False)
 
-    monkeypatch.setitem(row_sources.SOURCES, ".log", rows_of_chat_log)
+    monkeypatch.setitem(datasets.SOURCES, ".log", rows_of_chat_log)
     (tmp_path / "chat.log").write_text("user: HI\nassistant: Hello\n")
     dataset = Dataset.open(tmp_path / "chat.log")
     assert (dataset.n_rows, dataset.row(0).to_json()) == (1, MESSAGES)

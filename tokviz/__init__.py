@@ -46,39 +46,26 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "load": "tokviz.formats.registry",
-    "SplitPattern": "tokviz.pretokenize.patterns",
-    "Tokenization": "tokviz.tokenizer",
-    "Tokenizer": "tokviz.tokenizer",
-    "TrainProgress": "tokviz.bpe.progress",
-    "TrainingRun": "tokviz.bpe.run",
-    "train": "tokviz.bpe.train",
-    "train_bpe": "tokviz.bpe.train",
-    "Conversation": "tokviz.chat.conversation",
-    "ConversationError": "tokviz.chat.conversation",
-    "Finding": "tokviz.chat.lint",
-    "Rendering": "tokviz.chat.render",
-    "render": "tokviz.chat.render",
-    "render_conversation": "tokviz.chat.contract",
-    "render_for_completion": "tokviz.chat.contract",
-    "visualize_tokenization": "tokviz.chat.mask",
-    "Comparison": "tokviz.compare.boundaries",
-    "Disagreement": "tokviz.compare.boundaries",
-    "compare": "tokviz.compare.boundaries",
-    "ReportRow": "tokviz.compare.report",
-    "compression_report": "tokviz.compare.report",
-    "CorpusError": "tokviz.errors",
-    "FormatError": "tokviz.errors",
-    "InputFileError": "tokviz.errors",
-    "OutputFileError": "tokviz.errors",
-    "PatternError": "tokviz.errors",
-    "SpecialTokenError": "tokviz.errors",
-    "TokenIdError": "tokviz.errors",
-    "TokvizError": "tokviz.errors",
-    "UnknownTokenizerError": "tokviz.errors",
-    "VocabularyError": "tokviz.errors",
+_NAMES = {
+    "tokviz.formats.registry": "load",
+    "tokviz.pretokenize.patterns": "SplitPattern",
+    "tokviz.tokenizer": "Tokenization Tokenizer",
+    "tokviz.bpe.progress": "TrainProgress",
+    "tokviz.bpe.run": "TrainingRun",
+    "tokviz.bpe.train": "train train_bpe",
+    "tokviz.chat.conversation": "Conversation ConversationError",
+    "tokviz.chat.lint": "Finding",
+    "tokviz.chat.render": "Rendering render",
+    "tokviz.chat.contract": "render_conversation render_for_completion",
+    "tokviz.chat.mask": "visualize_tokenization",
+    "tokviz.compare.boundaries": "Comparison Disagreement compare",
+    "tokviz.compare.report": "ReportRow compression_report",
+    "tokviz.errors": "CorpusError FormatError InputFileError OutputFileError PatternError "
+    "SpecialTokenError TokenIdError TokvizError UnknownTokenizerError VocabularyError",
 }
+"""The public names, by the module that each is from."""
+
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_HOMES)
 

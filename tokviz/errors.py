@@ -105,15 +105,15 @@ class PatternError(TokvizError):
 
     def behind(self, n_chars: int) -> PatternError:
         """Say the same of a longer text, in which so many characters stand before this one."""
-        place = None if self.place is None else self.place + n_chars
-        return PatternError(self.pattern, self.reason, self.position, place=place, piece=self.piece)
+        return self._again(place=None if self.place is None else self.place + n_chars)
 
     def of_file(self, file: str) -> PatternError:
         """Say the same and name the file that the text is of."""
-        place, piece = self.place, self.piece
-        return PatternError(
-            self.pattern, self.reason, self.position, place=place, piece=piece, file=file
-        )
+        return self._again(file=file)
+
+    def _again(self, **changes: Any) -> PatternError:
+        told = {"place": self.place, "piece": self.piece, **changes}
+        return PatternError(self.pattern, self.reason, self.position, **told)
 
 
 class TokenIdError(TokvizError):

@@ -428,9 +428,9 @@ def read_text(path: Path) -> Opened:
     return Opened(parts, path, is_binary=looks_binary(head), state=state)
 
 
-def opened_bytes(data: bytes, path: Path | None = None) -> Opened:
+def opened_bytes(data: bytes) -> Opened:
     """Take bytes as a text, with what there is to say about them."""
-    return Opened(bytetext.from_bytes(data), path, is_binary=looks_binary(data))
+    return Opened(bytetext.from_bytes(data), is_binary=looks_binary(data))
 
 
 def sample_text() -> str:

@@ -540,7 +540,7 @@ class Tokenizer:
             places = _origins(noted)
             token_borders = places[token_borders]
             piece_borders = np.unique(places[piece_borders])
-        spans, pieces = _spans_between(token_borders), _spans_between(piece_borders)
+        spans, pieces = spans_between(token_borders), spans_between(piece_borders)
         return Tokenization(ids.tolist(), spans, pieces, flags, n_replaced)
 
     def _pieces(self, text: str) -> list[int]:
@@ -639,14 +639,7 @@ def _specials(
     return SpecialTokens(ids)
 
 
-def spans_of(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Give start and end of every thing, side by side, by their lengths; shape (n, 2)."""
-    import numpy as np
-
-    return _spans_between(np.cumsum([0, *lengths], dtype=np.int64))
-
-
-def _spans_between(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def spans_between(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Give start and end of things that lie one behind another; both are one memory."""
     import numpy as np
 

@@ -13,7 +13,7 @@ from tests.chat.conversations import nanochat_conversations, plain_conversations
 from tests.profiles import examples
 from tokviz.chat import dataset_lint
 from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.dataset import Dataset
+from tokviz.chat.dataset import Dataset, JsonValues
 from tokviz.chat.dataset_lint import DatasetLinter, RowReport, histogram
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import UNREADABLE, error_finding, lint, special_texts
@@ -120,7 +120,7 @@ def test_a_jinja_template_is_checked_too():
 
 
 def test_rows_are_checked_lazily():
-    class Endless(Dataset):
+    class Endless(JsonValues):
         def has_row(self, row: int) -> bool:
             return True
 
@@ -130,7 +130,7 @@ def test_rows_are_checked_lazily():
         def n_bytes(self, row: int) -> int:
             return 100
 
-    endless = Endless("x", dataset_of([])._source)
+    endless = Endless([], False)
     reports = DatasetLinter(GPT2, TEMPLATES["nanochat"], 10).reports(endless)
     assert next(reports).findings[0].code == "nothing-supervised"
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
+from tests.pretokenize import tables
 from tests.pretokenize.scanning import BATCH, batches, pieces_of
 from tokviz import bytetext
 from tokviz.assets import asset_path
@@ -175,4 +176,4 @@ def test_only_the_named_patterns_have_a_scanner() -> None:
 
 
 def test_the_stored_table_is_made_from_the_stored_classes() -> None:
-    assert asset_path(scan_table.TABLE).read_bytes() == scan_table.render_table()
+    assert asset_path(scan_table.TABLE).read_bytes() == tables.render_flags()

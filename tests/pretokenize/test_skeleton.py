@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts
-from tokviz.pretokenize import probe
+from tests.pretokenize import tables
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 from tokviz.pretokenize.skeleton import LONGEST, pieces, skeleton, skeleton_regex
 from tokviz.pretokenize.split import split, split_in_steps
@@ -66,7 +66,7 @@ def test_every_certain_character_has_the_class_that_tiktoken_gives_it() -> None:
     for name in set(CLASSES) - {"P", "S"}:
         spelled = r"\s" if name == "White_Space" else skeleton_regex(rf"\p{{{name}}}")
         ours = {CERTAIN[match.start()] for match in re.finditer(spelled, bones, re.ASCII)}
-        assert ours == certain.intersection(map(chr, probe.code_points_of(name)))
+        assert ours == certain.intersection(map(chr, tables.code_points_of(name)))
 
 
 @pytest.mark.parametrize("text", ["ſ", "\u212a", "\u0558", "\U000323b0", "ab\ue000"])

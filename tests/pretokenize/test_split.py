@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
+from tests.pretokenize import tables
 from tokviz import bytetext
 from tokviz.errors import PatternError
-from tokviz.pretokenize import probe, unicode_classes
+from tokviz.pretokenize import unicode_classes
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import gap_warning, join_steps, split, split_in_steps
 
@@ -170,7 +171,7 @@ def test_safe_cuts_are_piece_boundaries(name: str, left: str, right: str) -> Non
 
 
 def test_stored_classes_are_tiktokens() -> None:
-    assert unicode_classes.asset_path(unicode_classes.TABLE).read_text() == probe.render_table()
+    assert unicode_classes.asset_path(unicode_classes.TABLE).read_text() == tables.render_classes()
 
 
 def test_common_blocks_need_no_table() -> None:
@@ -187,9 +188,9 @@ def test_every_class_is_tiktokens_after_the_stand_ins() -> None:
     seen = unicode_classes.as_tiktoken_sees(everything)
     for name in ("L", "N", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "P", "S"):
         ours = [m.start() for m in regex.finditer(rf"\p{{{name}}}", seen)]
-        assert [ord(everything[i]) for i in ours] == probe.code_points_of(name)
+        assert [ord(everything[i]) for i in ours] == tables.code_points_of(name)
     ours = [m.start() for m in regex.finditer(r"\s", seen)]
-    assert [ord(everything[i]) for i in ours] == probe.code_points_of("White_Space")
+    assert [ord(everything[i]) for i in ours] == tables.code_points_of("White_Space")
 
 
 def test_a_byte_that_is_not_utf8_counts_as_a_symbol() -> None:

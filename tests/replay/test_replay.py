@@ -20,7 +20,7 @@ from tests.oracles import replay as oracle
 from tests.profiles import examples
 from tokviz.bpe.engines import PythonTrainer
 from tokviz.bpe.history import TrainingHistory
-from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
+from tokviz.bpe.run import TrainingRun, TrainTimings, tokenizer_of
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.child.runner import JobDroppedError, stopped_by
 from tokviz.compare.trainings import diff_merges
@@ -45,9 +45,8 @@ def run_of(pieces: list[bytes], counts: list[int], rule: str, n_merges: int, spe
     )
     counted = piece_counts(pieces, counts)
     history = finished(PythonTrainer(counted, train_settings(rule, n_merges))).history()
-    return make_run(
-        asked, counted, history, timings=TIMES, stopped_early=None, sources=(), engine="python"
-    )
+    shifted = history.shifted(asked.first_byte_id)
+    return TrainingRun(tokenizer_of(asked, history), shifted, counted, asked, TIMES)
 
 
 @pytest.fixture(params=["plain", "compiled"])

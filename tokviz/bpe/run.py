@@ -231,47 +231,19 @@ def load_blame(folder: StrPath) -> Blame | None:
         raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
 
 
-def make_run(
-    settings: TrainSettings,
-    pieces: PieceCounts,
-    history: TrainingHistory,
-    *,
-    timings: TrainTimings,
-    stopped_early: str | None,
-    sources: tuple[str, ...],
-    stored: tuple[Stored, ...] = (),
-    engine: EngineName,
-    left_out: tuple[tuple[str, str], ...] = (),
-    blame: Blame | None = None,
-    approximation: Approximation | None = None,
-) -> TrainingRun:
+def tokenizer_of(settings: TrainSettings, history: TrainingHistory) -> Tokenizer:
     """Make the tokenizer of a history whose new tokens have the ids from 256 on."""
     tokens = [bytes([byte]) for byte in range(N_BYTES)]
     merges = []
     for left, right in history.pairs():
         merges.append((tokens[left], tokens[right]))
         tokens.append(tokens[left] + tokens[right])
-    offset = settings.first_byte_id
-    tokenizer = Tokenizer(
-        {offset + index: token for index, token in enumerate(tokens)},
+    return Tokenizer(
+        dict(enumerate(tokens, settings.first_byte_id)),
         merges,
         settings.special_token_ids(len(merges)),
         split_pattern=settings.split_pattern,
         name="trained",
-    )
-    return TrainingRun(
-        tokenizer,
-        history.shifted(offset),
-        pieces,
-        settings,
-        timings,
-        stopped_early,
-        sources,
-        engine,
-        left_out,
-        blame,
-        stored,
-        approximation,
     )
 
 

@@ -32,7 +32,7 @@ from tokviz.bpe.progress import (
     merging_seconds,
     reading_seconds,
 )
-from tokviz.bpe.run import TrainingRun, TrainTimings, make_run
+from tokviz.bpe.run import TrainingRun, TrainTimings, tokenizer_of
 from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 from tokviz.corpus.corpus import DELIMITER, Corpus
@@ -255,11 +255,12 @@ class _Training:
         blame = blame_of(engine, pieces, self._corpus.files, history)
         pieces.by_file = ()
         self._end_phase()
-        return make_run(
-            self._settings,
+        return TrainingRun(
+            tokenizer_of(self._settings, history),
+            history.shifted(self._settings.first_byte_id),
             pieces,
-            history,
-            timings=TrainTimings(**self._seconds),
+            self._settings,
+            TrainTimings(**self._seconds),
             stopped_early=self._why_it_ended(engine, pieces, stopped),
             sources=self._corpus.files,
             stored=tuple(self._corpus.stored),

@@ -11,59 +11,95 @@ r"""A file of conversations, of any size: every row at hand, none read before it
 
 from __future__ import annotations
 
+import json
+import mmap
 import os
+import tempfile
+import threading
+import zlib
+from abc import ABC, abstractmethod
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from itertools import accumulate
+from typing import Any, BinaryIO, cast
 
-from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.row_sources import RowSource, from_data, open_rows
+from tokviz.chat.conversation import (
+    CONVERSATION_ASIDES,
+    MEDIA_KEYS,
+    SHAPES,
+    Conversation,
+    ConversationError,
+    is_message,
+    shape_of,
+)
+from tokviz.chat.json_text import loads
+from tokviz.child.runner import raise_if_stopped
+from tokviz.corpus.parquet import MOST_ROW_BYTES, ParquetTable
+from tokviz.corpus.readers import OPENERS
+from tokviz.errors import InputFileError
+from tokviz.files import MAX_FILE_BYTES, input_error, read_file, reading
+
+_OTHER_NAMES = {"conversation": "conversations"}
+"""Columns that are called otherwise in some tables."""
+
+_BESIDE = frozenset({*CONVERSATION_ASIDES, "input"}.difference(MEDIA_KEYS))
+"""The columns of a table that belong to a conversation in any shape, but for what is no text."""
+
+_INDEXED_AT_ONCE = 4096
+
+_MOST_TIMES = 200
+"""How much larger rows are unpacked than packed, at the most; texts become some ten times so."""
 
 _PREVIEW_CHARS = 200
 
 
-class Dataset:
+class Dataset(ABC):
     """Rows of a file, each a conversation or an error. Safe in any thread.
 
     Attributes:
         path: The file, as the user gave it.
+        n_rows: Rows known so far.
+        complete: Whether all rows are known; a file that is read as a whole knows them at once.
     """
 
-    def __init__(self, path: str, source: RowSource) -> None:
-        """Take the path and the rows."""
-        self.path = path
-        self._source = source
+    path = ""
+    n_rows = 0
+    complete = True
 
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Dataset:
+    @staticmethod
+    def open(path: str | os.PathLike[str]) -> Dataset:
         """Open JSONL, JSON or parquet; `.gz` and `.zst` of the first two.
 
         Lines of JSONL are found when they are wanted: `index_more` finds some, `index_all` all.
 
         Raises:
             InputFileError: If the file cannot be read.
-            ConversationError: If it is one JSON text that is broken.
+            ConversationError: If it is one JSON text that is broken; it names line and column.
         """
-        return cls(os.fspath(path), open_rows(os.fspath(path)))
+        rows = _opened(os.fspath(path))
+        rows.path = os.fspath(path)
+        return rows
 
-    @classmethod
-    def from_bytes(cls, name: str, data: bytes) -> Dataset:
+    @staticmethod
+    def from_bytes(name: str, data: bytes) -> Dataset:
         """Make a dataset of bytes that came from somewhere; see `open`."""
-        dataset = cls(name, from_data(data, os.path.splitext(name)[1]))
-        dataset.index_all()
-        return dataset
+        rows = _rows_in(data, os.path.splitext(name)[1])
+        rows.path = name
+        rows.index_all()
+        return rows
 
-    @property
-    def n_rows(self) -> int:
-        """Rows known so far."""
-        return self._source.n_rows
+    @abstractmethod
+    def value(self, row: int) -> tuple[Any, bool]:
+        """Give a row's JSON, and whether its texts are byte text; raises `ConversationError`."""
 
-    @property
-    def complete(self) -> bool:
-        """Whether all rows are known."""
-        return self._source.complete
+    def _find_more(self) -> None:  # noqa: B027  a file that is read as a whole has no more
+        """Find some more rows."""
 
     def index_more(self) -> bool:
         """Find some more rows, in a few milliseconds; False if all are known."""
-        self._source.index_more()
-        return not self._source.complete
+        self._find_more()
+        return not self.complete
 
     def index_all(self) -> None:
         """Find all rows."""
@@ -72,9 +108,9 @@ class Dataset:
 
     def has_row(self, row: int) -> bool:
         """Tell whether there is such a row; finds as many as that takes."""
-        while row >= self._source.n_rows and self.index_more():
+        while row >= self.n_rows and self.index_more():
             pass
-        return 0 <= row < self._source.n_rows
+        return 0 <= row < self.n_rows
 
     def row(self, row: int) -> Conversation:
         """Read a row, counted from 0.
@@ -85,23 +121,24 @@ class Dataset:
         """
         if not self.has_row(row):
             raise IndexError(f"row {row + 1:,} of {self.n_rows:,}")
-        value, byte_text = self._source.value(row)
+        value, byte_text = self.value(row)
         try:
             return Conversation.from_json(value, byte_text=byte_text)
         except ConversationError as error:
-            raise error.at(self._source.place(row)) from None
+            raise error.at(self.place(row)) from None
 
     def place(self, row: int) -> str:
-        """Say where a row is in the file, such as "line 12"."""
-        return self._source.place(row)
+        """Say where a row is in the file, such as "line 12"; counted from 1."""
+        return f"row {row + 1:,}"
 
     def n_bytes(self, row: int) -> int:
-        """Give the size of a row's JSON; 0 where it is not known."""
-        return self._source.n_bytes(row)
+        """Give the size of a row's JSON in bytes; 0 if it is not known."""
+        return 0
 
     def raw(self, row: int) -> bytes:
-        """Give a row as it is in the file."""
-        return self._source.raw(row)
+        """Give a row as it is in the file, as far as it is text, or as JSON."""
+        value = json.dumps(self.value(row)[0], ensure_ascii=False, default=str)
+        return value.encode("utf-8", "surrogatepass")
 
     def preview(self, row: int) -> str:
         """Give the beginning of a row's first words, or its error; byte text, in one line."""
@@ -112,3 +149,237 @@ class Dataset:
         spoken = (m for m in conversation.messages if m.role not in ("system", "developer"))
         first = next((m.text for m in spoken if m.text.strip()), "(nothing is said)")
         return " ".join(first[: 2 * _PREVIEW_CHARS].split())[:_PREVIEW_CHARS]
+
+
+class JsonLines(Dataset):
+    """A JSON value a line; blank lines are no rows."""
+
+    def __init__(self, data: bytes | mmap.mmap) -> None:
+        """Take the bytes of the file."""
+        self._data = data
+        self._starts = array("Q")
+        self._lines = array("Q")
+        self._at = 0
+        self._line = 0
+        self._lock = threading.Lock()
+        self.complete = not len(data)
+
+    def _find_more(self) -> None:
+        with self._lock:
+            find = self._data.find
+            for _ in range(_INDEXED_AT_ONCE):
+                if self._at >= len(self._data):
+                    break
+                end = find(b"\n", self._at)
+                end = len(self._data) if end < 0 else end
+                self._line += 1
+                if not _is_blank(self._data, self._at, end):
+                    self._starts.append(self._at)
+                    self._lines.append(self._line)
+                self._at = end + 1
+            self.n_rows = len(self._starts)
+            self.complete = self._at >= len(self._data)
+
+    def value(self, row: int) -> tuple[Any, bool]:
+        """Parse a line."""
+        return loads(self.raw(row), self._lines[row])
+
+    def place(self, row: int) -> str:
+        """Name the line, counted from 1."""
+        return f"line {self._lines[row]:,}"
+
+    def n_bytes(self, row: int) -> int:
+        """Give the length of the line."""
+        return self._end(row) - self._starts[row]
+
+    def raw(self, row: int) -> bytes:
+        """Give the line without its end."""
+        return self._data[self._starts[row] : self._end(row)]
+
+    def _end(self, row: int) -> int:
+        end = self._data.find(b"\n", self._starts[row])
+        return len(self._data) if end < 0 else end
+
+
+class JsonValues(Dataset):
+    """Values of one JSON text, parsed at once."""
+
+    def __init__(self, values: list[Any], byte_text: bool) -> None:
+        """Take the values."""
+        self._values = values
+        self._byte_text = byte_text
+        self.n_rows = len(values)
+
+    def value(self, row: int) -> tuple[Any, bool]:
+        """Give a value."""
+        return self._values[row], self._byte_text
+
+
+class ParquetRows(Dataset):
+    """Rows of a parquet file, read by row groups."""
+
+    def __init__(self, path: str) -> None:
+        """Open the file.
+
+        Raises:
+            InputFileError: If it cannot be read or has no column of messages.
+        """
+        self._table = ParquetTable(path)
+        names = self._table.columns.names
+        wanted = {name for shape in SHAPES.values() for name in shape.columns} | {*_BESIDE}
+        self._columns = [name for name in names if _OTHER_NAMES.get(name, name) in wanted]
+        given = {_OTHER_NAMES.get(name, name) for name in self._columns}
+        if not any(shape.columns and given >= {*shape.columns} for shape in SHAPES.values()):
+            found = ", ".join(map(repr, names[:8]))
+            raise InputFileError(path, f"has no column 'messages'; its columns are {found}")
+        self._ends = list(accumulate(self._table.sizes))
+        self.n_rows = sum(self._table.sizes)
+        self._lock = threading.Lock()
+        self._first = 0
+        self._rows: list[Any] = []
+
+    def value(self, row: int) -> tuple[Any, bool]:
+        """Read a row."""
+        with self._lock:
+            if not self._first <= row < self._first + len(self._rows):
+                group = bisect_right(self._ends, row)
+                start = self._ends[group - 1] if group else 0
+                try:
+                    self._rows = self._table.rows(group, row - start, self._columns)
+                except InputFileError as error:
+                    raise ConversationError(f"row {row + 1:,} cannot be read: {error}") from None
+                self._first = row
+            record = self._rows[row - self._first]
+        if record is None:
+            raise ConversationError(f"row {row + 1:,} has more than {MOST_ROW_BYTES:,} bytes")
+        return _from_table(record), False
+
+
+def _from_table(record: Mapping[str, Any]) -> Any:
+    """Make a conversation of a table's row: columns that are empty, or JSON, are no matter."""
+    lists = {shape.list_key for shape in SHAPES.values()}
+    value = {}
+    for column, item in record.items():
+        if item is None:
+            continue
+        name = _OTHER_NAMES.get(column, column)
+        if isinstance(item, str) and (name in lists or name == "tools"):
+            try:
+                item = loads(item.encode("utf-8", "surrogatepass"))[0]
+            except ConversationError:
+                if name != "tools":
+                    raise
+        value[name] = _without_nulls(item) if name in lists else item
+    return value
+
+
+def _without_nulls(item: Any) -> Any:
+    """Leave out the keys that a table adds to every message."""
+    if isinstance(item, list):
+        return [_without_nulls(each) for each in item]
+    if isinstance(item, Mapping):
+        return {key: _without_nulls(each) for key, each in item.items() if each is not None}
+    return item
+
+
+# -- opening
+
+
+SOURCES: dict[str, Callable[[str], Dataset]] = {".parquet": ParquetRows}
+"""Kinds of files that are no JSON, by the name's ending. To add one, add an entry."""
+
+
+def _opened(path: str) -> Dataset:
+    """Open a file by its ending, and by how it begins."""
+    stem, ending = os.path.splitext(path.lower())
+    if ending in SOURCES:
+        return SOURCES[ending](path)
+    if ending in OPENERS:
+        return _rows_in(_decompressed(path, ending), os.path.splitext(stem)[1])
+    return _rows_in(_mapped(path), ending)
+
+
+def _rows_in(data: bytes | mmap.mmap, ending: str) -> Dataset:
+    """Find the rows of JSON or JSON Lines, whatever they are called."""
+    line = data.find(b"\n")
+    if (len(data) if line < 0 else line) > MAX_FILE_BYTES:
+        raise ConversationError(f"line 1: a row has {MAX_FILE_BYTES:,} bytes at most")
+    if _is_lines(data, ending):
+        return JsonLines(data)
+    if len(data) > MAX_FILE_BYTES:
+        raise ConversationError(
+            f"more than {MAX_FILE_BYTES:,} bytes of JSON in one piece; write a line for each row"
+        )
+    value, byte_text = loads(data[:])
+    return JsonValues(_rows_of(value), byte_text)
+
+
+def _is_lines(data: bytes | mmap.mmap, ending: str) -> bool:
+    """Tell JSON Lines from one JSON text: its first line is JSON, and there are more."""
+    start = _first_not_blank(data, 0)
+    end = data.find(b"\n", start)
+    only_line = end < 0 or _first_not_blank(data, end) == len(data)
+    is_lines = ending in (".jsonl", ".ndjson")
+    if only_line:
+        return is_lines
+    try:
+        loads(data[start:end])
+    except ConversationError:
+        # One JSON text over many lines has one of these in its first line.
+        return is_lines and data[start:end].strip() not in (b"{", b"[")
+    return True
+
+
+def _is_blank(data: bytes | mmap.mmap, start: int, end: int) -> bool:
+    return not data[start : min(end, start + 16)].strip() and not data[start:end].strip()
+
+
+def _first_not_blank(data: bytes | mmap.mmap, start: int) -> int:
+    while start < len(data):
+        block = data[start : start + 4096]
+        rest = block.lstrip()
+        if rest:
+            return start + len(block) - len(rest)
+        start += len(block)
+    return len(data)
+
+
+def _rows_of(value: Any) -> list[Any]:
+    """Find the conversations in a parsed JSON text."""
+    if isinstance(value, list):
+        is_one = value and is_message(value[0]) and shape_of(value[0]) is None
+        return [value] if is_one else value
+    if isinstance(value, Mapping) and shape_of(value) is None:
+        for item in value.values():
+            if isinstance(item, list) and item and isinstance(item[0], (list, Mapping)):
+                return item
+    return [value]
+
+
+def _mapped(path: str) -> bytes | mmap.mmap:
+    with reading(path), open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return read_file(path)  # it is empty, or a device that may never end
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _decompressed(path: str, ending: str) -> bytes | mmap.mmap:
+    """Decompress into a file that has no name, so that every row can be reached."""
+    try:
+        with open(path, "rb", buffering=0) as raw, tempfile.TemporaryFile() as plain:
+            most = MAX_FILE_BYTES + _MOST_TIMES * os.fstat(raw.fileno()).st_size
+            unpacked = OPENERS[ending](cast(BinaryIO, raw), path)
+            while block := unpacked.read(1 << 20):
+                raise_if_stopped()
+                plain.write(block)
+                if plain.tell() > most:
+                    reason = f"unpacks to more than {_MOST_TIMES} times its size: not to rows"
+                    raise InputFileError(path, reason)
+            plain.flush()
+            if plain.tell() == 0:
+                return b""
+            return mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ)
+    except (EOFError, zlib.error) as error:
+        raise InputFileError(path, f"is damaged: {error}") from None
+    except (OSError, ValueError) as error:
+        raise input_error(path, error) from None

@@ -1,4 +1,4 @@
-"""What is wrong with a conversation as training data. To add a rule, add an entry to `RULES`."""
+"""What is wrong with a conversation as training data. To add a rule, write what finds it."""
 
 from __future__ import annotations
 
@@ -49,6 +49,10 @@ class Breach(NamedTuple):
     token_index: int | None = None
 
 
+OfMessages = Callable[[Conversation, frozenset[str]], Iterable[Breach]]
+OfTokens = Callable[[Conversation, Rendering], Iterable[Breach]]
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule.
@@ -64,8 +68,8 @@ class Rule:
     code: str
     title: str
     severity: Severity
-    of_messages: Callable[[Conversation, frozenset[str]], Iterable[Breach]] | None = None
-    of_tokens: Callable[[Conversation, Rendering], Iterable[Breach]] | None = None
+    of_messages: OfMessages | None = None
+    of_tokens: OfTokens | None = None
 
     def findings(self, breaches: Iterable[Breach]) -> list[Finding]:
         """Make findings of what it found."""
@@ -133,9 +137,122 @@ def special_texts(*tables: Iterable[str]) -> frozenset[str]:
     return frozenset(text for table in tables for text in table if not text.isspace())
 
 
-# -- rules of the messages
+RULES: dict[str, Rule] = {
+    UNREADABLE: Rule(UNREADABLE, "no conversation can be read", "error"),
+    NOT_RENDERED: Rule(NOT_RENDERED, "the template cannot write it", "error"),
+}
+"""Every rule by its code."""
 
 
+def _of_messages(code: str, title: str, severity: Severity) -> Callable[[OfMessages], OfMessages]:
+    """Make a rule of what finds it in the messages."""
+
+    def add(find: OfMessages) -> OfMessages:
+        RULES[code] = Rule(code, title, severity, of_messages=find)
+        return find
+
+    return add
+
+
+def _of_tokens(code: str, title: str, severity: Severity) -> Callable[[OfTokens], OfTokens]:
+    """Make a rule of what finds it in the rendering."""
+
+    def add(find: OfTokens) -> OfTokens:
+        RULES[code] = Rule(code, title, severity, of_tokens=find)
+        return find
+
+    return add
+
+
+@_of_tokens("nothing-supervised", "nothing is learned", "error")
+def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+    if rendering.n_learned == 0:
+        cut = rendering.n_kept < len(rendering)
+        why = f" in the first {rendering.n_kept:,} tokens" if cut else ""
+        yield Breach(f"no token is learned{why}: the mask is 0 everywhere")
+
+
+@_of_tokens("everything-supervised", "everything is learned", "error")
+def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+    kept = rendering.n_kept
+    if kept and rendering.n_learned == kept:
+        yield Breach("every token is learned, even what the user says", None, 0)
+        return
+    told = [run for run in rendering.runs if run.reason in _TOLD and run.first < kept]
+    mask = rendering.mask
+    if told and not any(mask.count(0, run.first, min(run.last, kept)) for run in told):
+        yield Breach(
+            f"message {told[0].message + 1}: all that the model is told is learned too, from "
+            f"token #{told[0].first} on",
+            told[0].message,
+            told[0].first,
+        )
+
+
+_TOLD = frozenset({Reason.SYSTEM_TEXT, Reason.USER_TEXT, Reason.TOOL_OUTPUT})
+
+
+@_of_tokens("end-unsupervised", "the end of a turn is not learned", "error")
+def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+    if rendering.n_learned == 0:
+        return  # said already
+    with_end = set()
+    for token, _, index, _, reason, _ in rendering.runs:
+        if reason is not Reason.END or token >= rendering.n_kept:
+            continue
+        if index in rendering.untrained:
+            with_end.add(index)
+            continue
+        with_end.add(index)
+        if not rendering.mask[token]:
+            yield Breach(
+                f"message {index + 1}: token #{token} ends the assistant's turn and is not "
+                "learned: the model does not learn to stop",
+                index,
+                token,
+            )
+    for index, (first, last) in enumerate(rendering.message_spans):
+        is_assistant = conversation.messages[index].role == "assistant"
+        if is_assistant and index not in with_end and first < last <= rendering.n_kept:
+            yield Breach(
+                f"message {index + 1}: no token ends the assistant's turn after token #{last - 1}",
+                index,
+                last - 1,
+            )
+
+
+@_of_tokens("answer-cut", "an answer is cut off", "warning")
+def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+    kept = rendering.n_kept
+    if kept == len(rendering):
+        return
+    lost = []
+    for index, (first, last) in enumerate(rendering.message_spans):
+        if conversation.messages[index].role != "assistant" or last <= kept:
+            continue
+        # A newline that the template writes behind the end token is no loss.
+        if all(rendering.from_structure[kept:last]) and Reason.END in rendering.reasons[first:kept]:
+            continue
+        if first < kept:
+            yield Breach(
+                f"message {index + 1}: the answer is cut off after token #{kept - 1}; "
+                f"{last - kept:,} of its {last - first:,} tokens are lost",
+                index,
+                kept - 1,
+            )
+        else:
+            lost.append(index)
+    if lost:
+        more = len(lost) - 1
+        others = f"; so {'is' if more == 1 else 'are'} {more:,} more after it" if more else ""
+        yield Breach(
+            f"message {lost[0] + 1}: the answer begins after token #{kept - 1}, the last one kept, "
+            f"and is lost{others}",
+            lost[0],
+        )
+
+
+@_of_messages("roles-out-of-order", "the roles are out of order", "warning")
 def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
     before = ""
     for index, message in enumerate(conversation.messages):
@@ -160,6 +277,7 @@ def _wrong_place(role: str, before: str, index: int) -> str | None:
     return "a tool answers the user" if before == "user" else None
 
 
+@_of_messages("empty-turn", "a message is empty", "warning")
 def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
     for index, message in enumerate(conversation.messages):
         if not message.text or message.text.isspace():
@@ -169,6 +287,7 @@ def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterat
         yield Breach("there is no message")
 
 
+@_of_messages("special-in-content", "special-token text in the content", "warning")
 def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
     search = _search_of(specials)
     for index, message in enumerate(conversation.messages):
@@ -185,16 +304,6 @@ def _special_in_content(conversation: Conversation, specials: frozenset[str]) ->
             )
             role = message.role
             yield Breach(f"message {index + 1} ({role}): the content holds {named}, {words}", index)
-
-
-def _not_utf8(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
-    for index, message in enumerate(conversation.messages):
-        if bytetext.has_raw_bytes(message.text):
-            yield Breach(
-                f"message {index + 1} ({message.role}) holds bytes that are not UTF-8: other "
-                "programs cannot read this row",
-                index,
-            )
 
 
 _MOST_NAMED = 8
@@ -238,100 +347,18 @@ def _with_token(finding: Finding, conversation: Conversation, rendering: Renderi
     return replace(finding, message=text, token_index=token)
 
 
-# -- rules of the tokens
-
-
-def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
-    if rendering.n_learned == 0:
-        cut = rendering.n_kept < len(rendering)
-        why = f" in the first {rendering.n_kept:,} tokens" if cut else ""
-        yield Breach(f"no token is learned{why}: the mask is 0 everywhere")
-
-
-def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
-    kept = rendering.n_kept
-    if kept and rendering.n_learned == kept:
-        yield Breach("every token is learned, even what the user says", None, 0)
-        return
-    told = [run for run in rendering.runs if run.reason in _TOLD and run.first < kept]
-    mask = rendering.mask
-    if told and not any(mask.count(0, run.first, min(run.last, kept)) for run in told):
-        yield Breach(
-            f"message {told[0].message + 1}: all that the model is told is learned too, from "
-            f"token #{told[0].first} on",
-            told[0].message,
-            told[0].first,
-        )
-
-
-_TOLD = frozenset({Reason.SYSTEM_TEXT, Reason.USER_TEXT, Reason.TOOL_OUTPUT})
-
-
-def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
-    if rendering.n_learned == 0:
-        return  # said already
-    with_end = set()
-    for token, _, index, _, reason, _ in rendering.runs:
-        if reason is not Reason.END or token >= rendering.n_kept:
-            continue
-        if index in rendering.untrained:
-            with_end.add(index)
-            continue
-        with_end.add(index)
-        if not rendering.mask[token]:
+@_of_messages("not-utf8", "bytes that are not UTF-8", "warning")
+def _not_utf8(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
+    for index, message in enumerate(conversation.messages):
+        if bytetext.has_raw_bytes(message.text):
             yield Breach(
-                f"message {index + 1}: token #{token} ends the assistant's turn and is not "
-                "learned: the model does not learn to stop",
+                f"message {index + 1} ({message.role}) holds bytes that are not UTF-8: other "
+                "programs cannot read this row",
                 index,
-                token,
-            )
-    for index, (first, last) in enumerate(rendering.message_spans):
-        is_assistant = conversation.messages[index].role == "assistant"
-        if is_assistant and index not in with_end and first < last <= rendering.n_kept:
-            yield Breach(
-                f"message {index + 1}: no token ends the assistant's turn after token #{last - 1}",
-                index,
-                last - 1,
             )
 
 
-def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
-    kept = rendering.n_kept
-    if kept == len(rendering):
-        return
-    lost = []
-    for index, (first, last) in enumerate(rendering.message_spans):
-        if conversation.messages[index].role != "assistant" or last <= kept:
-            continue
-        # A newline that the template writes behind the end token is no loss.
-        if all(rendering.from_structure[kept:last]) and Reason.END in rendering.reasons[first:kept]:
-            continue
-        if first < kept:
-            yield Breach(
-                f"message {index + 1}: the answer is cut off after token #{kept - 1}; "
-                f"{last - kept:,} of its {last - first:,} tokens are lost",
-                index,
-                kept - 1,
-            )
-        else:
-            lost.append(index)
-    if lost:
-        more = len(lost) - 1
-        others = f"; so {'is' if more == 1 else 'are'} {more:,} more after it" if more else ""
-        yield Breach(
-            f"message {lost[0] + 1}: the answer begins after token #{kept - 1}, the last one kept, "
-            f"and is lost{others}",
-            lost[0],
-        )
-
-
-def _left_out(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
-    verb = leaves_out(rendering.mask_source)
-    for aside in rendering.left_out:
-        where = "" if aside.message is None else f"message {aside.message + 1}: "
-        yield Breach(f"{where}{rendering.template} {verb} {aside.key!r}", aside.message)
-
-
+@_of_tokens("slow-piece", "the split pattern takes too long", "warning")
 def _slow_pieces(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     for message, token, error in rendering.slow:
         where, index = ("", None) if message < 0 else (f"message {message + 1}: ", message)
@@ -343,55 +370,18 @@ def _slow_pieces(conversation: Conversation, rendering: Rendering) -> Iterator[B
         )
 
 
+@_of_tokens("left-out", "something is not rendered", "warning")
+def _left_out(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+    verb = leaves_out(rendering.mask_source)
+    for aside in rendering.left_out:
+        where = "" if aside.message is None else f"message {aside.message + 1}: "
+        yield Breach(f"{where}{rendering.template} {verb} {aside.key!r}", aside.message)
+
+
+@_of_tokens("no-generation-marks", "the template has no generation marks", "note")
 def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
     if rendering.mask_source == ROLE_SPANS:
         yield Breach(
             f"the template {rendering.template} has no {{% generation %}} marks: other programs "
             "may find no mask; here it comes from the roles"
         )
-
-
-RULES: dict[str, Rule] = {
-    rule.code: rule
-    for rule in (
-        Rule(UNREADABLE, "no conversation can be read", "error"),
-        Rule(NOT_RENDERED, "the template cannot write it", "error"),
-        Rule("nothing-supervised", "nothing is learned", "error", of_tokens=_nothing_supervised),
-        Rule(
-            "everything-supervised",
-            "everything is learned",
-            "error",
-            of_tokens=_everything_supervised,
-        ),
-        Rule(
-            "end-unsupervised",
-            "the end of a turn is not learned",
-            "error",
-            of_tokens=_end_unsupervised,
-        ),
-        Rule("answer-cut", "an answer is cut off", "warning", of_tokens=_answer_cut),
-        Rule(
-            "roles-out-of-order",
-            "the roles are out of order",
-            "warning",
-            of_messages=_roles_out_of_order,
-        ),
-        Rule("empty-turn", "a message is empty", "warning", of_messages=_empty_turns),
-        Rule(
-            "special-in-content",
-            "special-token text in the content",
-            "warning",
-            of_messages=_special_in_content,
-        ),
-        Rule("not-utf8", "bytes that are not UTF-8", "warning", of_messages=_not_utf8),
-        Rule("slow-piece", "the split pattern takes too long", "warning", of_tokens=_slow_pieces),
-        Rule("left-out", "something is not rendered", "warning", of_tokens=_left_out),
-        Rule(
-            "no-generation-marks",
-            "the template has no generation marks",
-            "note",
-            of_tokens=_no_generation_marks,
-        ),
-    )
-}
-"""Every rule by its code."""

@@ -40,7 +40,6 @@ from tokviz.chat.lint import RULES, Finding
 from tokviz.chat.templates import TEMPLATES
 from tokviz.cli import options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.options import positive
 from tokviz.cli.output import FigureOutput, json_line, report
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import TokvizError
@@ -77,22 +76,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a chat template's name or file (default: %(default)s)",
     )
-    parser.add_argument(
-        "--max-tokens",
-        type=positive,
-        default=2048,
-        metavar="N",
-        help="cut renderings off after so many tokens (default: %(default)s)",
+    options.add_number(
+        parser, "--max-tokens", "cut renderings off after so many tokens", default=2048
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--mask", action="store_true", help="show which tokens are learned")
-    form.add_argument("--json", action="store_true", help="print one JSON object per row")
+    options.add_flag(form, "--mask", "show which tokens are learned")
+    options.add_flag(form, "--json", "print one JSON object per row")
     options.add_forms(parser, form)
-    parser.add_argument(
-        "--lint",
-        action="store_true",
-        help="check the rows; the exit code is 1 if anything is found",
-    )
+    options.add_flag(parser, "--lint", "check the rows; the exit code is 1 if anything is found")
     parser.add_argument(
         "--ignore",
         action="append",
@@ -101,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave out a rule of --lint; may be given several times",
     )
     workers.add_arguments(parser, "work on files")
-    parser.add_argument("--row", type=positive, metavar="N", help="only this row, from 1")
+    options.add_number(parser, "--row", "only this row, from 1")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -62,13 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_text_files(parser, "a text to compare on")
     options.add_tokenizers(parser)
     options.add_specials(parser)
-    parser.add_argument(
-        "--by-script", action="store_true", help="also what each script of the text takes"
-    )
+    options.add_flag(parser, "--by-script", "also what each script of the text takes")
     options.add_most(parser, "disagreements to list")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object per input")
-    form.add_argument("--markdown", action="store_true", help="print tables in Markdown")
+    options.add_flag(form, "--json", "print one JSON object per input")
+    options.add_flag(form, "--markdown", "print tables in Markdown")
     options.add_forms(parser, form)
 
 

@@ -47,9 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz count`."""
     options.add_texts(parser, "a text to count")
     workers.add_arguments(parser, "count")
-    parser.add_argument(
-        "--cost", action="store_true", help="what it costs with the models of your price table"
-    )
+    options.add_flag(parser, "--cost", "what it costs with the models of your price table")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -53,9 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_tokenizer(parser)
     unused = "accepted as by the other commands; ids decode the same"
     options.add_specials(parser, unused, options.SPECIALS)
-    parser.add_argument(
-        "--stream", action="store_true", help="show what each token adds when they come one by one"
-    )
+    options.add_flag(parser, "--stream", "show what each token adds when they come one by one")
     options.add_json(parser)
 
 

@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz encode`."""
     options.add_texts(parser, "a text to encode")
-    parser.add_argument(
-        "--spans",
-        action="store_true",
-        help="add every token's text and byte span (implies --json)",
-    )
+    options.add_flag(parser, "--spans", "add every token's text and byte span (implies --json)")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ import argparse
 import re
 import sys
 
+from tokviz.cli.options import add_flag
 from tokviz.cli.output import report
 from tokviz.errors import TokvizError
 from tokviz.guide import LINK, PAGES, chapters, link, page, place, sections, title
@@ -19,7 +20,7 @@ from tokviz.guide import LINK, PAGES, chapters, link, page, place, sections, tit
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz help`."""
     parser.add_argument("topic", nargs="*", metavar="TOPIC", help=f"a page: {', '.join(PAGES)}")
-    parser.add_argument("--man", action="store_true", help="write the manual page, for man(1)")
+    add_flag(parser, "--man", "write the manual page, for man(1)")
 
 
 def run(arguments: argparse.Namespace) -> int:

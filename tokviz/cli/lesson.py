@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 
+from tokviz.cli.options import add_flag
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
 from tokviz.lessons import lessons
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz lesson`."""
     parser.add_argument("lesson", nargs="?", metavar="LESSON", help="its name, from the list")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--print", action="store_true", help="print instead of opening the app")
+    add_flag(form, "--print", "print instead of opening the app")
     form.add_argument("--animate", metavar="FILE", help="write it as an SVG that moves")
 
 

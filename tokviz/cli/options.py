@@ -123,6 +123,20 @@ _OWN_WAY = (
 )
 
 
+def add_flag(options: argparse._ActionsContainer, name: str, help_text: str) -> None:
+    """Add an option that is given or not."""
+    options.add_argument(name, action="store_true", help=help_text)
+
+
+def add_number(
+    options: argparse._ActionsContainer, name: str, help_text: str, default: int | None = None
+) -> None:
+    """Add an option that takes a whole number above 0."""
+    if default is not None:
+        help_text += " (default: %(default)s)"
+    options.add_argument(name, type=positive, default=default, metavar="N", help=help_text)
+
+
 def add_specials(
     parser: argparse.ArgumentParser,
     help_text: str = _SPECIALS,
@@ -134,9 +148,7 @@ def add_specials(
 
 def add_most(parser: argparse.ArgumentParser, what: str) -> None:
     """Add `--most`; `what` says what is listed."""
-    parser.add_argument(
-        "--most", type=positive, default=10, metavar="N", help=f"{what} (default 10)"
-    )
+    add_number(parser, "--most", what, default=10)
 
 
 def more_listed(n_more: int) -> str:
@@ -182,9 +194,7 @@ def asked_form(arguments: argparse.Namespace) -> str | None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add `--json`."""
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object per input, one a line"
-    )
+    add_flag(parser, "--json", "print one JSON object per input, one a line")
 
 
 def positive(text: str) -> int:

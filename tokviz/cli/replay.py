@@ -74,15 +74,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OTHER",
         help="compare with another training, vocabulary or merges file; twice for two others",
     )
-    parser.add_argument("--print", action="store_true", help="print instead of opening the app")
-    parser.add_argument(
-        "--steps",
-        type=positive,
-        metavar="N",
-        help="how many merges to print, from merge K on; implies --print",
+    options.add_flag(parser, "--print", "print instead of opening the app")
+    options.add_number(
+        parser, "--steps", "how many merges to print, from merge K on; implies --print"
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print JSON objects, one a line")
+    options.add_flag(form, "--json", "print JSON objects, one a line")
     options.add_forms(parser, form)
     form.add_argument(
         "--animate",

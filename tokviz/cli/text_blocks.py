@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from tokviz import bytetext
 from tokviz.errors import TokvizError
 from tokviz.files import MAX_FILE_BYTES
 from tokviz.live.cuts import CutRule, cut_rule
@@ -129,12 +129,11 @@ def _cut(
 
 
 def _decoded(blocks: Iterable[bytes], counts: InputCounts) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    for block in blocks:
-        text = decoder.decode(block)
-        counts.n_bytes += len(block)
+    def counted() -> Iterator[bytes]:
+        for block in blocks:
+            counts.n_bytes += len(block)
+            yield block
+
+    for text in bytetext.from_blocks(counted()):
         counts.n_chars += len(text)
         yield text
-    text = decoder.decode(b"", True)
-    counts.n_chars += len(text)
-    yield text

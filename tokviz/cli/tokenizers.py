@@ -40,7 +40,7 @@ _FIELDS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz tokenizers`."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object per tokenizer")
+    options.add_flag(parser, "--json", "print one JSON object per tokenizer")
     parser.add_argument(
         "--check", metavar="PATH", help="check the tokenizer of a file, a folder or hf:org/name"
     )

@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.cli import workers
 from tokviz.cli.inputs import WAITING
-from tokviz.cli.options import positive
+from tokviz.cli.options import add_flag, add_number, positive
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
 from tokviz.corpus.storage import is_url
@@ -71,9 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="the folder to save the result in",
     )
-    parser.add_argument(
-        "--force", action="store_true", help="replace the training that is in RUN already"
-    )
+    add_flag(parser, "--force", "replace the training that is in RUN already")
     parser.add_argument(
         "--vocab-size",
         required=True,
@@ -84,30 +82,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_rules(parser)
     _add_reading(parser)
     workers.add_arguments(parser, "count", "its workers must see RUN's folder and the files")
-    parser.add_argument(
+    add_flag(
+        parser,
         "--sharded",
-        action="store_true",
-        help="leave the pieces with the workers while they are merged; done by itself where that "
+        "leave the pieces with the workers while they are merged; done by itself where that "
         "would take more than half of the memory that is free here",
     )
-    parser.add_argument(
+    add_number(
+        parser,
         "--approximate",
-        type=positive,
+        "leave out pieces that occur fewer than N times: less memory, but other merges; the run "
+        "says how many are certain",
         default=1,
-        metavar="N",
-        help="leave out pieces that occur fewer than N times: less memory, but other merges; the "
-        "run says how many are certain",
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--skip-unreadable",
-        action="store_true",
-        help="leave out files that are not there and, with workers, those that cannot be read to "
+        "leave out files that are not there and, with workers, those that cannot be read to "
         "their end, and name them",
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--compare",
-        action="store_true",
-        help="keep a hundredth of the text out of the training, at most 1 MB, and compare the "
+        "keep a hundredth of the text out of the training, at most 1 MB, and compare the "
         "compression of it with GPT-2's and GPT-4's",
     )
     parser.add_argument(
@@ -119,7 +116,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="say what smaller vocabularies would mean for the text that --compare keeps out, and "
         "for an embedding of this width (default: %(const)s); the largest one is --vocab-size",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON objects, one a line")
+    add_flag(parser, "--json", "print JSON objects, one a line")
 
 
 def _add_rules(parser: argparse.ArgumentParser) -> None:
@@ -156,13 +153,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         + "; ".join(f"{rule.title} (as {rule.source})" for rule in TIE_BREAKS.values())
         + " (default: %(default)s)",
     )
-    parser.add_argument(
-        "--min-count",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="merge no pair that occurs less often",
-    )
+    add_number(parser, "--min-count", "merge no pair that occurs less often", default=1)
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -186,12 +177,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the field of .jsonl or column of .parquet that holds the text (default: %(default)s)",
     )
-    parser.add_argument(
-        "--max-chars", type=positive, metavar="N", help="stop reading after so many characters"
-    )
-    parser.add_argument(
-        "--max-doc-chars", type=positive, metavar="N", help="take so many characters of a document"
-    )
+    add_number(parser, "--max-chars", "stop reading after so many characters")
+    add_number(parser, "--max-doc-chars", "take so many characters of a document")
 
 
 def run(arguments: argparse.Namespace) -> int:

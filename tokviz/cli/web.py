@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokviz.cli.options import add_flag
 from tokviz.errors import InputFileError, TokvizError
 
 if TYPE_CHECKING:
@@ -30,10 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="let the app open and save files in this folder, and nowhere else; without it, the "
         "browser uploads and downloads",
     )
-    parser.add_argument("--allow-training", action="store_true", help="let the app train")
-    parser.add_argument(
-        "--allow-hub", action="store_true", help="let the app load tokenizers from the Hub"
-    )
+    add_flag(parser, "--allow-training", "let the app train")
+    add_flag(parser, "--allow-hub", "let the app load tokenizers from the Hub")
     parser.add_argument("--port", type=_port, default=8765, help="default: 8765; 0 is any free one")
     parser.add_argument(
         "--host",

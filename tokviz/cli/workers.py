@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokviz.cli.inputs import BLOCK_BYTES, STDIN, Source
-from tokviz.cli.options import positive
+from tokviz.cli.options import add_number
 from tokviz.errors import InputFileError
 from tokviz.files import is_pipe, reading
 
@@ -36,11 +36,10 @@ def add_arguments(
 ) -> None:
     """Add the arguments; `what` the workers do, and what else is to be said of a cluster."""
     group = parser.add_mutually_exclusive_group()
-    group.add_argument(
+    add_number(
+        group,
         "--workers",
-        type=positive,
-        metavar="N",
-        help=f"{what} with so many processes of a Dask cluster that is started for it; the result "
+        f"{what} with so many processes of a Dask cluster that is started for it; the result "
         "is the same",
     )
     group.add_argument(

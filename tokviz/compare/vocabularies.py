@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex, never
 from tokviz.vocabulary.scripts import SCRIPTS
-from tokviz.vocabulary.search import LENGTHS
+from tokviz.vocabulary.search import LENGTHS, counts_of_lengths, counts_of_scripts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,28 +60,14 @@ class VocabularyDifference:
     @cached_property
     def by_script(self) -> tuple[Group, ...]:
         """The tokens by the script of their letters, the largest groups first."""
-        import numpy as np
-
-        def count(index: VocabularyIndex, rows: Int64s) -> list[int]:
-            counts: list[int] = np.bincount(index.scripts[rows], minlength=len(SCRIPTS)).tolist()
-            return counts
-
-        return tuple(sorted(self._groups(SCRIPTS, count), key=lambda one: -sum(one[1:])))
+        groups = self._groups(SCRIPTS, counts_of_scripts)
+        return tuple(sorted(groups, key=lambda group: -sum(group[1:])))
 
     @cached_property
     def by_length(self) -> tuple[Group, ...]:
         """The tokens by their length in bytes."""
-        import numpy as np
-
         names = [f"{first}" if first == last else f"{first}–{last}" for first, last in LENGTHS[:-1]]
-        firsts = np.array([first for first, _ in LENGTHS])
-
-        def count(index: VocabularyIndex, rows: Int64s) -> list[int]:
-            places = np.searchsorted(firsts, index.lengths[rows], side="right") - 1
-            counts: list[int] = np.bincount(places, minlength=len(firsts)).tolist()
-            return counts
-
-        return tuple(self._groups([*names, f"{LENGTHS[-1][0]}+"], count))
+        return tuple(self._groups([*names, f"{LENGTHS[-1][0]}+"], counts_of_lengths))
 
     def _groups(
         self, names: Iterable[str], count: Callable[[VocabularyIndex, Int64s], list[int]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -53,16 +54,13 @@ class Columns(NamedTuple):
 
 def columns_of(paths: Iterable[str]) -> Iterator[Columns]:
     """Look into tables, by one child for all."""
-    jobs = _client()
-    try:
+    with closing(_client()) as jobs:
         for path in paths:
             try:
                 table = ParquetTable(path, jobs)
                 yield table.columns._replace(binary=[*table.binary_columns()])
             except InputFileError as error:
                 yield Columns(trouble=error.reason)
-    finally:
-        jobs.close()
 
 
 def _client() -> JobClient:
@@ -127,6 +125,8 @@ class ParquetTable:
         Raises:
             InputFileError: If it cannot be read; what came before has been given.
         """
+        if reason := self.columns.why_not(column):
+            raise InputFileError(self._path, reason)
         groups = range(len(self.sizes)) if groups is None else groups
         request: Body = {"do": "texts", "column": column, "groups": [*groups]}
         while answer := self._ask(request):

@@ -17,7 +17,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, BinaryIO, cast
 
 from tokviz import bytetext
@@ -147,17 +147,12 @@ def _fields_of(record: object) -> str:
 def _read_parquet(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
     from tokviz.corpus.parquet import ParquetTable  # with all that runs a child
 
-    table = ParquetTable(path)
-    try:
-        if reason := table.columns.why_not(field):
-            raise InputFileError(path, reason)
+    with closing(ParquetTable(path)) as table:
         n_bytes, n_rows, n_read = file.seek(0, os.SEEK_END), sum(table.sizes), 0
         for chunk in table.texts(field):
             n_read += chunk[1]
             file.seek(n_bytes * n_read // max(n_rows, 1))  # tells how far it has been read
             yield chunk
-    finally:
-        table.close()
 
 
 def _open_plain(raw: BinaryIO, path: str) -> BinaryIO:

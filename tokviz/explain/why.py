@@ -181,12 +181,10 @@ def selected_place(live: LiveDocument, start: int, end: int) -> Place:
     )
 
 
-def bytes_place(data: bytes, token_id: int | None = None, *, special: bool = True) -> Place:
+def bytes_place(data: bytes, token_id: int | None = None) -> Place:
     """Ask about bytes that stand alone, such as a token of a vocabulary."""
     text = bytetext.from_bytes(data)
-    return Place(
-        text, 0, len(data), False, "it stands alone here", special, is_alone=True, id=token_id
-    )
+    return Place(text, 0, len(data), False, "it stands alone here", is_alone=True, id=token_id)
 
 
 def rendered_place(rendering: Rendering, index: int) -> Place:

@@ -9,7 +9,7 @@ second to start.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from contextlib import closing
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,18 +104,13 @@ def _ask(
 
     body: Body = {"do": what, "path": fspath(path), "split_pattern": split_pattern}
 
-    def requests(memory: dict[str, Any]) -> Iterator[Body]:
-        yield body
-
-    def read(limits: Budget) -> list[Any]:
+    def read(given: Budget) -> list[Any]:
         answers: list[Any] = []
         jobs = JobClient(
-            "read_tokenizer", limits=limits.limits, patience=limits.patience, keeps_child=False
+            "read_tokenizer", limits=given.limits, patience=given.patience, keeps_child=False
         )
-        try:
-            jobs.call(requests, answers.append)
-        finally:
-            jobs.close()
+        with closing(jobs):
+            jobs.call(lambda memory: [body], answers.append)
         return answers
 
     try:

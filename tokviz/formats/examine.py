@@ -7,6 +7,7 @@ memory would ever be free again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tokviz.formats.report import Report
@@ -65,8 +66,5 @@ def _ask(tokenizer: Tokenizer, what: str, take: Callable[[Message], object]) -> 
         yield from messages(parts)
         yield {"do": what}
 
-    jobs = JobClient("examine_tokenizer", keeps_child=False)
-    try:
+    with closing(JobClient("examine_tokenizer", keeps_child=False)) as jobs:
         jobs.call(requests, take)
-    finally:
-        jobs.close()

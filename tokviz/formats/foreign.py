@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, groupby
 from os import fspath
 from typing import Any
 
@@ -22,7 +22,7 @@ from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
 from tokviz.files import StrPath
 from tokviz.formats.budget import Budget, budget, bytes_of, within_budget
-from tokviz.formats.hf_native import KIND, post_processor_notes, uncalled_notes
+from tokviz.formats.hf_native import KIND, notes_of
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.library import LibraryEncoding, LibraryFacts, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
@@ -30,7 +30,7 @@ from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import check
 from tokviz.formats.spelling import Spelling
 from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import Tokenization, Tokenizer, spans_of
+from tokviz.tokenizer import Tokenization, Tokenizer, spans_between
 
 Json = dict[str, Any]
 
@@ -178,13 +178,13 @@ class ForeignTokenizer(Tokenizer):
 
         to_bytes(text)  # which may refuse it
         encoding = self._library.encode(text, self._named(allowed))
-        borders = pairwise(self._borders(text, encoding))
-        ends = pairwise([0, *self._piece_ends(text, encoding)])
+        borders = np.array(self._borders(text, encoding), np.int64)
+        piece_borders = np.array([0, *self._piece_ends(text, encoding)], np.int64)
         special_ids = list(self.special_tokens.values())
         return Tokenization(
             ids=encoding.ids.tolist(),
-            byte_spans=spans_of([end - start for start, end in borders]),
-            pieces=spans_of([end - start for start, end in ends]),
+            byte_spans=spans_between(borders),
+            pieces=spans_between(piece_borders),
             special=np.isin(np.frombuffer(encoding.ids, dtype=np.uint32), special_ids),
             n_replaced=n_replaced,
         )
@@ -217,5 +217,4 @@ def _notes(
         message = f"it normalizes text ({' + '.join(normalizers)}) before it encodes"
         remedy = "decoding may give a different text: it is marked lossy"
         yield FileFinding("note", "lossy", "normalizer", message, remedy)
-    yield from post_processor_notes(content)
-    yield from uncalled_notes(uncalled)
+    yield from notes_of(content, uncalled)

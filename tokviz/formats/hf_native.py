@@ -63,7 +63,7 @@ def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None
         place_of_token=lambda number: f"model.vocab[{keys[number]!r}]",
         place_of_merge="model.merges[{}]".format,
         place_of_special="added_tokens[{}]".format,
-        notes=list(_notes(content, uncalled)),
+        notes=list(notes_of(content, uncalled)),
     )
 
 
@@ -188,22 +188,12 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
             raise InputFileError(path, reason) from None
 
 
-def _notes(content: Json, uncalled: list[str]) -> Iterator[FileFinding]:
-    yield from post_processor_notes(content)
-    yield from uncalled_notes(uncalled)
+def notes_of(content: Json, uncalled: list[str]) -> Iterator[FileFinding]:
+    """Say what is left out or taken otherwise than the file has it.
 
-
-def uncalled_notes(uncalled: list[str]) -> Iterator[FileFinding]:
-    """Say that added tokens are taken for special which the file does not call so."""
-    named = [text for text in uncalled if not text.isspace()]
-    if named:
-        shown = ", ".join(named[:4]) + (", …" if len(named) > 4 else "")
-        message = f"added tokens that are not called special are taken for special: {shown}"
-        yield FileFinding("note", "added-tokens", "added_tokens", message)
-
-
-def post_processor_notes(content: Json) -> Iterator[FileFinding]:
-    """Say that the tokens which a post-processor puts around a text are left out."""
+    The tokens that a post-processor puts around a text are left out, and added tokens are taken
+    for special which the file does not call so.
+    """
     post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
     if post:
         kinds = " + ".join(post)
@@ -211,3 +201,8 @@ def post_processor_notes(content: Json) -> Iterator[FileFinding]:
             f"its post-processor ({kinds}) may put special tokens around a text; they are left out"
         )
         yield FileFinding("note", "post-processor", "post_processor", message)
+    named = [text for text in uncalled if not text.isspace()]
+    if named:
+        shown = ", ".join(named[:4]) + (", …" if len(named) > 4 else "")
+        message = f"added tokens that are not called special are taken for special: {shown}"
+        yield FileFinding("note", "added-tokens", "added_tokens", message)

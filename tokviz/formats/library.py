@@ -70,13 +70,7 @@ class LibraryFacts:
 class LibraryTokenizer:
     """One `tokenizer.json` in a child. Safe in any thread; calls wait for each other."""
 
-    def __init__(
-        self,
-        path: StrPath,
-        *,
-        limits: Budget | None = None,
-        patience: float = PATIENCE_SECONDS,
-    ) -> None:
+    def __init__(self, path: StrPath, *, limits: Budget | None = None) -> None:
         """Take the file; the child starts with the first call.
 
         What the child does until `trust` is called has to do with what `limits` allow.
@@ -91,7 +85,7 @@ class LibraryTokenizer:
         # The job counts its processor time itself: loading and checking have one budget.
         memory = Limits(memory_mb=self.budget.memory_mb, cpu_seconds=None)
         self._trusted = False
-        self._jobs = JobClient("foreign_tokenizer", limits=memory, patience=patience)
+        self._jobs = JobClient("foreign_tokenizer", limits=memory, patience=PATIENCE_SECONDS)
         # The child ends with the last one who could ask it.
         weakref.finalize(self, self._jobs.close)
 

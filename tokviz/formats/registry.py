@@ -61,11 +61,15 @@ class BuiltinTokenizer(NamedTuple):
         return tokenizer
 
 
+def _names(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
 BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
     BuiltinTokenizer(
         "gpt2",
         "GPT-2, GPT-3",
-        ("r50k_base", "r50k", "gpt-2", "gpt3", "gpt-3", "davinci"),
+        _names("r50k_base r50k gpt-2 gpt3 gpt-3 davinci"),
         "gpt2.ranks",
         "gpt2",
         {"<|endoftext|>": 50256},
@@ -75,16 +79,9 @@ BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
     BuiltinTokenizer(
         "cl100k_base",
         "GPT-4, GPT-3.5",
-        (
-            "cl100k",
-            "gpt4",
-            "gpt-4",
-            "gpt-4-turbo",
-            "gpt-3.5",
-            "gpt-3.5-turbo",
-            "text-embedding-3-small",
-            "text-embedding-3-large",
-            "text-embedding-ada-002",
+        _names(
+            "cl100k gpt4 gpt-4 gpt-4-turbo gpt-3.5 gpt-3.5-turbo text-embedding-3-small "
+            "text-embedding-3-large text-embedding-ada-002"
         ),
         "cl100k_base.ranks",
         "gpt4",
@@ -101,21 +98,9 @@ BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
     BuiltinTokenizer(
         "o200k_base",
         "GPT-4o, GPT-4.1, GPT-5, o1, o3, o4-mini",
-        (
-            "o200k",
-            "gpt4o",
-            "gpt-4o",
-            "gpt-4o-mini",
-            "gpt-4.1",
-            "gpt-4.1-mini",
-            "gpt5",
-            "gpt-5",
-            "gpt-5-mini",
-            "chatgpt-4o-latest",
-            "o1",
-            "o3",
-            "o3-mini",
-            "o4-mini",
+        _names(
+            "o200k gpt4o gpt-4o gpt-4o-mini gpt-4.1 gpt-4.1-mini gpt5 gpt-5 gpt-5-mini "
+            "chatgpt-4o-latest o1 o3 o3-mini o4-mini"
         ),
         "o200k_base.ranks",
         "gpt4o",
@@ -126,7 +111,7 @@ BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
     BuiltinTokenizer(
         "qwen2",
         "Qwen, Qwen2, Qwen2.5",
-        ("qwen", "qwen2.5", "qwen-2", "qwen-2.5"),
+        _names("qwen qwen2.5 qwen-2 qwen-2.5"),
         "qwen.ranks",
         "qwen2",
         {"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645},

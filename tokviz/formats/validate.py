@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from os import fspath
 from os.path import expanduser
 
@@ -49,13 +50,11 @@ def validate(
         raise
     except TokvizError as error:
         return Report(subject).joined(_of_broken(source, error, split_pattern))
-    try:
+    with closing(tokenizer):
         report = tokenizer.load_report
         checked = _of_tokenizer(tokenizer, report or Report(subject), again=report is None)
         builtin = isinstance(source, str) and (is_builtin(source) or source.startswith(HUB_PREFIX))
         return checked if builtin else _compared(tokenizer, find(expanduser(source)), checked)
-    finally:
-        tokenizer.close()
 
 
 def _of_tokenizer(tokenizer: Tokenizer, report: Report, *, again: bool) -> Report:

@@ -8,8 +8,9 @@ nothing behind; one of which the parent has enough is saved with the merges so f
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
 from typing import Any
 
 from tokviz.child.protocol import Body
@@ -27,19 +28,22 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     Raises:
         TokvizError: If an input, an output or a setting is wrong.
     """
-    learner = _Learner(TrainRequest.from_json(request))
-    training = learner.training
+    unwanted = Event()
+    training = Training(TrainRequest.from_json(request), lambda report: None, unwanted.is_set)
     if ENOUGH in state:
-        learner.end_soon()
-    learner.start()
-    try:
-        while not learner.over.wait(REPORT_SECONDS):
-            yield {"report": training.report().to_json()}
-            if ENOUGH in state:
-                learner.end_soon()
-    finally:
-        # A cancelled run ends here: in the middle of the loop.
-        learner.stop()
+        unwanted.set()
+    with ThreadPoolExecutor(1, "training") as pool:
+        # In a thread of its own, so that reports flow whatever it does for how long.
+        learning = pool.submit(training.learn)
+        try:
+            while wait([learning], REPORT_SECONDS).not_done:
+                yield {"report": training.report().to_json()}
+                if ENOUGH in state:
+                    unwanted.set()
+        finally:
+            # A cancelled run ends here: in the middle of the loop.
+            unwanted.set()
+        learning.result()
     is_whole = ENOUGH not in state
     if not is_whole and not len(training.learned.history):
         raise TokvizError("it was stopped before the first merge, so there is nothing to keep")
@@ -50,41 +54,3 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     if is_whole:
         training.compare()
     yield {"summary": training.summary().to_json()}
-
-
-class _Learner:
-    """Learns in a thread of its own, so that reports flow whatever it does for how long.
-
-    Attributes:
-        over: Set when the thread has ended.
-    """
-
-    def __init__(self, request: TrainRequest) -> None:
-        self.over = threading.Event()
-        self._unwanted = threading.Event()
-        self.training = Training(request, lambda report: None, self._unwanted.is_set)
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._learn, name="training", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def end_soon(self) -> None:
-        """Learn no more."""
-        self._unwanted.set()
-
-    def stop(self) -> None:
-        """Give up what is not over, wait until it is, and raise what it has raised."""
-        self.end_soon()
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-
-    def _learn(self) -> None:
-        try:
-            self.training.learn()
-        except BaseException as error:
-            self._error = error
-        finally:
-            self.over.set()

@@ -28,11 +28,9 @@ class TrainClient(JobClient):
         on_report: Callable[[int, TrainReport], object],
         on_done: Callable[[int, TrainSummary], object],
         on_error: Callable[[int, TokvizError], object],
-        *,
-        limits: Limits = LIMITS,
     ) -> None:
         """Take the callbacks; they come from a thread, with the run id first."""
-        super().__init__("train", limits=limits, grace=_GRACE_SECONDS, keeps_child=False)
+        super().__init__("train", limits=LIMITS, grace=_GRACE_SECONDS, keeps_child=False)
         self._on_report = on_report
         self._on_done = on_done
         self._on_error = on_error

@@ -2,7 +2,7 @@ r"""The character classes of tiktoken's Unicode version, for splitting exactly a
 
 tiktoken and the `regex` package follow different Unicode versions: thousands of code points are
 letters in one and not in the other. The classes that split patterns ask for are stored in
-`assets/unicode/tiktoken_classes.txt` (made by `python -m tokviz.pretokenize.probe`); a character
+`assets/unicode/tiktoken_classes.txt` (made by `python -m tests.pretokenize.tables`); a character
 on which the two disagree is replaced, before `regex` sees it, by a stand-in of the right class.
 """
 

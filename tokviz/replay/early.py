@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tokviz import bytetext
-from tokviz.encoding.encoded import Encoded, Segments, ToBytes, piece_ends
+from tokviz.encoding.encoder import Encoder
 
 if TYPE_CHECKING:
     from tokviz.pretokenize.patterns import SplitPattern
@@ -13,37 +13,19 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 
-class _EarlyEncoder:
+class _EarlyEncoder(Encoder):
     """Encodes with the first k merges of a replay."""
 
     def __init__(self, replay: Replay, k: int) -> None:
+        super().__init__(replay.tokenizer.tables, whole=False)
         self._replay, self._k = replay, k
-
-    def encode(
-        self,
-        pattern: SplitPattern,
-        found: Segments,
-        n_chars: int,
-        *,
-        with_ends: bool = False,
-        to_bytes: ToBytes = bytetext.to_bytes,
-    ) -> Encoded:
-        """Encode texts; see `Encoder.encode`."""
-        encoded, start = Encoded.none(), 0
-        for text, special in found:
-            n_bytes = len(to_bytes(text))
-            if not special:
-                tokens = self._replay.text(text, parse_specials=False).at(self._k)
-                encoded.ids.extend(tokens.ids.tolist())
-                encoded.after.append(len(encoded.ids))
-                if with_ends:
-                    encoded.token_borders.extend((tokens.byte_ends + start).tolist())
-                    encoded.piece_borders.extend(piece_ends(pattern, text, start))
-            start += n_bytes
-        return encoded
 
     def prepare(self) -> None:
         """There is nothing that a long text needs."""
+
+    def _encode_pieces(self, pattern: SplitPattern, text: str) -> Sequence[int]:
+        ids: list[int] = self._replay.text(text, parse_specials=False).at(self._k).ids.tolist()
+        return ids
 
 
 def tokenizer_after(replay: Replay, k: int) -> Tokenizer:

@@ -35,17 +35,13 @@ _AFTER = (b"", b"a", b"s", b"t", b"ll", b"1", b" ", b"}", b"\n")
 
 
 def unreachable_rows(
-    index: VocabularyIndex,
-    *,
-    cancelled: Callable[[], bool] = never,
-    progress: Callable[[float], object] = lambda share: None,
+    index: VocabularyIndex, *, cancelled: Callable[[], bool] = never
 ) -> npt.NDArray[np.bool_]:
     """Try every token; takes seconds for a large vocabulary.
 
     Args:
         index: The vocabulary.
         cancelled: Asked now and then; True ends the work.
-        progress: Told the share that is done, 0 to 1.
 
     Returns:
         Whether each row's token is unreachable; special tokens are not. Shape (n,).
@@ -62,7 +58,6 @@ def unreachable_rows(
     for start in range(0, len(index), _SLICE):
         if cancelled():
             raise Cancelled
-        progress(start / len(index))
         rows = range(start, min(start + _SLICE, len(index)))
         tried = [
             row for row in rows if not index.special[row] and 1 < len(index.tokens[row]) <= _LONGEST

@@ -234,21 +234,35 @@ class Searcher:
         return rows[np.argsort(-keys if descending else keys, kind="stable")]
 
     def _script_counts(self, mask: npt.NDArray[np.bool_]) -> tuple[ScriptCount, ...]:
-        import numpy as np
-
-        counts = np.bincount(self.index.scripts[mask], minlength=len(SCRIPTS)).tolist()
-        found = [ScriptCount(SCRIPTS[number], n) for number, n in enumerate(counts) if n]
+        counts = enumerate(counts_of_scripts(self.index, mask))
+        found = [ScriptCount(SCRIPTS[number], n) for number, n in counts if n]
         return tuple(sorted(found, key=lambda script: -script.n_tokens))
 
     def _length_counts(self, mask: npt.NDArray[np.bool_]) -> tuple[LengthCount, ...]:
-        import numpy as np
+        counts = zip(LENGTHS, counts_of_lengths(self.index, mask), strict=True)
+        return tuple(LengthCount(first, last, n) for (first, last), n in counts)
 
-        firsts = np.array([first for first, _ in LENGTHS])
-        places = np.searchsorted(firsts, self.index.lengths[mask], side="right") - 1
-        counts = np.bincount(places[places >= 0], minlength=len(LENGTHS)).tolist()
-        return tuple(
-            LengthCount(first, last, n) for (first, last), n in zip(LENGTHS, counts, strict=True)
-        )
+
+def counts_of_scripts(
+    index: VocabularyIndex, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]
+) -> list[int]:
+    """Count some of the tokens by script, in the order of `SCRIPTS`."""
+    import numpy as np
+
+    counts: list[int] = np.bincount(index.scripts[which], minlength=len(SCRIPTS)).tolist()
+    return counts
+
+
+def counts_of_lengths(
+    index: VocabularyIndex, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]
+) -> list[int]:
+    """Count some of the tokens by their length in bytes, in the order of `LENGTHS`."""
+    import numpy as np
+
+    firsts = np.array([first for first, _ in LENGTHS])
+    places = np.searchsorted(firsts, index.lengths[which], side="right") - 1
+    counts: list[int] = np.bincount(places[places >= 0], minlength=len(LENGTHS)).tolist()
+    return counts
 
 
 def regex_mask(

@@ -187,7 +187,7 @@ class ClusterCount:
 
 
 def _stopped() -> PieceCounts:
-    return PieceCounts.of({}, n_chars=0, n_invalid=0, n_documents=0, complete=False)
+    return PieceCounts.of({}, complete=False)
 
 
 class ClusterShards:

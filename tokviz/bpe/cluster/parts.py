@@ -12,6 +12,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import pairwise
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -266,13 +267,8 @@ class PartReader:
         elif kind == ".parquet":
             from tokviz.corpus.parquet import ParquetTable
 
-            table = ParquetTable(span.path)
-            try:
-                if reason := table.columns.why_not(field):
-                    raise InputFileError(span.path, reason)
+            with closing(ParquetTable(span.path)) as table:
                 yield from table.texts(field, range(span.start, span.end or len(table.sizes)))
-            finally:
-                table.close()
         else:
             with reading(span.path), open_stored(span.path) as file:
                 yield from self._stretch(file, span, kind)

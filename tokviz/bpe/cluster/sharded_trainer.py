@@ -114,8 +114,7 @@ class ShardedTrainer:
         self._n_single = int(counts[lengths == 1].sum())
         self.n_tokens = pieces.n_bytes
         self.end: str | None = None
-        nothing = PieceCounts.of({}, n_chars=0, n_invalid=0, n_documents=0)
-        *_, state = Layout(nothing).steps(self._n_merges)
+        *_, state = Layout(PieceCounts.of({})).steps(self._n_merges)
         assert state is not None
         self._state: State = state._replace(text=longer(memoryview(bytes(range(256))), 1 << 16))
         state.numbers[merge_state.THRESHOLD] = shards.OUT_OF_REACH

@@ -82,15 +82,7 @@ class Shard:
             InputFileError: If that fails.
         """
         pieces = read_bucket(_pieces_file(folder), number)
-        self.pieces = PieceCounts(
-            pieces.data,
-            pieces.offsets(),
-            pieces.counts,
-            n_bytes=0,
-            n_chars=0,
-            n_invalid=0,
-            n_documents=0,
-        )
+        self.pieces = PieceCounts(pieces.data, pieces.offsets(), pieces.counts)
         self._number = number
         *_, state = Layout(self.pieces).steps(n_merges)
         assert state is not None
@@ -180,10 +172,7 @@ def write_shards(folder: str, pieces: PieceCounts, ends: Sequence[int]) -> None:
     Raises:
         OutputFileError: If that fails.
     """
-    lengths = np.asarray(pieces.lengths(), np.int64)
-    counts = np.asarray(pieces.counts, np.int64)
-    columns = Pieces(np.asarray(pieces.data), lengths, counts, np.arange(len(lengths)))
-    write_table(_pieces_file(folder), columns, ends, {})
+    write_table(_pieces_file(folder), Pieces.of(pieces), ends, {})
     with writing(folder):
         _merges_file(folder).write_bytes(b"")
 

@@ -21,6 +21,8 @@ from tokviz.files import reading, write_file
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tokviz.bpe.counting import PieceCounts
+
     Bytes = npt.NDArray[np.uint8]
     Integers = npt.NDArray[np.int64]
 
@@ -39,6 +41,12 @@ class Pieces(NamedTuple):
     lengths: Integers
     counts: Integers
     places: Integers
+
+    @classmethod
+    def of(cls, counted: PieceCounts) -> Pieces:
+        """Take pieces in the order in which they were counted."""
+        lengths = np.asarray(counted.lengths(), np.int64)
+        return cls(counted.data, lengths, counted.counts, np.arange(len(lengths)))
 
     def offsets(self) -> Integers:
         """Give where each piece starts, and at last where the last one ends."""

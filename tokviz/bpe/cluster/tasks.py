@@ -25,7 +25,7 @@ from tokviz.bpe.cluster.tables import (
     write_table,
 )
 from tokviz.bpe.compiled_counter import CompiledCounter
-from tokviz.bpe.counting import DocumentCount, FileCounts, PieceCounts, PlainCounter
+from tokviz.bpe.counting import DocumentCount, FileCounts, PlainCounter
 from tokviz.bpe.piece_table import PieceTable
 from tokviz.bpe.regex_counter import RegexCounter
 from tokviz.corpus.text_blocks import REST, text_blocks
@@ -122,7 +122,7 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
         (reader.starts_inside, reader.ends_inside),
         tuple(reader.unreadable),
     )
-    write_table(path, *shared_out(_pieces_of(counted), n_buckets), sums._asdict())
+    write_table(path, *shared_out(Pieces.of(counted), n_buckets), sums._asdict())
     return sums
 
 
@@ -194,11 +194,6 @@ def gathered(numbers: list[int], folder: str) -> tuple[Pieces, list[FileCounts]]
             by_file.append(FileCounts(file, memoryview(ranks[first + which]), memoryview(times)))
         first += size
     return pieces.taken(order), by_file
-
-
-def _pieces_of(counted: PieceCounts) -> Pieces:
-    lengths = np.asarray(counted.lengths(), np.int64)
-    return Pieces(counted.data, lengths, counted.counts, np.arange(len(lengths)))
 
 
 def _never(n_unique: int) -> bool:
