@@ -53,7 +53,7 @@ from tokviz.tui.actions import (
     declared_in,
     doable,
 )
-from tokviz.tui.late_clicks import LateClicks, widget_at
+from tokviz.tui.idle_clicks import IdleClicks, widget_at
 from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question, TakenBack
 from tokviz.tui.palette import TakesPalette, palette_of
@@ -175,7 +175,7 @@ class TokvizApp(App[None]):
         self._looks = 0
         self._tour: Tour | None = None
         self._escaped = self._taken_back = float("-inf")
-        self._late_clicks = LateClicks()
+        self._idle_clicks = IdleClicks()
         self._saving: Timer | None = None
         self._complaint: str | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
@@ -288,7 +288,7 @@ class TokvizApp(App[None]):
         if (
             isinstance(event, events.MouseDown | events.MouseUp)
             and not event.is_forwarded
-            and self._late_clicks.take(event, self.screen)
+            and self._idle_clicks.take(event, self.screen)
         ):
             return
         is_input = isinstance(event, events.InputEvent)
