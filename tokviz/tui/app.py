@@ -374,7 +374,7 @@ class TokvizApp(App[None]):
         self._answering = None
         if self._is_preparing:
             self._is_preparing = False
-            unsay(self, _PREPARING)
+            unsay(self, f"{_PREPARING}…")
         key, asked = self._asked
         if key in _ANSWERS and asked not in self.screen_stack:
             # Pressed too often: what it meant is gone.

@@ -36,7 +36,7 @@ from tokviz.tui.messages import Begun, CopyRequested, Notice
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.sizes import size_classes
-from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.tasks import Task, in_thread, unsay
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.status_line import StatusLine
 
@@ -233,6 +233,7 @@ class TokvizScreen(Screen[None]):
             except TokvizError as error:
                 self.say(why("Not copied", error), "error")
                 return
+            unsay(self.app, "Copied ")
             self.say(copied(result, what))
 
         self.run_worker(copy_it(), group="copy")
