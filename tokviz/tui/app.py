@@ -642,14 +642,14 @@ class TokvizApp(App[None]):
         "f10",
         f"{LEADER} d",
         section="View",
-        words="settings theme colours",
+        words="settings config theme colours",
     )
     def action_toggle_theme(self) -> None:
         """Change between the dark and the light kind of the theme."""
         self._use_theme(fellow(self.theme))
 
     @action("Theme…", f"{LEADER} c", section="View",
-            words="settings colours contrast colour blind daltonism accessibility")  # fmt: skip
+            words="settings config colours contrast blind daltonism accessibility")  # fmt: skip
     def action_choose_theme(self) -> None:
         """Choose the colours: also for colour blindness, of high contrast, the terminal's own."""
         from tokviz.tui.dialogs.pick import Option, PickDialog
