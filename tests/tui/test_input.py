@@ -474,6 +474,8 @@ async def test_what_a_click_does_only_the_left_button_does(screen: str, button: 
             strips = app.screen._compositor.render_strips()
             return app.screen, app.focused, [strip.text for strip in strips]
 
+        # What is found in a conversation comes some time after its tokens.
+        await until(pilot, lambda: screen != "chat" or "Findings 1" in str(seen()))
         before, found = seen(), targets(app.screen, app.screen._compositor.render_strips())
         asked = [at for at, _ in found if getattr(widget_at(app.screen, at), "HEARS_RIGHT", False)]
         places = [at for at, _ in found if at not in asked]
