@@ -67,3 +67,8 @@ def test_what_other_commands_show_can_be_a_figure_too(tokviz, tmp_path):
         assert page.code == 0, page.err
         assert page.text.startswith("<!doctype html>"), name
     assert tokviz(*commands["compare"], "--ansi").text == tokviz(*commands["show"], "--ansi").text
+
+
+def test_a_text_that_the_tokenizer_changes_is_said_to_be_changed(tokviz):
+    assert "qwen2 composes the text first" in tokviz("show", "-t", "qwen2", "--text", "e\u0301").err
+    assert tokviz("show", "-t", "qwen2", "--text", "\u00e9").err == ""

@@ -14,11 +14,11 @@ async def drag(pilot: Pilot[None], widget: Widget, offset: tuple[int, int]) -> N
     await pilot.pause()
 
 
-async def click(pilot: Pilot[None], place: tuple[int, int]) -> None:
+async def click(pilot: Pilot[None], place: tuple[int, int], button: int = 1) -> None:
     """Click as a terminal does, so that clicks close together are told from others.
 
     A test says by `App.CLICK_CHAIN_TIME_THRESHOLD` what is close.
     """
     for kind in (events.MouseDown, events.MouseUp):
-        await pilot.app.on_event(kind(None, *place, 0, 0, 1, False, False, False))
+        await pilot.app.on_event(kind(None, *place, 0, 0, button, False, False, False))
     await pilot.pause()

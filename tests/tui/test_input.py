@@ -22,7 +22,7 @@ import tokviz
 from tests.tui.dialogs.conftest import NOT_CLOSED, DialogApp
 from tests.tui.mouse import click
 from tests.tui.waiting import WAIT, settle, until
-from tokviz.session import Opened, Session
+from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui import app as app_module
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp
@@ -32,10 +32,12 @@ from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.guide import GuideDialog
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
+from tokviz.tui.dialogs.jump import targets
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.late_clicks import widget_at
+from tokviz.tui.idle_clicks import widget_at
 from tokviz.tui.screens.chat import ChatScreen
+from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.editor.editor import TokenEditor
 
 APP = Path(app_module.__file__)
@@ -492,3 +494,27 @@ async def test_a_click_that_is_heard_late_asks_nothing_of_the_screen_that_came(
         await click(pilot, place)
         await settle(pilot)
         assert compare.views.front == "scripts", "it was on its tab"
+
+
+@pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
+@pytest.mark.parametrize("button", [2, 3])
+async def test_what_a_click_does_only_the_left_button_does(screen: str, button: int) -> None:
+    session = Session(Opened("ab"), tokviz.load("gpt2"), remember=False, first=ShowScreen(screen))
+    app = TokvizApp(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+
+        def seen() -> tuple[object, ...]:
+            strips = app.screen._compositor.render_strips()
+            return app.screen, app.focused, [strip.text for strip in strips]
+
+        # What is found in a conversation comes some time after its tokens.
+        await until(pilot, lambda: screen != "chat" or "Findings 1" in str(seen()))
+        before, found = seen(), targets(app.screen, app.screen._compositor.render_strips())
+        asked = [at for at, _ in found if getattr(widget_at(app.screen, at), "HEARS_RIGHT", False)]
+        places = [at for at, _ in found if at not in asked]
+        assert len(places) > 12
+        for place in places:
+            await click(pilot, place, button)
+            await settle(pilot)
+            assert seen() == before, place

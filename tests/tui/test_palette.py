@@ -224,6 +224,13 @@ def test_without_colour_a_selection_keeps_the_borders():
     assert all(attributes(a) != attributes(b) for a, b in combinations(selected, 2))
 
 
+def test_without_colour_a_split_character_is_seen_not_to_be_the_token_at_hand():
+    palette = token_palette("tokviz-dark", "truecolor", True)
+    for hue, split in zip(palette.hues, palette.split, strict=True):
+        at_hand = ((hue + overlay).dim for overlay in (palette.pin, palette.hover, palette.cursor))
+        assert (hue + split).dim and not any(at_hand)
+
+
 KINDS = [(theme, system, system is None) for theme in THEMES for system in (*SYSTEMS, None)]
 
 

@@ -15,7 +15,8 @@ import sys
 from tokviz import bytetext
 from tokviz.cli import options
 from tokviz.cli.inputs import Source, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import FigureOutput
+from tokviz.cli.output import FigureOutput, report_note
+from tokviz.cli.text_blocks import composes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,11 +41,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     def show(source: Source) -> None:
         data = read_whole(read_blocks(source), " are too many to show: take a part of them")
+        text = bytetext.from_bytes(data)
+        for tokenizer in tokenizers:
+            if tokenizer.changes(text):
+                report_note(composes(tokenizer))
         name, specials = display_name(source), options.SPECIALS[arguments.specials]
         if len(tokenizers) == 1:
             figures.write(figure_of(tokenizers[0], name, data, specials))
         else:
-            comparison = Comparison(bytetext.from_bytes(data), tokenizers, specials)
+            comparison = Comparison(text, tokenizers, specials)
             figures.write(comparison_figure(name, comparison))
 
     code = for_each_input(options.text_sources(arguments), show)

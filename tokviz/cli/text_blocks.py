@@ -81,9 +81,12 @@ def text_blocks(
         changed = changed or tokenizer.changes(block)
         yield block
     if changed:
-        counts.note = (
-            f"note: {tokenizer.name} composes the text first (NFC): its ids give another text"
-        )
+        counts.note = composes(tokenizer)
+
+
+def composes(tokenizer: Tokenizer) -> str:
+    """Say that a tokenizer has changed the text."""
+    return f"note: {tokenizer.name} composes the text first (NFC): its ids give another text"
 
 
 def one_ahead(

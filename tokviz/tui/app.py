@@ -54,7 +54,7 @@ from tokviz.tui.actions import (
     declared_in,
     doable,
 )
-from tokviz.tui.late_clicks import LateClicks, widget_at
+from tokviz.tui.idle_clicks import IdleClicks, widget_at
 from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question, TakenBack
 from tokviz.tui.palette import TakesPalette, palette_of
@@ -176,7 +176,7 @@ class TokvizApp(App[None]):
         self._looks = 0
         self._tour: Tour | None = None
         self._escaped = self._taken_back = float("-inf")
-        self._late_clicks = LateClicks()
+        self._idle_clicks = IdleClicks()
         self._saving: Timer | None = None
         self._complaint: str | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
@@ -289,7 +289,7 @@ class TokvizApp(App[None]):
         if (
             isinstance(event, events.MouseDown | events.MouseUp)
             and not event.is_forwarded
-            and self._late_clicks.take(event, self.screen)
+            and self._idle_clicks.take(event, self.screen)
         ):
             return
         is_input = isinstance(event, events.InputEvent)
@@ -375,7 +375,7 @@ class TokvizApp(App[None]):
         self._answering = None
         if self._is_preparing:
             self._is_preparing = False
-            unsay(self, _PREPARING)
+            unsay(self, f"{_PREPARING}…")
         key, asked = self._asked
         if key in _ANSWERS and asked not in self.screen_stack:
             # Pressed too often: what it meant is gone.
@@ -657,14 +657,14 @@ class TokvizApp(App[None]):
         "f10",
         f"{LEADER} d",
         section="View",
-        words="settings theme colours",
+        words="settings config theme colours",
     )
     def action_toggle_theme(self) -> None:
         """Change between the dark and the light kind of the theme."""
         self._use_theme(fellow(self.theme))
 
     @action("Theme…", f"{LEADER} c", section="View",
-            words="settings colours contrast colour blind daltonism accessibility")  # fmt: skip
+            words="settings config colours contrast blind daltonism accessibility")  # fmt: skip
     def action_choose_theme(self) -> None:
         """Choose the colours: also for colour blindness, of high contrast, the terminal's own."""
         from tokviz.tui.dialogs.pick import Option, PickDialog

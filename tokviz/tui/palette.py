@@ -134,7 +134,7 @@ def _without_colour() -> TokenPalette:
         base=none,
         hues=hues,
         dim=(Style(dim=True),) * N_HUES,
-        split=(reverse + bold + under,) * N_HUES,
+        split=(reverse + Style(dim=True) + under,) * N_HUES,
         selected=(reverse,) * N_HUES,
         selected_base=reverse,
         special=bold + italic + under,

@@ -189,7 +189,7 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
 
     def tell() -> None:
         if worker in _STOPPABLE:
-            unsay(node.app, what)
+            unsay(node.app, f"{what}…")
             # To the app itself, so that what takes it back comes behind it.
             node.app.notify(f"{what}… {monotonic() - begun:.0f} s. Esc stops it.", markup=False)
             node.set_timer(_REPEATS, tell)
@@ -197,10 +197,10 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
     node.set_timer(_PATIENCE, tell)
 
 
-def unsay(app: App[Any], what: str) -> None:
-    """Let no sentence stand that says how far this is."""
+def unsay(app: App[Any], beginning: str) -> None:
+    """Let no sentence stand that begins so: what it says holds no longer."""
     for standing in list(iter(app._notifications)):
-        if standing.message.startswith(f"{what}…"):
+        if standing.message.startswith(beginning):
             app._unnotify(standing)
 
 

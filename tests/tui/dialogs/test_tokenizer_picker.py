@@ -26,6 +26,7 @@ from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.tokenizer_rows import (
     Match,
     SourceRow,
+    nothing_found,
     paint_match,
     paint_place,
     paint_run,
@@ -60,6 +61,11 @@ def test_without_a_query_all_are_listed_in_registry_order() -> None:
 )
 def test_name_alias_or_part_of_one_finds_the_tokenizer_first(query: str, name: str) -> None:
     assert ranked(query)[0] == name
+
+
+def test_a_name_that_only_holds_the_letters_does_not_hide_those_that_are_nearly_meant() -> None:
+    assert ranked("gpt5o") == [], "nor is GPT-3.5-turbo offered, which Enter would take"
+    assert "did you mean gpt5, gpt4o or gpt-5?" in nothing_found("gpt5o", ())
 
 
 def made_up(name: str, *aliases: str, title: str = "") -> BuiltinTokenizer:

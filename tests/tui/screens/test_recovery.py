@@ -106,6 +106,25 @@ async def test_what_was_not_saved_is_offered_in_a_line_and_restored_by_a_click()
         assert screen.live.text == "hello"
 
 
+async def test_what_is_restored_takes_the_place_of_unsaved_changes_only_if_one_agrees() -> None:
+    leave("my words", Path("/tmp/a.txt"))
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await offered(pilot)
+        await pilot.press("x")
+        await click(pilot, screen, "Restore")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("escape")
+        await settle(pilot)
+        assert (screen.live.text, screen.session.path) == ("xhello", None)
+        assert "(a.txt), 8 B:  Restore" in bar_of(screen), "it is still offered"
+        await click(pilot, screen, "Restore")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+        await pilot.press("y")
+        await until(pilot, lambda: bar_of(screen) == "")
+        assert (screen.live.text, screen.session.path) == ("my words", Path("/tmp/a.txt"))
+
+
 async def test_what_is_discarded_is_gone_and_what_is_left_for_later_comes_again() -> None:
     leave("one")
     leave("two")

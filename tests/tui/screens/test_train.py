@@ -594,6 +594,38 @@ async def test_ctrl_q_takes_the_place_of_a_question_that_is_asked(
         assert app.screen is screen and screen.state.phase == "running"
 
 
+@pytest.mark.parametrize(
+    ("keys", "quits"), [(["ctrl+q"], True), (["ctrl+q", "escape"], False), (["escape"], False)]
+)
+async def test_a_training_that_ends_under_its_question_lets_what_waits_for_it_go_on(
+    keys: list[str], quits: bool, trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await begin(pilot, book, trainers)
+        for key in keys:
+            await pilot.press(key)
+            await settle(pilot)
+        trainers[0].on_done(1, SUMMARY)
+        await until(pilot, lambda: screen.state.phase == "done")
+        await settle(pilot)
+        assert app._exit == quits
+
+
+async def test_a_training_that_fails_under_the_question_says_so_before_the_end(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        screen = await begin(pilot, book, trainers)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: app.screen is not screen)
+        trainers[0].on_error(1, TokvizError("the disk is full"))
+        await until(pilot, lambda: app.screen is screen)
+        await settle(pilot)
+        assert not app._exit and "Not trained: the disk is full" in shown(app)
+
+
 async def test_texts_are_asked_about_after_the_training(
     trainers: list[FakeTrainer], book: Path
 ) -> None:

@@ -52,8 +52,9 @@ def rank(
     """Find the tokenizers that fit, best first; of equals, those that the user has trained.
 
     A name that is equal goes before one that begins with the query, then one that holds it, then
-    one that holds its characters in order, then a training of which anything else holds its words.
-    Case, spaces, dots, hyphens and underscores are ignored: "gpt 4o" finds "gpt-4o".
+    one that holds its characters in order, if no other name is nearer to it. Last come trainings
+    of which anything else holds its words. Case, spaces, dots, hyphens and underscores are
+    ignored: "gpt 4o" finds "gpt-4o".
     """
     wanted = _folded(query)
     if not wanted:
@@ -70,6 +71,8 @@ def rank(
         if fits:
             how, length, name = min(fits)
             found.append((how, length, Match(tokenizer, name)))
+    if any(how == _SCATTERED for how, *_ in found) and (near := _unknown(query, runs).suggestions):
+        found = [it for it in found if it[0] != _SCATTERED or {*near} & {*_names(it[2])}]
     return [row for _, _, row in sorted(found, key=lambda item: item[:2])]
 
 
@@ -133,7 +136,11 @@ def _fit(wanted: str, name: str) -> int:
     if wanted in name:
         return 3
     characters = iter(name)
-    return 4 if all(char in characters for char in wanted) else 0
+    return _SCATTERED if all(char in characters for char in wanted) else 0
+
+
+_SCATTERED = 4
+"""How well a name fits that only holds the characters in order."""
 
 
 def paint_row(row: PickerRow, width: int, *, current: str | None) -> list[Cell]:
@@ -228,13 +235,22 @@ _MOST_NAMED = 3
 """How many trainings are named where nothing fits; the list has them all."""
 
 
-def nothing_found(query: str, runs: Sequence[Run]) -> str:
-    """Say that nothing fits, what may have been meant, and what can be typed."""
-    hint = ""
+def _names(row: Run | Match) -> Sequence[str]:
+    return (row.name,) if isinstance(row, Run) else (row.tokenizer.name, *row.tokenizer.aliases)
+
+
+def _unknown(query: str, runs: Sequence[Run]) -> UnknownTokenizerError:
+    """Give what the command line says of a name that is not known, with the nearest ones."""
     try:
         resolve_name(query)
     except UnknownTokenizerError as error:
-        hint = with_runs(error, runs).hint
+        return with_runs(error, runs)
+    return UnknownTokenizerError(query)
+
+
+def nothing_found(query: str, runs: Sequence[Run]) -> str:
+    """Say that nothing fits, what may have been meant, and what can be typed."""
+    hint = _unknown(query, runs).hint
     known = [*(run.name for run in runs[:_MOST_NAMED]), *(one.name for one in BUILTIN_TOKENIZERS)]
     names = ", ".join(map(safe, known))
     return (

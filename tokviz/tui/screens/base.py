@@ -31,12 +31,12 @@ from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.compositor import SteadyCompositor, Ticks
-from tokviz.tui.late_clicks import widget_at
-from tokviz.tui.messages import RIGHT, Begun, CopyRequested, Notice
+from tokviz.tui.idle_clicks import widget_at
+from tokviz.tui.messages import Begun, CopyRequested, Notice
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
 from tokviz.tui.screens.copying import copied
 from tokviz.tui.sizes import size_classes
-from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.tasks import Task, in_thread, unsay
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.status_line import StatusLine
 
@@ -173,7 +173,7 @@ class TokvizScreen(Screen[None]):
         widget = widget_at(self, event.screen_offset)
         is_read = isinstance(widget, (Static, Bar, StatusLine))
         is_read &= widget not in (self.title_bar, self.keys)
-        if not is_read or event.button == RIGHT or "@click" in event.style.meta:
+        if not is_read or "@click" in event.style.meta:
             return
         from tokviz.glossary import word_at
 
@@ -233,6 +233,7 @@ class TokvizScreen(Screen[None]):
             except TokvizError as error:
                 self.say(why("Not copied", error), "error")
                 return
+            unsay(self.app, "Copied ")
             self.say(copied(result, what))
 
         self.run_worker(copy_it(), group="copy")

@@ -217,12 +217,15 @@ class Recovery(Controller):
         self.in_thread("recover", lambda task: leftover.text(), partial(self._taken, leftover))
 
     def _taken(self, leftover: Leftover, text: str) -> None:
-        if leftover.source is not None:
-            self._safe.files[leftover.source] = leftover.state
-        self._restore(text, leftover.source, lambda: self._safe.keep(replaces=leftover))
-        if leftover.damage:
-            self.say(f"Not all of it is there. {leftover.damage}", "warning")
-        self._answered(leftover)
+        def restored() -> None:
+            if leftover.source is not None:
+                self._safe.files[leftover.source] = leftover.state
+            self._safe.keep(replaces=leftover)
+            if leftover.damage:
+                self.say(f"Not all of it is there. {leftover.damage}", "warning")
+            self._answered(leftover)
+
+        self._restore(text, leftover.source, restored)
 
     def _discard(self, leftover: Leftover) -> None:
         leftover.discard()

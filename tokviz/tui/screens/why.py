@@ -53,7 +53,7 @@ class Explaining(Controller):
         "w",
         section="Why",
         footer="why?",
-        words="explain reason trace lineage merges cut split pattern token healing",
+        words="explain reason trace lineage merges cut split pattern not one token healing",
     )
     def why(self) -> None:
         """What cut the token or the selection, which merges made it, why it is not one token."""

@@ -38,7 +38,7 @@ class Dragged(Widget):
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Go there."""
-        if event.button == 1 and self.can_go():
+        if self.can_go():
             event.stop()
             self._is_dragged = True
             self.capture_mouse()

@@ -41,6 +41,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
     The cost of a frame is that of the visible rows, so 100,000 rows are as quick as ten.
     """
 
+    HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
     RowList {
         height: 1fr;
@@ -255,7 +256,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         self.take_click(event)
 
     def take_click(self, event: events.Click) -> int | None:
-        """Pick the row under the mouse, or only highlight it for another button than the left one.
+        """Pick the row under the mouse, or only highlight it for the right button.
 
         The second click of two does not pick a row that has come there since.
 
@@ -271,7 +272,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
             return None
         again = index == self.highlighted
         self.highlighted = index
-        if event.button != 1:
+        if event.button == RIGHT:
             self.post_message(RowList.Moved(self, index))
             return None
         self.post_message(RowList.Picked(self, index, again))

@@ -41,6 +41,7 @@ class Link(NamedTuple):
 class RowsView(QuietScroll):
     """Shows rows for its width; words that do something are underlined under the mouse."""
 
+    HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
     RowsView {
         & > .rows-view--label, & > .rows-view--dim { color: $text-muted; }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.message import Message
@@ -58,6 +58,7 @@ class TextTokens:
 class TokenText(QuietScroll):
     """Shows a text and its tokens. Another tokenization costs as much as the rows in view."""
 
+    HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
     TokenText { background: $background; }
     """

@@ -16,6 +16,7 @@ from tokviz.tui.widgets.quiet_scroll import QuietScroll
 class TokenView(QuietScroll):
     """Shows tokens in rows; keys and clicks pin one. A subclass says where they stand."""
 
+    HEARS_RIGHT: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "move(-1)", "Previous token", show=False),
         Binding("right", "move(1)", "Next token", show=False),

@@ -167,7 +167,7 @@ class Files(Controller):
         unless_unsaved(self.app, self.safe.unsaved(), "discard them", go_on, again)
 
     def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
-        """Bring back a text that was not saved; undo brings back the one that is here."""
+        """Bring back a text that was not saved, unless the one that is here is to be kept."""
 
         def restored() -> None:
             self.session.path, self.session.is_sample = path, False
@@ -175,4 +175,4 @@ class Files(Controller):
             self._text.refresh()
             then()
 
-        self._text.replace_all(text, restored)
+        self.unless_unsaved(lambda: self._text.replace_all(text, restored))

@@ -170,14 +170,19 @@ class Training(Controller):
             self._side.live.take(said)
             self.session.set_progress(self.screen.SCREEN_ID, progress_word(said))
             return
-        self._close_question(is_over=True)
+        is_asked = self._close_question(is_over=True)
         if isinstance(said, TrainSummary):
             self._finish(client, said)
         else:
+            if is_asked:
+                self._then = None  # why it failed is to be read first
             self._give_up(client)
             self._complain(why("Not trained", said))
             if not self.screen.is_current:
                 self.say(why("Not trained", said), "error")
+        self._go_on()
+
+    def _go_on(self) -> None:
         then, self._then = self._then, None
         if then is not None:
             then()
@@ -216,7 +221,7 @@ class Training(Controller):
         """Ask whether the training that goes on is kept as far as it is, discarded, or goes on.
 
         Args:
-            then: What to do once it has ended by the answer.
+            then: What to do once it has ended, by the answer or before there is one.
             and_then: Says so.
 
         Returns:
@@ -228,6 +233,7 @@ class Training(Controller):
         if client is None:
             return None
         self._close_question()
+        self._then = then
         # It holds for as long as the question stands: the training goes on below it.
         kept = "The merges so far become a tokenizer; before the first there is none."
         options = [
@@ -237,22 +243,22 @@ class Training(Controller):
         ]
 
         def take(answer: str | None) -> None:
-            if client is not self._client or answer not in ("keep", "discard"):
+            if client is not self._client or question is not self._question:
                 return
-            self._then = then
             if answer == "keep":
                 client.finish()
                 self._side.live.stop()
-                return
-            client.cancel()
-            self._give_up(client)
-            self.say("The training is stopped. Nothing of it is kept.")
-            if then is not None:
-                then()
+            elif answer == "discard":
+                client.cancel()
+                self._give_up(client)
+                self.say("The training is stopped. Nothing of it is kept.")
+                self._go_on()
+            else:
+                self._then = None
 
-        self._question = PickDialog("Stop the training?", options)
-        self.app.push_screen(self._question, take)
-        return self._question
+        self._question = question = PickDialog("Stop the training?", options)
+        self.app.push_screen(question, take)
+        return question
 
     @action("Open the dashboard of the workers", section="Training", when=during("running"))
     def open_dashboard(self) -> None:
@@ -263,11 +269,17 @@ class Training(Controller):
         else:
             self.say("There is no dashboard: this needs workers, and Dask the package bokeh.")
 
-    def _close_question(self, *, is_over: bool = False) -> None:
-        """Take back what is asked; an answer that comes all the same is not heard."""
+    def _close_question(self, *, is_over: bool = False) -> bool:
+        """Take back what is asked; an answer that comes all the same is not heard.
+
+        Returns:
+            Whether anything was asked.
+        """
         question = self._question
-        if question is not None and question is self.app.screen:
-            (question.take_back if is_over else question.give_up)()
+        if question is None or question is not self.app.screen:
+            return False
+        (question.take_back if is_over else question.give_up)()
+        return True
 
     def _give_up(self, client: TrainClient) -> None:
         """Show the form as it was; what the child wrote is removed once it has ended."""

@@ -77,6 +77,7 @@ class TokenEditor(DrawnRows):
     """
 
     ALLOW_SELECT = False
+    HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
     TokenEditor {
         background: $background;

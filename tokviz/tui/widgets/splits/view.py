@@ -33,6 +33,7 @@ class PieceClicked(Message):
 class GlossView(Widget, can_focus=True):
     """Shows the gloss from some stretch on; scrolls by stretches, wherever the document ends."""
 
+    HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
     GlossView {
         height: 1fr;

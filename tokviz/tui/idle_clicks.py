@@ -1,4 +1,4 @@
-"""Clicks that come too late: what they were meant for has given way to something else."""
+"""Clicks that mean nothing: they come too late for what they were meant for, or ask it nothing."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tokviz.tui.messages import RIGHT
 
-class LateClicks:
+_LEFT = 1
+
+
+class IdleClicks:
     """Finds the presses whose widget is gone, and those that repeat one whose widget is gone since.
 
     A press may meet what has been taken out and is seen until the next frame; Textual would ask
     what that stood in. The second click of a double one must not act on what a dialog uncovers or
     covers, or on what takes the place of a button: nobody can have seen that before.
+
+    Only the left button does what words, tabs and fields say; the right one asks a widget that says
+    so by `HEARS_RIGHT`.
     """
 
     def __init__(self) -> None:
@@ -24,19 +31,22 @@ class LateClicks:
         self._widget: Widget | None = None
         self._place = Offset(-1, -1)
         self._time = float("-inf")
-        self._is_late = False
+        self._is_idle = False
 
     def take(self, event: events.MouseDown | events.MouseUp, screen: Screen[Any]) -> bool:
-        """Tell whether a press, or the release that ends it, comes too late for its widget."""
+        """Tell whether a press, or the release that ends it, means nothing to its widget."""
         if isinstance(event, events.MouseDown):
             place = Offset(event.x, event.y)
             repeats = event.time - self._time <= App.CLICK_CHAIN_TIME_THRESHOLD
-            self._is_late = repeats and place == self._place and self._is_gone(screen)
-            if not self._is_late:
+            self._is_idle = repeats and place == self._place and self._is_gone(screen)
+            if not self._is_idle:
                 self._widget = pressed = widget_at(screen, place)
-                self._is_late = pressed is not None and not pressed.is_attached
+                self._is_idle = pressed is not None and not pressed.is_attached
             self._place, self._time = place, event.time
-        return self._is_late
+            if event.button != _LEFT and not self._is_idle:
+                hears = getattr(self._widget, "HEARS_RIGHT", False)
+                self._is_idle = event.button != RIGHT or not hears
+        return self._is_idle
 
     def _is_gone(self, screen: Screen[Any]) -> bool:
         widget = self._widget
