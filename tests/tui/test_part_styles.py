@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from types import FrameType
 from typing import ClassVar
 
 import pytest
@@ -100,3 +102,19 @@ async def test_only_what_is_drawn_is_styled_and_drawn_again_if_it_changed(
         await pilot.pause()
         assert first.n_drawn > n_drawn
         assert set(styled) == {"parts--seen"}
+
+
+async def test_to_style_a_node_asks_no_rule_for_its_hash_in_python() -> None:
+    asked: list[str] = []
+
+    def note(frame: FrameType, event: str, arg: object) -> None:
+        if event == "call" and frame.f_code.co_name == "__hash__":
+            asked.append(frame.f_code.co_filename)
+
+    app = PartsApp(StylesOnDemand)
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        sys.setprofile(note)
+        app.stylesheet.update(app.screen)
+        sys.setprofile(None)
+    assert not [file for file in asked if "css" in file]

@@ -6,9 +6,14 @@ until every screen was seen, most of it for parts that are never drawn.
 
 from __future__ import annotations
 
+from textual.css.model import RuleSet
 from textual.css.styles import RenderStyles
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
+
+# Textual asks all rules of the app for their hash whenever it styles a node, and answers in Python
+# what this does at once.
+setattr(RuleSet, "__hash__", object.__hash__)  # noqa: B010
 
 
 class PartStyles(dict[str, RenderStyles]):
