@@ -69,7 +69,7 @@ def handlers_of_before_are_forgotten() -> None:
 @pytest.fixture(autouse=True)
 def no_screen_is_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no app of a test make all screens only since a busy machine gives it time."""
-    monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 2 * WAIT)
+    monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 8 * WAIT)
 
 
 @pytest.fixture(autouse=True, scope="module")

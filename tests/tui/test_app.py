@@ -12,12 +12,17 @@ from typing import Any
 import pytest
 from textual import events
 from textual._compositor import LayoutUpdate
+from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.color import Color
 from textual.css import stylesheet
 from textual.css.parse import parse as css_parse
 from textual.dom import DOMNode
+from textual.geometry import Size
+from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.strip import Strip
+from textual.widget import Widget
 
 import tokviz
 from tests.tui.known_styles import PARSE_RULES
@@ -26,6 +31,7 @@ from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
 from tokviz.settings import Settings, config_path, load_settings
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.compositor import SteadyCompositor
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
@@ -124,6 +130,13 @@ async def test_screens_are_imported_before_they_are_wanted(
         await until(pilot, lambda: imported >= {kind.id for kind in SCREENS})
 
 
+async def make_all_ahead(app: TokvizApp, pilot: Pilot[None]) -> None:
+    """Do what pauses are used for, until nothing is left of it."""
+    for _ in range(3 * len(SCREENS)):
+        app._make_ahead()
+        await settle(pilot)
+
+
 async def visit_all(ahead: bool) -> dict[str, str]:
     """Go to every screen, and tell what is seen there."""
     app = make_app()
@@ -131,9 +144,7 @@ async def visit_all(ahead: bool) -> dict[str, str]:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         if ahead:
-            for _ in SCREENS:
-                app._make_ahead()
-                await settle(pilot)
+            await make_all_ahead(app, pilot)
             assert list(app._made) == [kind.id for kind in SCREENS]
             assert [made.has_begun for made in app._made.values()] == [True, *[False] * 5]
             assert not app.session.others, "what they need is loaded when somebody goes there"
@@ -167,6 +178,34 @@ def is_worked_out(app: TokvizApp) -> bool:
 
 async def test_screens_made_ahead_are_as_those_that_are_made_when_somebody_goes_there() -> None:
     assert await visit_all(ahead=True) == await visit_all(ahead=False)
+
+
+async def test_a_screen_made_ahead_is_laid_out_and_drawn_by_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app, laid_out, drawn = make_app(), list[Size](), list[int]()
+    reflow, render_line = SteadyCompositor.reflow, StylesCache.render_line
+
+    def noted_reflow(self: SteadyCompositor, parent: Widget, size: Size) -> Any:
+        laid_out.append(size)
+        return reflow(self, parent, size)
+
+    def noted_line(self: StylesCache, styles: Any, y: int, *about: Any) -> Strip:
+        drawn.append(y)
+        return render_line(self, styles, y, *about)
+
+    monkeypatch.setattr(SteadyCompositor, "reflow", noted_reflow)
+    monkeypatch.setattr(StylesCache, "render_line", noted_line)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await make_all_ahead(app, pilot)
+        laid_out.clear()
+        drawn.clear()
+        app.action_show_screen("train")
+        await until(pilot, lambda: app._made["train"].has_begun)
+        app.screen._compositor.render_strips()
+    assert not laid_out
+    assert len(drawn) < 10
 
 
 async def test_a_key_right_behind_the_one_that_goes_to_a_screen_made_ahead_is_taken_there() -> None:

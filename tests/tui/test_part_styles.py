@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from typing import ClassVar
+from types import FrameType
+from typing import Any, ClassVar, Self
 
 import pytest
 from rich.segment import Segment
 from textual.app import App, ComposeResult
+from textual.containers import Container
 from textual.css.stylesheet import Stylesheet
+from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widget import Widget
@@ -100,3 +104,53 @@ async def test_only_what_is_drawn_is_styled_and_drawn_again_if_it_changed(
         await pilot.pause()
         assert first.n_drawn > n_drawn
         assert set(styled) == {"parts--seen"}
+
+
+async def test_to_style_a_node_asks_no_rule_for_its_hash_in_python() -> None:
+    asked: list[str] = []
+
+    def note(frame: FrameType, event: str, arg: object) -> None:
+        if event == "call" and frame.f_code.co_name == "__hash__":
+            asked.append(frame.f_code.co_filename)
+
+    app = PartsApp(StylesOnDemand)
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        sys.setprofile(note)
+        app.stylesheet.update(app.screen)
+        sys.setprofile(None)
+    assert not [file for file in asked if "css" in file]
+
+
+class Leaf(Widget):
+    n_asked = 0
+
+    def refresh(self, *regions: Region, **options: Any) -> Self:
+        self.n_asked += 1
+        return super().refresh(*regions, **options)
+
+
+class NestedApp(PartsApp):
+    CSS = "Container, Leaf { color: $primary; background: $surface; border: solid $secondary; }"
+
+    def compose(self) -> ComposeResult:
+        yield Container(Container(Container(Leaf())))
+
+
+async def asked_and_seen(kind: type[Stylesheet]) -> tuple[int, list[str]]:
+    """Tell how often a widget is asked to draw itself when colours change, and how all looks."""
+    app = NestedApp(kind)
+    async with app.run_test() as pilot:
+        leaf = app.query_one(Leaf)
+        await pilot.pause()
+        leaf.n_asked = 0
+        app.theme = "textual-light"
+        await pilot.pause()
+        return leaf.n_asked, [repr(list(row)) for row in app.screen._compositor.render_strips()]
+
+
+async def test_where_colours_change_each_widget_is_asked_once_by_each_that_it_is_in() -> None:
+    n_textual, textual = await asked_and_seen(Stylesheet)
+    n_here, here = await asked_and_seen(StylesOnDemand)
+    assert here == textual
+    assert 5 * n_here < n_textual

@@ -77,6 +77,8 @@ textual.drivers.linux_driver:LinuxDriver._sigtstp_application
 textual.message_pump:MessagePump._get_dispatch_methods
 textual.screen:Screen._compositor
 textual.screen:Screen._compositor_refresh
+textual.screen:Screen._refresh_layout
+textual.screen:Screen._screen_resized
 textual.screen:Screen._update_timer
 textual.widget:Widget._border_subtitle
 textual.widget:Widget._border_title
@@ -87,6 +89,7 @@ textual.widget:Widget._on_leave
 textual.widget:Widget._on_mouse_scroll_down
 textual.widget:Widget._on_mouse_scroll_up
 textual.widget:Widget._repaint_regions
+textual.widget:Widget._repaint_required
 textual.widget:Widget._scroll_update
 textual.widget:Widget._set_dirty
 textual.widget:Widget._styles_cache

@@ -498,7 +498,7 @@ class TokvizApp(App[None]):
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
-        self.set_interval(PAUSE_SECONDS, self._use_pause)
+        self.set_interval(PAUSE_SECONDS / 4, self._use_pause)
         session = self.session
         if session.remember and session.settings.tour and session.is_sample:
             self.set_timer(IMPORT_SECONDS, self._begin_tour)
@@ -618,9 +618,13 @@ class TokvizApp(App[None]):
         return super()._prune(*nodes, parent=None if parent is self else parent)
 
     def _make_ahead(self) -> None:
-        """Make a screen that nobody has been to: it comes in less than half the time then."""
+        """Do one step towards a screen that nobody has been to: it need only be shown then."""
+        if self._exit or not self.is_running:
+            return
+        if any(screen.prepare() for screen in self._made.values()):
+            return
         screen_id = next((kind.id for kind in SCREENS if kind.id not in self._made), None)
-        if screen_id is None or self._exit or not self.is_running:
+        if screen_id is None:
             return
         screen = self._make_screen(screen_id)
         screen.waits = True

@@ -6,9 +6,16 @@ until every screen was seen, most of it for parts that are never drawn.
 
 from __future__ import annotations
 
-from textual.css.styles import RenderStyles
+from typing import Any
+
+from textual.css.model import RuleSet
+from textual.css.styles import RenderStyles, RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
+
+# Textual asks all rules of the app for their hash whenever it styles a node, and answers in Python
+# what this does at once.
+setattr(RuleSet, "__hash__", object.__hash__)  # noqa: B010
 
 
 class PartStyles(dict[str, RenderStyles]):
@@ -34,6 +41,22 @@ class PartStyles(dict[str, RenderStyles]):
 
 class StylesOnDemand(Stylesheet):
     """Styles of a widget's parts only those that were drawn."""
+
+    @classmethod
+    def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
+        """Draw a node anew once, and all in it, whichever of its rules change.
+
+        Textual does it for each rule: where colours change, nine times of ten for nothing.
+        """
+        styles: Any = node.styles.base
+        asked: list[dict[str, bool]] = []
+        styles.refresh = lambda **how: asked.append(how)
+        try:
+            super().replace_rules(node, rules, animate)
+        finally:
+            del styles.refresh
+        for how in {tuple(sorted(how.items())) for how in asked}:
+            styles.refresh(**dict(how))
 
     def _process_component_classes(self, node: DOMNode) -> None:
         """Draw a node again if what it drew looks otherwise now."""

@@ -85,6 +85,7 @@ class TokvizScreen(Screen[None]):
         """Whether it shows what it begins with, and can take input."""
         self.waits = False
         """Whether it was made before anybody went to it: it begins when somebody does."""
+        self._is_prepared = False
         self._answers = False
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
@@ -96,6 +97,26 @@ class TokvizScreen(Screen[None]):
 
     def _compositor_refresh(self) -> None:
         self._ticks.draw_later()
+
+    def _screen_resized(self, size: Size) -> None:
+        # Textual lays out whatever it goes to, also what has not changed while it was away.
+        if size != self._compositor.size:
+            super()._screen_resized(size)
+
+    def prepare(self) -> bool:
+        """Lay out what nobody has been to yet, or draw it: tell whether there was something to do.
+
+        What is drawn is kept by the widgets, so it need only be put together when somebody comes.
+        """
+        size = self.app.size
+        if not self.waits or self._is_prepared or not self.is_mounted or not size:
+            return False
+        if self._compositor.size == size:
+            self._compositor.render_strips()
+            self._is_prepared = True
+        else:
+            self._refresh_layout(size)
+        return True
 
     # -- controllers
 

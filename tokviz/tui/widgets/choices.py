@@ -112,7 +112,7 @@ class Choices(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Draw one row of words."""
-        width = self.size.width
+        width, base = self.size.width, self.rich_style
         segments: list[Segment] = []
         x = 0
         cursor = self._cursor if self.has_focus else None
@@ -121,11 +121,12 @@ class Choices(Widget, can_focus=True):
                 continue
             choice = self.choices[place.number]
             is_chosen = choice.value == self.chosen
-            segments.append(Segment(" " * (place.start - x), self.rich_style))
+            segments.append(Segment(" " * (place.start - x), base))
             is_hovered = place.number == self.hovered
-            segments += self._word(choice.label, is_chosen, place.number == cursor, is_hovered)
+            has_cursor = place.number == cursor
+            segments += self._word(base, choice.label, is_chosen, has_cursor, is_hovered)
             x = place.stop
-        return Strip(segments).adjust_cell_length(width, self.rich_style)
+        return Strip(segments).adjust_cell_length(width, base)
 
     @property
     def _cursor(self) -> int:
@@ -134,9 +135,8 @@ class Choices(Widget, can_focus=True):
         return values.index(self.chosen) if self.chosen in values else 0
 
     def _word(
-        self, label: str, is_chosen: bool, has_cursor: bool, is_hovered: bool
+        self, base: Style, label: str, is_chosen: bool, has_cursor: bool, is_hovered: bool
     ) -> list[Segment]:
-        base = self.rich_style
         style = base + self._style("chosen" if is_chosen else "other")
         mark = base + self._style("mark") if is_chosen else style
         if has_cursor:

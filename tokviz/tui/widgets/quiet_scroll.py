@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from math import ceil
 from typing import Any, Self
 
@@ -182,6 +182,7 @@ class DiffedScroll(QuietScroll):
         """Make a list that has drawn nothing yet."""
         super().__init__(id=id)
         self._shown: dict[int, Strip] = {}
+        self._may_differ = False
 
     @abstractmethod
     def line(self, y: int) -> Strip:
@@ -193,7 +194,22 @@ class DiffedScroll(QuietScroll):
         return strip
 
     def refresh_changed(self) -> None:
-        """Draw the rows again that would look different."""
-        top = self.top_row
-        rows = range(self.size.height)
-        self.refresh_rows([top + y for y in rows if self._shown.get(y) != self.line(y)])
+        """Draw the rows again that look different when the next frame is drawn."""
+        self._may_differ = self._repaint_required = True
+        self.check_idle()
+
+    def _find_changed(self) -> None:
+        if self._may_differ:
+            self._may_differ = False
+            top, shown = self.top_row, self._shown
+            rows = range(self.size.height)
+            self.refresh_rows([top + y for y in rows if y not in shown or shown[y] != self.line(y)])
+
+    def _exchange_repaint_regions(self) -> Collection[Region]:
+        self._find_changed()
+        return super()._exchange_repaint_regions()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows; of a list that was hidden, nobody has asked yet which ones changed."""
+        self._find_changed()
+        return super().render_lines(crop)

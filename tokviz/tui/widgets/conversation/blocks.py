@@ -124,13 +124,13 @@ class Blocks(DiffedScroll, can_focus=False):
             style = self._style(word.look)
             is_hovered = hovered and word.action == hovered
             segments.append(Segment(word.text, style + underline if is_hovered else style))
-        return Strip(segments).adjust_cell_length(self.size.width, self.rich_style)
+        return Strip(segments).adjust_cell_length(self.size.width, self.ground)
 
     def _style(self, look: str) -> Style:
         style = self._styles.get(look)
         if style is None:
             component = self.get_component_rich_style(f"blocks--{look}", partial=True)
-            style = self._styles[look] = self.rich_style + component
+            style = self._styles[look] = self.ground + component
         return style
 
     def restyle(self) -> None:
