@@ -21,7 +21,6 @@ from textual import events
 from textual.app import App
 from textual.await_remove import AwaitRemove
 from textual.binding import BindingType
-from textual.content import Content
 from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.filter import LineFilter
@@ -424,13 +423,14 @@ class TokvizApp(App[None]):
         self.panic(Text(safe_lines(traceback.format_exc())))
 
     def _show_error(self, noted: Unexpected) -> None:
-        where = f" It is in {noted.file} too." if noted.file else ""
-        text = Content.from_markup(
-            "$summary. Your text is safe. [@click=app.copy_error]Copy the whole error[/]$where",
-            summary=noted.summary,
-            where=where,
+        # What Textual makes markup of again leaves a lone bracket as it is, and cannot be read.
+        summary, where = (
+            text.replace("[", r"\[")
+            for text in (noted.summary, f" It is in {noted.file} too." if noted.file else "")
         )
-        self.notify(text.markup, title="Unexpected error", severity="error", timeout=30)
+        copy = "[@click=app.copy_error]Copy the whole error[/]"
+        text = f"{summary}. Your text is safe. {copy}{where}"
+        self.notify(text, title="Unexpected error", severity="error", timeout=30)
 
     @action("Copy the last unexpected error", section="App")
     def action_copy_error(self) -> None:
