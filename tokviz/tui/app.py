@@ -679,6 +679,7 @@ class TokvizApp(App[None]):
 
     def notify(self, message: str, **options: Any) -> None:
         """Show a sentence; one that stands already begins anew, and stands once."""
+        message = safe_lines(message)
         # Counting takes out what has had its time: a list of the collection itself would count it.
         for standing in list(iter(self._notifications)):
             if standing.message == message:
