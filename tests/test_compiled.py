@@ -428,6 +428,17 @@ def test_a_cache_that_cannot_be_written_says_so_once(cache: Cache) -> None:
     ]
 
 
+def test_a_full_disk_is_no_matter_of_permissions(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(store._Folder, "write", full)
+    with pytest.warns(RuntimeWarning, match=r"No space left on device\. .* anew; make room$"):
+        assert store.load(counting_kernels)
+
+
 def test_files_of_former_versions_do_not_pile_up(cache: Cache) -> None:
     cache.folder.mkdir(mode=0o700)
     name = counting_kernels.__name__

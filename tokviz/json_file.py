@@ -37,6 +37,28 @@ def read_json(
     return parse_json(read_file(path, limit=limit), path, values)
 
 
+class _TooManyValuesError(ValueError):
+    """JSON that takes too much memory."""
+
+
+def loads(text: str | bytes) -> Any:
+    """Do what `json.loads` does, for text that nobody vouches for.
+
+    Raises:
+        ValueError: As `json.loads` does, and if there are more values than memory should hold.
+    """
+    if len(text) > MAX_JSON_VALUES and _most_values(text) > MAX_JSON_VALUES:
+        raise _TooManyValuesError
+    return json.loads(text)
+
+
+def _most_values(text: str | bytes) -> int:
+    """Count what may be values: every one but the first has a comma, colon or bracket before it."""
+    if isinstance(text, str):
+        return sum(map(text.count, ",:[{"))
+    return sum(map(text.count, (b",", b":", b"[", b"{")))
+
+
 def parse_json(data: bytes, path: str | PathLike[str], values: int = MAX_JSON_VALUES) -> Any:
     """Parse a file's content; the path is for error messages only.
 
@@ -46,9 +68,7 @@ def parse_json(data: bytes, path: str | PathLike[str], values: int = MAX_JSON_VA
     Raises:
         JsonFileError: See `read_json`.
     """
-    # Every value but the first has a comma, a colon or a bracket before it.
-    n_values = data.count(b",") + data.count(b"[") + data.count(b"{") + data.count(b":")
-    if len(data) > MAX_JSON_BYTES or n_values > values:
+    if len(data) > MAX_JSON_BYTES or _most_values(data) > values:
         raise JsonFileError(path, f"holds more than {values:,} values")
     try:
         text = decode_utf8(data, path)
@@ -89,6 +109,8 @@ def in_words(error: ValueError | RecursionError) -> str:
     """Say what is wrong in JSON text that `json` does not read, in words of our own."""
     if isinstance(error, RecursionError):
         return "this JSON nests too deeply"
+    if isinstance(error, _TooManyValuesError):
+        return f"more than {MAX_JSON_VALUES:,} values in one JSON text"
     if not isinstance(error, json.JSONDecodeError):
         return "a number has too many digits"
     if not error.doc[error.pos :].strip():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 import threading
 from array import array
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import accumulate, product
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tests.oracles.pieces import counted, documents_of
+from tests.pipes import written_to
 from tests.profiles import examples
 from tests.test_imports import imported_by
 from tokviz import bytetext
@@ -320,6 +323,38 @@ def test_a_piece_much_longer_than_a_block_is_scanned_a_few_times_only() -> None:
     counter.add(TextBlock(b"a" * 100 + b" b", [0], [102], [True]), no_tick)
     assert list(result_of(counter).pieces()) == [(b"a" * 100_000, 1), (b" b", 1)]
     assert n_scanned < 400_000
+
+
+@pytest.mark.parametrize("name", ["pipe", "packed.gz"])
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [("gpt4", b"x"), ("none", b"a line\n"), (r"\w+|\W", b"a line\n")],
+)
+def test_what_may_never_end_is_refused_before_it_takes_all_memory(
+    name: str, pattern: str, text: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A piece that goes on, or a text that a regex sees as a whole."""
+    for limit in ("SMALL_CORPUS_BYTES", "SMALL_FOR_PROCESSES"):
+        monkeypatch.setattr(counting, limit, 100_000)
+    monkeypatch.setattr(counting, "MAX_FILE_BYTES", 1_000_000)
+    endless, split = text * (3_000_000 // len(text)), get_split_pattern(pattern)
+    path = tmp_path / name
+    with _given(path, endless), pytest.raises(InputFileError, match="more than 1,000,000 bytes"):
+        count_pieces(Corpus(path), split)
+    cut = (text * (300_000 // len(text)) + b"<|endoftext|>") * 10
+    path = tmp_path / f"cut.{name}"
+    with _given(path, cut):
+        assert count_pieces(Corpus(path), split).n_documents == 10
+    plain = tmp_path / "plain.txt"
+    plain.write_bytes(endless)
+    assert count_pieces(Corpus(plain), split).n_bytes == len(endless)
+
+
+def _given(path: Path, data: bytes) -> AbstractContextManager[object]:
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(data))
+        return nullcontext()
+    return written_to(path, data)
 
 
 def test_a_small_corpus_needs_no_compiled_code() -> None:

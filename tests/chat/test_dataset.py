@@ -56,23 +56,25 @@ def test_broken_rows_say_line_and_column_and_the_others_stay(tmp_path):
     path = tmp_path / "a.jsonl"
     good, bad = lines(turns("a")), b'[{"role": "user" "content": 1}]\n'
     others = lines([{"role": "usr", "content": ""}]) + b"[" * 100_000 + b"\n" + b"9" * 5_000 + b"\n"
+    others += b"[" + b"0," * 8_000_000 + b"0]\n"
     path.write_bytes(good + bad + others + good)
     dataset = Dataset.open(path)
     dataset.index_all()
-    assert dataset.n_rows == 6
-    assert dataset.row(0) == dataset.row(5)
+    assert dataset.n_rows == 7
+    assert dataset.row(0) == dataset.row(6)
     for row, said in (
         (1, "line 2, column 18: this is not JSON: a comma is missing here, or a quote before"),
         (2, "line 3: message 1, key 'role': 'usr' is not a known role; did you mean 'user'?"),
         (3, "line 4: this JSON nests too deeply"),
         (4, "line 5: a number has too many digits"),
+        (5, "line 6: more than 8,000,000 values in one JSON text"),
     ):
         with pytest.raises(ConversationError) as caught:
             dataset.row(row)
         assert str(caught.value) == said
         assert dataset.preview(row) == said
     with pytest.raises(IndexError):
-        dataset.row(6)
+        dataset.row(7)
 
 
 @pytest.mark.parametrize(

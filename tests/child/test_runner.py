@@ -18,8 +18,8 @@ import pytest
 from tests.jobs.conftest import EXPLODING, WAIT, Splitter
 from tokviz.child.limits import HAS_CPU_LIMITS, Limits
 from tokviz.child.process import JobTimeoutError
-from tokviz.child.protocol import Body, Message, unpack_numbers
-from tokviz.child.runner import JobClient, JobDroppedError, stopped_by
+from tokviz.child.protocol import Body, Message, encode_line, unpack_numbers
+from tokviz.child.runner import JobClient, JobDroppedError, RunHandlers, stopped_by
 from tokviz.errors import JobError, PatternError
 from tokviz.jobs.split_result import SplitPart
 
@@ -69,9 +69,10 @@ def test_cancel_kills_a_child_that_does_not_stop(
 
 
 def test_cancel_lets_a_child_live_that_stops_when_asked(
-    splitter: Splitter, monkeypatch: pytest.MonkeyPatch
+    make_splitter: Callable[..., Splitter], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tokviz.child.runner.GRACE_SECONDS", WAIT)
+    splitter = make_splitter()
     splitter.pieces("a", "a")
     pid = splitter.client.pid
     run = splitter.start(r"\w", "word " * 400_000)
@@ -225,6 +226,50 @@ def test_a_call_whose_requests_cannot_be_made_ends_and_the_next_is_answered(
     splitter.pieces("a", "a")
     assert "cannot be asked" in _error_of_a_call(splitter.client, [{"do": object()}])
     assert splitter.pieces("b", "b") == ["b"]
+
+
+@linux
+def test_a_child_that_reads_nothing_of_a_long_request_is_given_up() -> None:
+    client = _client_of_a_stopped_child(patience=0.5)
+    long: list[Body] = [{"do": "text", "text": "a" * 1_000_000}]
+    assert "gave no answer for 0.5 s" in _error_of_a_call(client, long)
+    client.call(lambda memory: [])
+    client.close()
+
+
+@linux
+@pytest.mark.parametrize("n_bytes", [1_000_000, 1 << 16])
+def test_a_run_whose_child_reads_nothing_can_be_given_up_for_the_next(n_bytes: int) -> None:
+    """Also where what was sent fills the pipe, so that there is no room to ask the child to end."""
+    client = _client_of_a_stopped_child(patience=None)
+    asked: Body = {"do": "text", "text": ""}
+    n_around = len(encode_line("request", 2, body=asked) + encode_line("end", 2))
+    begun = Event()
+
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        begun.set()
+        yield {**asked, "text": "a" * (n_bytes - n_around)}
+
+    client.run(requests, RunHandlers())
+    assert begun.wait(WAIT)
+    client.cancel()
+    ended = Event()
+
+    def call() -> None:
+        client.call(lambda memory: [])
+        ended.set()
+
+    Thread(target=call, daemon=True).start()
+    assert ended.wait(WAIT)
+    client.close()
+
+
+def _client_of_a_stopped_child(patience: float | None) -> JobClient:
+    client = JobClient("split", patience=patience)
+    client.call(lambda memory: [])
+    assert client.pid is not None
+    os.kill(client.pid, signal.SIGSTOP)
+    return client
 
 
 def _error_of_a_call(client: JobClient, requests: list[Body]) -> str:

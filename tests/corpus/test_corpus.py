@@ -8,8 +8,9 @@ import json
 import os
 import sys
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 import tokviz
 from tests.oracles.nasty import byte_texts
 from tests.oracles.pieces import documents_of
+from tests.pipes import written_to
 from tokviz import bytetext
 from tokviz.corpus import text_blocks as blocks_module
 from tokviz.corpus.corpus import Corpus, Source
@@ -175,6 +177,11 @@ def test_another_field(tmp_path: Path) -> None:
         ("[1]", "line 2 has no field 'text'; it is not an object"),
         ('{"text": 5}', "line 2: the field 'text' is not text"),
         ("[" * 100_000, "line 2: this JSON nests too deeply"),
+        pytest.param(
+            f"[{'0,' * 8_000_000}0]",
+            "line 2: more than 8,000,000 values in one JSON text",
+            id="many values",
+        ),
     ],
 )
 def test_a_broken_line_is_named(line: str, reason: str, tmp_path: Path) -> None:
@@ -217,6 +224,22 @@ def test_a_package_that_is_missing_is_named(
 def zstd(data: bytes) -> bytes:
     compressed: bytes = pytest.importorskip("zstandard").compress(data)
     return compressed
+
+
+@pytest.mark.parametrize(("ending", "compress"), [(".gz", gzip.compress), (".zst", zstd)])
+def test_few_bytes_that_hold_very_many_take_little_memory(
+    ending: str, compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    file = tmp_path / f"zeros.txt{ending}"
+    file.write_bytes(compress(bytes(1 << 27)))
+    tracemalloc.start()
+    try:
+        n_bytes = sum(block.n_bytes for block in Corpus(file).text_blocks())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert n_bytes == 1 << 27
+    assert peak < 100_000_000
 
 
 @pytest.mark.parametrize(("ending", "compress"), [(".gz", gzip.compress), (".zst", zstd)])
@@ -321,35 +344,27 @@ def test_a_named_pipe_has_no_size(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_what_may_never_end_is_refused_before_it_takes_all_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_is_refused_before_it_takes_all_memory() -> None:
     with pytest.raises(InputFileError, match="/dev/zero: is a device"):
         Corpus("/dev/zero")
-    monkeypatch.setattr("tokviz.corpus.corpus._MOST_LINE_BYTES", 200_000)
-    with pytest.raises(InputFileError, match="200,000 bytes without a line end"):
-        _read_from_pipe(tmp_path / "one", b"x" * 300_000)
-    lines = b"some text\n" * 30_000
-    assert _read_from_pipe(tmp_path / "lines", lines) == lines
-    plain = tmp_path / "plain.txt"
-    plain.write_bytes(b"x" * 300_000)
-    assert sum(block.n_bytes for block in Corpus(plain).text_blocks()) == 300_000
 
 
-def _read_from_pipe(pipe: Path, data: bytes) -> bytes:
-    os.mkfifo(pipe)
-
-    def write() -> None:
-        with suppress(BrokenPipeError):
-            pipe.write_bytes(data)
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        blocks = Corpus(pipe).text_blocks()
-        return b"".join(b"".join(texts) for texts in texts_of(blocks))
-    finally:
-        writer.join()
+@pytest.mark.parametrize("name", ["pipe.jsonl", "pipe.ndjson", "packed.jsonl.gz"])
+def test_a_row_that_never_ends_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokviz.corpus.readers.MAX_FILE_BYTES", 200_000)
+    data = b'{"text": "one"}\n{"text": "' + b"x" * 2_000_000
+    if name.endswith(".gz"):
+        (tmp_path / name).write_bytes(gzip.compress(data))
+        pipe = nullcontext()
+    else:
+        pipe = written_to(tmp_path / name, data)
+    with (
+        pipe,
+        pytest.raises(InputFileError, match="line 2: a row has 200,000 bytes at most"),
+    ):
+        documents(tmp_path / name)
 
 
 def test_caps_are_those_of_nanochat() -> None:

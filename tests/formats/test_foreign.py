@@ -215,6 +215,25 @@ def test_a_child_that_dies_is_an_error_and_the_next_call_has_a_new_one(bomb):
         tok.encode("xyz")
 
 
+def test_a_regex_that_explodes_in_the_library_is_told_in_words_and_its_child_stays(tmp_path):
+    """The library panics, which is no `Exception` and leaves a page of its own calls."""
+    content = json.loads(KINDS["wordlevel"]().to_str())
+    split = {"type": "Split", "pattern": {"Regex": "(?:z|z)*b|."}, "behavior": "Isolated"}
+    content["pre_tokenizer"] = {**split, "invert": False}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content))
+    tok = tokviz.load(path)
+    ids, pid = tok.encode("xyz"), tok._library._jobs.pid
+    with pytest.raises(tokviz.TokvizError) as caught:
+        tok.encode("z" * 34)
+    assert str(caught.value) == (
+        f"{path}: Hugging Face's library cannot encode this text: "
+        "a regex of the file takes too long on it"
+    )
+    assert (tok.encode("xyz"), tok._library._jobs.pid) == (ids, pid)
+    tok.close()
+
+
 def test_the_child_ends_with_its_tokenizer(tmp_path):
     KINDS["wordlevel"]().save(str(tmp_path / "tokenizer.json"))
     tok = tokviz.load(tmp_path / "tokenizer.json")

@@ -309,6 +309,8 @@ CASES = [
         "merges.txt: is a list of merges without its vocabulary: put vocab.json beside it",
     ),
     ("merges.txt", b"hello world", "merges.txt: is not a tokenizer: CHOOSE"),
+    ("ids.json", b"[1, 2", "ids.json: is not a tokenizer: CHOOSE"),
+    ("settings.ini", b"[main]\na=b\n", "settings.ini: is not a tokenizer: CHOOSE"),
     (
         "vocab.json",
         b'{"a": 0}',

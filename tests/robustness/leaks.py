@@ -364,7 +364,7 @@ class Tour:
             mock.patch.object(ErrorLog, "note", noted),
         ):
             try:
-                async with app.run_test(size=SIZE) as pilot:
+                async with app.run_test(size=SIZE, notifications=True) as pilot:
                     await self._go_round(app, pilot, chosen)
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt):

@@ -423,7 +423,7 @@ async def run(
     errors = io.StringIO()
     try:
         with contextlib.redirect_stderr(errors):
-            async with app.run_test(size=chance.choice(SIZES[:4])):
+            async with app.run_test(size=chance.choice(SIZES[:4]), notifications=True):
                 monkey = Monkey(app, chance, corpus, slowest, number)
                 for index in range(n_actions):
                     if app._exit or app._exception is not None:

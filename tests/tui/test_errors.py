@@ -44,10 +44,11 @@ def titles(app: TokvizApp) -> set[str]:
     return {offer.title for offer in offers_here(app)}
 
 
+@pytest.mark.parametrize("words", ["[no] theme", "'['", "[/]", r"a\[b]", "[31m red"])
 async def test_an_error_of_an_action_is_shown_and_the_app_goes_on(
-    copied: list[str], monkeypatch: pytest.MonkeyPatch
+    words: str, copied: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TokvizApp, "action_toggle_theme", raising("[no] theme"))
+    monkeypatch.setattr(TokvizApp, "action_toggle_theme", raising(words))
     app = make_app()
     async with app.run_test(size=(120, 30)) as pilot:
         assert "Copy the last unexpected error" not in titles(app)
@@ -56,16 +57,16 @@ async def test_an_error_of_an_action_is_shown_and_the_app_goes_on(
         assert "Copy the last unexpected error" in titles(app)
         [notice] = app._notifications
         said = Content.from_markup(notice.message).plain
-        assert "ValueError: [no] theme (tokviz/tui/" in said
+        assert f"ValueError: {words} (tokviz/tui/" in said
         assert "test_errors.py:" in said
         await pilot.press("x")
         assert app.session.live.text == "xhello"
         app.action_copy_error()
         await settle(pilot)
         assert copied[0].startswith("Traceback")
-        assert "[no] theme" in copied[0]
+        assert words in copied[0]
     log = state_folder() / FILE_NAME
-    assert "ValueError: [no] theme" in log.read_text()
+    assert f"ValueError: {words}" in log.read_text()
     assert log.stat().st_mode & 0o077 == 0
 
 

@@ -48,6 +48,11 @@ class CompiledCounter:
         """How many different pieces there are so far, at least."""
         return max(len(table.pieces) for table in self._tables())
 
+    @property
+    def n_waiting(self) -> int:
+        """The bytes of a piece that wait for its end."""
+        return sum(map(len, self._undecided))
+
     def _tables(self) -> list[_Table]:
         return [self._own, *self._shares]
 
@@ -110,7 +115,7 @@ class CompiledCounter:
         if not (block.is_open and len(block.starts) == 1 and self._undecided):
             return False
         start, end = block.starts[0], block.ends[0]
-        if sum(map(len, self._undecided)) + end - start >= self._scan_at:
+        if self.n_waiting + end - start >= self._scan_at:
             return False
         self._undecided.append(block.data[start:end])
         return True

@@ -20,6 +20,8 @@ from tokviz import bytetext
 from tokviz.bpe.columns import Column
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.text_blocks import REST, TextBlock
+from tokviz.errors import InputFileError
+from tokviz.files import MAX_FILE_BYTES
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.scan import scanner_of
 from tokviz.pretokenize.step_limit import StepLimit
@@ -239,6 +241,7 @@ def count_pieces(
     with closing(counter):
         for block in chain(head, blocks):
             counter.add(block, watch.tick)
+            refuse_endless(counter, corpus.unmeasured)
             if watch.tick(counter.n_unique):
                 break
             documents.add(block)
@@ -247,6 +250,24 @@ def count_pieces(
     if result.complete:
         watch.report(len(result))
     return result
+
+
+def refuse_endless(counter: PlainCounter | CompiledCounter | RegexCounter, path: str) -> None:
+    """Stop where more waits for the end of a text or piece than memory should hold.
+
+    Args:
+        counter: Holds it.
+        path: What it is from, if nobody knows how much that will give.
+
+    Raises:
+        InputFileError: If it may never end.
+    """
+    if path and counter.n_waiting > MAX_FILE_BYTES:
+        reason = (
+            f"more than {MAX_FILE_BYTES:,} bytes of it cannot be cut into pieces before more is "
+            "known: write them to a file, unpacked"
+        )
+        raise InputFileError(path, reason)
 
 
 def _read_head(blocks: Iterable[TextBlock], n_small: int) -> tuple[list[TextBlock], bool]:
@@ -322,6 +343,11 @@ class PlainCounter:
     def n_unique(self) -> int:
         """How many different pieces there are so far, without those of a block under way."""
         return len(self._counts)
+
+    @property
+    def n_waiting(self) -> int:
+        """The bytes of a text that wait for its end."""
+        return sum(map(len, self._open_text))
 
     @property
     def share(self) -> float:

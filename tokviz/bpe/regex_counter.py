@@ -68,6 +68,11 @@ class RegexCounter:
         return max(process.n_unique for process in self._processes)
 
     @property
+    def n_waiting(self) -> int:
+        """The bytes of a text that wait for its end."""
+        return sum(map(len, self._open_text))
+
+    @property
     def share(self) -> float:
         """How much of what was given is counted, 0 to 1."""
         n_counted = sum(process.n_counted for process in self._processes)

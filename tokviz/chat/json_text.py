@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tokviz import bytetext
+from tokviz import bytetext, json_file
 from tokviz.chat.conversation import ConversationError
 from tokviz.json_file import in_words
 
@@ -32,7 +32,7 @@ def loads(data: bytes, first_line: int = 1) -> tuple[Any, bool]:
     if data.startswith(_BOM):
         text = text[1:]
     try:
-        return json.loads(text), byte_text
+        return json_file.loads(text), byte_text
     except json.JSONDecodeError as error:
         line, why = (
             first_line + error.lineno - 1,

@@ -10,6 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tokviz import json_file
+
 Json = dict[str, Any]
 
 _LEGACY = "function_call"
@@ -54,7 +56,7 @@ def to_json(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> Json:
 def parse(text: str) -> Json | None:
     """Read the text of a call; None if it is no JSON object with a name."""
     try:
-        value = json.loads(text)
+        value = json_file.loads(text)
     except (ValueError, RecursionError):
         return None
     named = isinstance(value, dict) and isinstance(value.get("name"), str)

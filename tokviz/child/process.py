@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -77,6 +78,8 @@ class ChildProcess:
                 unless_started.pop_all()  # closed in `reap`
         except OSError as error:
             raise JobError(f"the {job} job cannot be started: {error}") from error
+        if sys.platform != "win32":  # where writing may take as long as the child likes
+            os.set_blocking(self._requests, False)
         self._reader = threading.Thread(target=self._read, name=f"{job} answers", daemon=True)
         self._reader.start()
 
@@ -85,19 +88,33 @@ class ChildProcess:
         """The process id."""
         return self._process.pid
 
-    def write(self, line: bytes) -> None:
-        """Send one line.
+    @property
+    def _requests(self) -> int:
+        assert self._process.stdin is not None
+        return self._process.stdin.fileno()
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Send as many bytes as there is room for and give their number: 0 if the child reads none.
+
+        A line of a few words goes whole or not at all.
 
         Raises:
             JobError: If the child is gone.
         """
-        assert self._process.stdin is not None
         try:
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
+            n_bytes = os.write(self._requests, data)
+        except BlockingIOError:
+            return 0
         except (OSError, ValueError) as error:
             raise JobError(f"the {self._job} job is gone") from error
         self.last_sign = time.monotonic()
+        return n_bytes
+
+    def wait_for_room(self, seconds: float) -> None:
+        """Wait until more can be sent or the child is gone, but not for longer."""
+        poll = select.poll()
+        poll.register(self._requests, select.POLLOUT)
+        poll.poll(seconds * 1000)
 
     def kill(self) -> None:
         """End the process at once, without waiting."""
@@ -111,11 +128,7 @@ class ChildProcess:
         self._reader.join(timeout=1.0)
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
-            try:
-                stream.close()
-            except OSError:
-                # A line that the child never read is lost with it.
-                continue
+            stream.close()
         with self._stderr:
             words = self._last_words()
         if -code == getattr(signal, "SIGVTALRM", None):

@@ -127,7 +127,7 @@ class JobClient:
         self._job = job
         self._limits = limits or Limits()
         self._patience = patience
-        self._grace = grace
+        self._grace = GRACE_SECONDS if grace is None else grace
         self._keeps_child = keeps_child
         self._replaces_child = replaces_child
         self._changed = threading.Condition()
@@ -238,7 +238,8 @@ class JobClient:
             try:
                 self._send(run, self._living_child())
             except JobError as error:
-                self._fail(run, self._bury() or error)
+                end = self._bury()
+                self._fail(run, error if isinstance(error, JobTimeoutError) else end or error)
                 continue
             except Exception as error:
                 # Whatever happens where requests are made: somebody waits for the end.
@@ -276,8 +277,19 @@ class JobClient:
     def _send(self, run: _Run, child: ChildProcess) -> None:
         """Send all requests, also of a run that is unwanted by now: the memory must stay true."""
         for body in run.requests(child.memory):
-            child.write(encode_line("request", run.id, body=body))
-        child.write(encode_line("end", run.id))
+            self._write(run, child, encode_line("request", run.id, body=body))
+        self._write(run, child, encode_line("end", run.id))
+
+    def _write(self, run: _Run, child: ChildProcess, line: bytes) -> None:
+        """Send a line, as the child takes it; one that takes nothing for too long is given up."""
+        rest = memoryview(line)
+        while rest := rest[child.write(rest) :]:
+            patience = self._patience_with(child)
+            if run.unwanted and child.ready:
+                patience = self._grace
+            if patience is not None and time.monotonic() >= child.last_sign + patience:
+                raise JobTimeoutError(self._job, patience)
+            child.wait_for_room(_LOOKS_SECONDS)
 
     def _watch(self, run: _Run) -> None:
         """Wait until the run is over, by itself or by force."""
@@ -289,12 +301,14 @@ class JobClient:
             while not run.over and not self._closed and self._ended is not child:
                 now = time.monotonic()
                 if run.unwanted and give_up_at is None:
-                    give_up_at = now + (GRACE_SECONDS if self._grace is None else self._grace)
+                    give_up_at = now + self._grace
                     self._tell(child, "cancel", run)
                 if run.enough and not has_told:
-                    has_told = True
-                    self._tell(child, "enough", run)
-                deadline = self._deadline(child) if give_up_at is None else give_up_at
+                    has_told = self._tell(child, "enough", run)
+                patience = self._patience_with(child)
+                deadline = give_up_at
+                if deadline is None and patience is not None:
+                    deadline = child.last_sign + patience
                 if deadline is not None and now >= deadline:
                     break
                 self._changed.wait(None if deadline is None else deadline - now)
@@ -303,20 +317,19 @@ class JobClient:
             died = self._ended is child
         end = self._bury()
         if not died:
-            patience = self._patience if child.ready else None
-            end = JobTimeoutError(self._job, patience or START_SECONDS)
+            end = JobTimeoutError(self._job, self._patience_with(child) or 0.0)
         self._fail(run, end or JobError(f"the {self._job} job is gone"))
 
-    def _deadline(self, child: ChildProcess) -> float | None:
-        patience = self._patience if child.ready else START_SECONDS
-        return None if patience is None else child.last_sign + patience
+    def _patience_with(self, child: ChildProcess) -> float | None:
+        return self._patience if child.ready else START_SECONDS
 
-    def _tell(self, child: ChildProcess, wish: str, run: _Run) -> None:
+    def _tell(self, child: ChildProcess, wish: str, run: _Run) -> bool:
+        """Tell the child what is wished, if it has room for it: nothing is waited for in a lock."""
         try:
-            child.write(encode_line(wish, run.id))
+            return child.write(encode_line(wish, run.id)) > 0
         except JobError:
             # Gone already; the reader will note it.
-            return
+            return False
 
     def _bury(self) -> JobError | None:
         """End the child for good and tell how it died; None if there was none."""

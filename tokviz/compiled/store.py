@@ -72,9 +72,11 @@ def _make(module: ModuleType) -> Addresses:
             if library is not None:
                 folder.write(start, ".so", library)
     except OSError as error:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        advice = "make room" if is_full else "make it a folder that only you may write to"
         warnings.warn(
             f"compiled code cannot be kept in {_path()}: {error.strerror or error}. So every "
-            "process makes it anew; make it a folder that only you may write to",
+            f"process makes it anew; {advice}",
             RuntimeWarning,
             stacklevel=2,
         )

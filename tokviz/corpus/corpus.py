@@ -11,7 +11,7 @@ from itertools import chain, groupby, islice
 from pathlib import PurePath
 from typing import TypeAlias, TypeVar
 
-from tokviz.corpus.readers import OPENERS, READERS, encode, read_documents, read_stream
+from tokviz.corpus.readers import OPENERS, READERS, encode, is_packed, read_documents, read_stream
 from tokviz.corpus.storage import Stored, is_url, look_up, urls_of
 from tokviz.corpus.text_blocks import REST, Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
@@ -32,9 +32,6 @@ MOST_APART = 31
 
 _HEAD_BYTES = 8192
 
-_MOST_LINE_BYTES = 1 << 28
-"""Bytes of a line of a stream: it may be one piece, and one without an end takes all memory."""
-
 
 class Corpus:
     """Documents to train on, read once, a block at a time.
@@ -50,6 +47,7 @@ class Corpus:
         apart: The files that are told apart, by their places; none if there is only one file.
         n_bytes_total: The size of all files on the disk; None if it cannot be known.
         n_bytes_read: How much of that has been read, or the bytes of texts taken so far.
+        unmeasured: The file that is being read, if nobody knows how much it will give.
     """
 
     def __init__(
@@ -108,6 +106,7 @@ class Corpus:
         known = [size for size in sizes if size is not None]
         self.n_bytes_total = sum(known) if known and len(known) == len(self.files) else None
         self.n_bytes_read = 0
+        self.unmeasured = ""
         self.delimiter = delimiter or ""
         self.field = field
         self._max_chars = max_chars
@@ -190,23 +189,21 @@ class Corpus:
         if file == STANDARD_INPUT:
             yield from self._standard_input()
             return
+        self.unmeasured = file if size is None or is_packed(file) else ""
 
         def advance(position: int) -> None:
             self.n_bytes_read = before + position
 
-        chunks = read_documents(file, self.field, advance)
-        if size is None:
-            yield from _with_line_ends(chunks, file)
-            return
-        yield from chunks
-        self.n_bytes_read = before + size
+        yield from read_documents(file, self.field, advance)
+        if size is not None:
+            self.n_bytes_read = before + size
 
     def _standard_input(self) -> Iterator[Chunk]:
+        self.unmeasured = "standard input"
         if sys.stdin is None:
-            raise InputFileError("standard input", "it is closed")
-        with reading("standard input"):
-            chunks = _with_line_ends(read_stream(sys.stdin.buffer), "standard input")
-            for data, ends_document in chunks:
+            raise InputFileError(self.unmeasured, "it is closed")
+        with reading(self.unmeasured):
+            for data, ends_document in read_stream(sys.stdin.buffer):
                 self.n_bytes_read += len(data)
                 yield data, ends_document
 
@@ -295,23 +292,6 @@ def _is_text(file: str) -> bool:
             return not looks_binary(opened.read(_HEAD_BYTES))
     except OSError:
         return True  # whoever reads it says what is wrong
-
-
-def _with_line_ends(chunks: Iterable[Chunk], name: str) -> Iterator[Chunk]:
-    """Give the chunks of a stream that may never end, while there are lines in it.
-
-    What has none could be one piece, which is held until it ends.
-
-    Raises:
-        InputFileError: If a line is longer than anybody's.
-    """
-    n_bytes = 0
-    for data, ends_document in chunks:
-        n_bytes = 0 if ends_document or b"\n" in data else n_bytes + len(data)
-        if n_bytes > _MOST_LINE_BYTES:
-            reason = f"more than {_MOST_LINE_BYTES:,} bytes without a line end: write it to a file"
-            raise InputFileError(name, reason)
-        yield data, ends_document
 
 
 def _look_up(file: str) -> list[Stored]:

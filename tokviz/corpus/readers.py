@@ -18,17 +18,18 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any, BinaryIO, cast
 
-from tokviz import bytetext
+from tokviz import bytetext, json_file
 from tokviz.corpus.fields import choice_of
 from tokviz.corpus.storage import open_stored
 from tokviz.corpus.text_blocks import BLOCK_BYTES, Chunk
 from tokviz.errors import InputFileError
-from tokviz.files import input_error
+from tokviz.files import MAX_FILE_BYTES, input_error
 from tokviz.json_file import in_words
 
-_ZSTANDARD_STEP = 1 << 13  # few bytes may hold very many
+_ZSTANDARD_STEP = 1 << 10  # a few bytes may hold 128 KB
 
 _FIRST_READ = 1 << 16  # making room for more takes longer than reading a small file
 
@@ -101,7 +102,11 @@ def read_json_lines(
 ) -> Iterator[Chunk]:
     """Give the texts of JSON lines, of which the first has that number."""
     lines = io.BufferedReader(cast(Any, file), BLOCK_BYTES)
-    for number, line in enumerate(lines, first_number):
+    next_line = partial(lines.readline, MAX_FILE_BYTES + 1)
+    for number, line in enumerate(iter(next_line, b""), first_number):
+        if len(line) > MAX_FILE_BYTES:
+            reason = f"line {number}: a row has {MAX_FILE_BYTES:,} bytes at most"
+            raise InputFileError(path, reason)
         if not line.isspace():
             yield _text_of_line(line, path, number, field), True
 
@@ -109,7 +114,7 @@ def read_json_lines(
 def _text_of_line(line: bytes, path: str, number: int, field: str) -> bytes:
     try:
         is_valid = True
-        record = json.loads(line)
+        record = json_file.loads(line)
     except UnicodeDecodeError:
         is_valid = False
         record = _loads(bytetext.from_bytes(line), path, number)
@@ -132,7 +137,7 @@ def _text_of_line(line: bytes, path: str, number: int, field: str) -> bytes:
 
 def _loads(line: str | bytes, path: str, number: int) -> Any:
     try:
-        return json.loads(line)
+        return json_file.loads(line)
     except (ValueError, RecursionError) as error:
         what = " is not JSON" if isinstance(error, json.JSONDecodeError) else ""
         raise InputFileError(path, f"line {number}{what}: {in_words(error)}") from None

@@ -108,10 +108,10 @@ def _kind_of(head: bytes, path: StrPath) -> Kind:
         return "merges"
     if not text.strip():
         raise InputFileError(path, "is empty" if not head else "holds nothing but white space")
-    if text.startswith("["):
+    if JSON_LIST.match(text):
         if _DEEP_LIST.match(text):
             raise InputFileError(path, f"is nested lists, not a tokenizer: {_CHOOSE}")
-        if len(head) < _HEAD_BYTES and JSON_LIST.match(text):
+        if len(head) < _HEAD_BYTES:
             content = parse_json(head, path)
             if not content:
                 raise InputFileError(path, f"is an empty list: {_CHOOSE}")

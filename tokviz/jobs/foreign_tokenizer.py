@@ -163,9 +163,11 @@ _PLACE = re.compile(r" at line \d+ column \d+$")
 _NAMES = {"PreTokenizer": "pre_tokenizer", "PostProcessor": "post_processor"}
 
 
-def _in_words(error: Exception) -> str:
+def _in_words(error: BaseException) -> str:
     """Say what the library means; the places that it names are not those of the file."""
     words = _PLACE.sub("", str(error))[:300]
+    if "retry-limit" in words:
+        return "a regex of the file takes too long on it"
     if unknown := _UNKNOWN_KIND.search(words):
         part = _NAMES.get(unknown[1], unknown[1].lower())
         return f"its `{part}` is of a kind, or has fields, that the library does not know"
@@ -199,8 +201,11 @@ def _encode(loaded: _Loaded, text: str, specials: str) -> Body:
         encoding = tokenizer.encode(text, add_special_tokens=False)
         if specials == "none" and not loaded.typed_ids.isdisjoint(encoding.ids):
             encoding = loaded.with_nothing_typed.encode(text, add_special_tokens=False)
-    except Exception as error:  # the library raises nothing more precise
-        raise JobError(f"Hugging Face's library cannot encode this text: {error}") from None
+    except BaseException as error:  # the library raises nothing more precise, or panics
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        why = _in_words(error)
+        raise JobError(f"Hugging Face's library cannot encode this text: {why}") from None
     words = [NO_WORD if word is None else word for word in encoding.word_ids]
     return {
         "ids": pack_numbers(array("I", encoding.ids)),

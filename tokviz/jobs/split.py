@@ -203,8 +203,10 @@ def _rows(request: Body, text: str) -> Iterator[Body]:
                 yield {"rows": pack_numbers(found)}
                 found, due = array("I"), now + ANSWER_SECONDS
     except TimeoutError:
-        reason = f"takes too long on a text of {ends[row] - start} characters; try a simpler one"
-        raise PatternError(request["regex"], reason) from None
+        if row < len(ends):  # and not just behind the last one
+            n_chars = ends[row] - start
+            reason = f"takes too long on a text of {n_chars} characters; try a simpler one"
+            raise PatternError(request["regex"], reason) from None
     yield {"rows": pack_numbers(found)}
 
 

@@ -22,7 +22,6 @@ from textual.actions import ActionParseResult, parse
 from textual.app import App
 from textual.await_remove import AwaitRemove
 from textual.binding import BindingType
-from textual.content import Content
 from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.filter import LineFilter
@@ -425,13 +424,14 @@ class TokvizApp(App[None]):
         self.panic(Text(safe_lines(traceback.format_exc())))
 
     def _show_error(self, noted: Unexpected) -> None:
-        where = f" It is in {noted.file} too." if noted.file else ""
-        text = Content.from_markup(
-            "$summary. Your text is safe. [@click=app.copy_error]Copy the whole error[/]$where",
-            summary=noted.summary,
-            where=where,
+        # What Textual makes markup of again leaves a lone bracket as it is, and cannot be read.
+        summary, where = (
+            text.replace("[", r"\[")
+            for text in (noted.summary, f" It is in {noted.file} too." if noted.file else "")
         )
-        self.notify(text.markup, title="Unexpected error", severity="error", timeout=30)
+        copy = "[@click=app.copy_error]Copy the whole error[/]"
+        text = f"{summary}. Your text is safe. {copy}{where}"
+        self.notify(text, title="Unexpected error", severity="error", timeout=30)
 
     @action("Copy the last unexpected error", section="App")
     def action_copy_error(self) -> None:
@@ -698,6 +698,7 @@ class TokvizApp(App[None]):
 
     def notify(self, message: str, **options: Any) -> None:
         """Show a sentence; one that stands already begins anew, and stands once."""
+        message = safe_lines(message)
         # Counting takes out what has had its time: a list of the collection itself would count it.
         for standing in list(iter(self._notifications)):
             if standing.message == message:

@@ -1206,6 +1206,8 @@ async def test_tokens_of_one_template_never_stand_under_the_name_of_another(
             assert screen.views.rendering is not None
 
         await waits_for(lambda: screen.templates.use_file(path))
+        path.write_text(path.read_text() + "changed")
+        await waits_for(lambda: screen.templates.use_file(path))
         other = Conversation.from_json({"messages": CHAT["messages"][:2]})
         await waits_for(lambda: screen.chat.load(other, Origin()))
         free.clear()
@@ -1843,6 +1845,27 @@ async def test_nothing_is_copied_of_what_came_instead(
         await settle(pilot)
         free.clear()
         await pilot.press("Z", "f4", "ctrl+n")
+        free.set()
+        await settle(pilot)
+        assert not copied
+        assert "nothing was copied" in said(app)
+
+
+async def test_nothing_is_copied_of_a_template_that_was_changed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copied: list[str]
+) -> None:
+    path, free = slow_template(tmp_path, monkeypatch)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        screen.templates.use_file(path)
+        await settle(pilot)
+        free.clear()
+        await pilot.press("Z", "f4")
+        path.write_text(path.read_text() + "changed")
+        before = screen.chat.template
+        screen.templates.use_file(path)
+        await until(pilot, lambda: screen.chat.template is not before)
         free.set()
         await settle(pilot)
         assert not copied

@@ -22,7 +22,7 @@ from tokviz.corpus.readers import READERS, is_packed, kind_of, read_documents, r
 from tokviz.corpus.storage import open_stored
 from tokviz.corpus.text_blocks import REST, Chunk
 from tokviz.errors import InputFileError
-from tokviz.files import reading
+from tokviz.files import is_pipe, reading
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.scan import scanner_of
 
@@ -232,6 +232,7 @@ class PartReader:
         starts_inside: Whether it may begin in the middle of a document.
         ends_inside: Whether it may end in one.
         unreadable: The files that could not be read to their end, and why.
+        unmeasured: The file that is being read, if nobody knows how much it will give.
     """
 
     def __init__(self, part: Part, rules: Rules) -> None:
@@ -241,6 +242,7 @@ class PartReader:
         self.starts_inside = False
         self.ends_inside = False
         self.unreadable: list[tuple[str, str]] = []
+        self.unmeasured = ""
 
     def chunks(self) -> Iterator[Chunk]:
         """Read its documents.
@@ -262,6 +264,7 @@ class PartReader:
     def _chunks_of(self, span: Span) -> Iterator[Chunk]:
         field = self._rules.field
         kind = kind_of(span.path)
+        self.unmeasured = span.path if is_packed(span.path) or is_pipe(span.path) else ""
         if span == Span(span.path):
             yield from read_documents(span.path, field, lambda position: None)
         elif kind == ".parquet":

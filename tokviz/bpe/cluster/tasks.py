@@ -25,7 +25,7 @@ from tokviz.bpe.cluster.tables import (
     write_table,
 )
 from tokviz.bpe.compiled_counter import CompiledCounter
-from tokviz.bpe.counting import DocumentCount, FileCounts, PlainCounter
+from tokviz.bpe.counting import DocumentCount, FileCounts, PlainCounter, refuse_endless
 from tokviz.bpe.piece_table import PieceTable
 from tokviz.bpe.regex_counter import RegexCounter
 from tokviz.corpus.text_blocks import REST, text_blocks
@@ -110,6 +110,7 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
     with closing(counter):
         for block in text_blocks(reader.chunks(), rules.specials, rules.delimiter):
             counter.add(block, _never)
+            refuse_endless(counter, reader.unmeasured)
             documents.add(block)
         counter.finish(_never)
     counted = counter.result(0, complete=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from errno import ENOSPC
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from textual import on
 
-from tokviz import bytetext
+from tokviz import bytetext, json_file
 from tokviz.assets import asset_path
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.errors import TokvizError
@@ -208,7 +207,7 @@ class Files(Controller):
         text = message.text if "\n" in message.text else message.text.replace("\r", "\n")
         insert = partial(self._chat.messages.editor.insert_pasted, text)
         try:
-            conversation = Conversation.from_json(json.loads(text))
+            conversation = Conversation.from_json(json_file.loads(text))
         except (ConversationError, ValueError, RecursionError):
             insert()
             return
@@ -255,7 +254,7 @@ class Files(Controller):
     def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
         """Bring back a conversation that was not saved; undo brings back the one that is here."""
         try:
-            conversation = Conversation.from_json(json.loads(text), byte_text=True)
+            conversation = Conversation.from_json(json_file.loads(text), byte_text=True)
         except (ConversationError, ValueError, RecursionError):
             conversation = editing.raw_row(text)
         self._chat.load(conversation, Origin(path), is_there=False)
@@ -265,7 +264,7 @@ class Files(Controller):
 def sample_conversation(name: str = "welcome") -> Conversation:
     """Read one of the samples; the first one can be written by every template."""
     path = asset_path(f"{_SAMPLES}/{name}.json")
-    return Conversation.from_json(json.loads(read_file(path)))
+    return Conversation.from_json(json_file.loads(read_file(path)))
 
 
 def append_line(path: Path, line: bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.timer import Timer
 
@@ -20,6 +20,10 @@ from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.mask.counts import NOTHING, part_counts
 
+if TYPE_CHECKING:
+    from tokviz.chat.jinja_template import JinjaTemplate
+    from tokviz.chat.templates import ChatTemplate
+
 QUICK_CHARS = 20_000
 """Text of at most so many characters is encoded within a key's time."""
 KNOWN_CHARS = 2_000_000
@@ -32,7 +36,7 @@ class Wanted(NamedTuple):
     """What is to be rendered."""
 
     conversation: Conversation
-    template: str
+    template: ChatTemplate | JinjaTemplate
     tokenizer: Tokenizer
     max_tokens: int
 
@@ -105,9 +109,11 @@ class RenderedConversation(Controller):
         Args:
             typed: Whether only the part that is edited can have changed.
         """
-        state = self._chat.state
         wanted = Wanted(
-            state.conversation, state.template, self.session.tokenizer, self._chat.max_tokens
+            self._chat.conversation,
+            self._chat.template,
+            self.session.tokenizer,
+            self._chat.max_tokens,
         )
         self._wanted = wanted
         if not self._is_nearly_shown(wanted, typed):
@@ -127,7 +133,7 @@ class RenderedConversation(Controller):
 
     def _make_at_once(self, wanted: Wanted) -> Rendering | TokvizError | None:
         """Render what is rendered within a key's time; None if it would take longer."""
-        in_child = self._chat.template.is_remote or wanted.tokenizer.in_child
+        in_child = wanted.template.is_remote or wanted.tokenizer.in_child
         if in_child or wanted.tokenizer is not self._prepared:
             return None
         n_chars = sum(len(message.text) for message in wanted.conversation.messages)
@@ -154,7 +160,6 @@ class RenderedConversation(Controller):
         unreadable = self._chat.unreadable
         if unreadable is not None and wanted.conversation is unreadable[0]:
             return unreadable[1]
-        template = self._chat.jinja.get(wanted.template) or wanted.template
         raw = raw_index(wanted.conversation)
         try:
             if raw is not None:
@@ -162,7 +167,11 @@ class RenderedConversation(Controller):
                 return ConversationError("the row can be read now")
             with tolerant():
                 return render(
-                    wanted.tokenizer, wanted.conversation, template, wanted.max_tokens, most_new
+                    wanted.tokenizer,
+                    wanted.conversation,
+                    wanted.template,
+                    wanted.max_tokens,
+                    most_new,
                 )
         except TokvizError as error:
             return error
