@@ -139,7 +139,7 @@ def in_thread(
     def over() -> None:
         _STOPPABLE.pop(worker, None)
         # What was said last may still be on its way.
-        node.app.call_later(unsay, node.app, stoppable)
+        node.app.call_later(unsay, node.app, f"{stoppable}…")
 
     def stop() -> None:
         over()
