@@ -99,6 +99,11 @@ def test_every_script_is_run_here() -> None:
     [
         ("skipped_ticks", "20 ms of work: 201 ticks of 300"),
         ("styled_in_vain", "327 parts styled; 2 parts drawn"),
+        (
+            "asked_of_rules",
+            "309 nodes styled, 10057 hashes asked for\n"
+            "colours: 105 nodes styled, 527 redraws asked for",
+        ),
         ("looked_up", "95 classes, 9 handlers found"),
         ("kept", "20 of 20 are left"),
     ],
