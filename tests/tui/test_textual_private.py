@@ -113,12 +113,14 @@ textual.widgets._text_area:TextArea._set_document
 textual.widgets._text_area:TextArea._undo_batch
 textual.widgets._text_area:TextArea._watch_language
 textual.widgets._toast:Toast
+textual.widgets._toast:ToastHolder
 textual.widgets._toast:ToastRack
 """
 """`module:name` or `module:Class.attribute`, a line each."""
 
 ELSEWHERE = {
     "above._forward_event": "textual.screen:Screen._forward_event",
+    "ToastRack._toast_id": "textual.widgets._toast:ToastRack._toast_id",
     "app._notifications": "textual.app:App._notifications",
     "app._unnotify": "textual.app:App._unnotify",
     "event._apply_offset": "textual.events:MouseEvent._apply_offset",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.geometry import Region
 from textual.notifications import Notification
-from textual.widgets._toast import Toast, ToastRack
+from textual.widgets._toast import Toast, ToastHolder, ToastRack
 
 import tokviz
 from tests.tui.waiting import settle, until
@@ -147,6 +147,7 @@ async def test_the_same_sentence_stands_once() -> None:
         await until(pilot, lambda: len(app.screen.query(Toast)) == 2)
         said = [notice.message for notice in app._notifications]
         assert said == ["There is no token at the cursor.", "Another sentence."]
+        await until(pilot, lambda: len(app.screen.query(ToastHolder)) == 2)
 
 
 async def test_a_sentence_may_end_while_another_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work, unsay
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
-from tokviz.tui.toasts import Toasts
+from tokviz.tui.toasts import Toasts, clear_away
 from tokviz.tui.widgets.editor.editor import TokenEditor
 from tokviz.tui.widgets.turns import neighbour
 
@@ -711,6 +711,8 @@ class TokvizApp(App[None]):
 
     def _refresh_notifications(self) -> None:
         self._place_toasts()
+        if self.screen_stack:
+            clear_away(self.screen, self._notifications)
         super()._refresh_notifications()
         # A screen shows through the dialog above it, where its sentences would stand once more.
         for screen in self.screen_stack[:-1]:

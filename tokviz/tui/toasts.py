@@ -11,8 +11,9 @@ from contextlib import suppress
 from textual import events
 from textual.errors import NoWidget
 from textual.geometry import Offset
+from textual.notifications import Notifications
 from textual.screen import Screen
-from textual.widgets._toast import Toast, ToastRack
+from textual.widgets._toast import Toast, ToastHolder, ToastRack
 
 ANSWERS = "answers"
 _BARS = 2
@@ -47,6 +48,15 @@ class Toasts:
         for rack in screen.query_children(ToastRack):
             rack.set_class(below, "-below")
             rack.styles.margin = (0, 1, margin, 0) if below else (margin, 1, 0, 0)
+
+
+def clear_away(screen: Screen[object], notifications: Notifications) -> None:
+    """Take out what holds the toasts that stand no more: Textual takes out the toasts alone."""
+    standing = {ToastRack._toast_id(notification) for notification in notifications}
+    for rack in screen.query_children(ToastRack):
+        for holder in rack.query_children(ToastHolder):
+            if holder.id not in standing:
+                holder.remove()
 
 
 def _keyboard_row(screen: Screen[object]) -> int:
