@@ -451,10 +451,10 @@ class TokvizApp(App[None]):
     ) -> bool:
         """Do what a key or a link says, but not on a screen that came after the one it was on."""
         asker = self if default_namespace is None else default_namespace
-        asked = (parse(action) if isinstance(action, str) else action)[0]
-        is_seen = asker is self or not asker.is_attached or asker.screen is self.screen
-        if asked == "screen" and not is_seen:
-            return False
+        if asker is not self and asker.is_attached and asker.screen is not self.screen:
+            asked, *_ = parse(action) if isinstance(action, str) else action
+            if asked == "screen":
+                return False
         return await super().run_action(action, default_namespace, namespaces)
 
     async def _copy_error(self, trace: str) -> None:

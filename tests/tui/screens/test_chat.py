@@ -1179,6 +1179,15 @@ def slow_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path
     return path, free
 
 
+async def chat_that_waits(pilot: Pilot[None], path: Path, free: threading.Event) -> ChatScreen:
+    """Show a conversation by a slow template, which from now on writes nothing more."""
+    screen = await chat(pilot, CHAT)
+    screen.templates.use_file(path)
+    await settle(pilot)
+    free.clear()
+    return screen
+
+
 async def test_tokens_of_one_template_never_stand_under_the_name_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1820,10 +1829,7 @@ async def test_the_ids_that_are_copied_are_of_what_is_typed_by_then(
     path, free = slow_template(tmp_path, monkeypatch)
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await chat(pilot, CHAT)
-        screen.templates.use_file(path)
-        await settle(pilot)
-        free.clear()
+        screen = await chat_that_waits(pilot, path, free)
         await pilot.press("Z", "f4")
         assert not copied
         await screen.run_action("screen.export_shown")
@@ -1840,10 +1846,7 @@ async def test_nothing_is_copied_of_what_came_instead(
     path, free = slow_template(tmp_path, monkeypatch)
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await chat(pilot, CHAT)
-        screen.templates.use_file(path)
-        await settle(pilot)
-        free.clear()
+        await chat_that_waits(pilot, path, free)
         await pilot.press("Z", "f4", "ctrl+n")
         free.set()
         await settle(pilot)
@@ -1857,10 +1860,7 @@ async def test_nothing_is_copied_of_a_template_that_was_changed_meanwhile(
     path, free = slow_template(tmp_path, monkeypatch)
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await chat(pilot, CHAT)
-        screen.templates.use_file(path)
-        await settle(pilot)
-        free.clear()
+        screen = await chat_that_waits(pilot, path, free)
         await pilot.press("Z", "f4")
         path.write_text(path.read_text() + "changed")
         before = screen.chat.template
