@@ -397,6 +397,7 @@ async def run(
 ) -> Crash | None:
     """Do one run: an app from its start to its end, or a day, which takes the memory at home."""
     import tokviz
+    from tokviz import bytetext
     from tokviz.session import Opened, Session
     from tokviz.settings import Settings
     from tokviz.tui.app import TokvizApp
@@ -405,7 +406,7 @@ async def run(
     corpus = Path("corpus.txt")
     corpus.write_text("the cat and the theme of the theory\n" * 200)
     session = Session(
-        Opened(chance.choice(TEXTS)),
+        Opened(bytetext.as_byte_text(chance.choice(TEXTS))),
         tokviz.load("gpt2"),
         Settings(),
         remember=chance.random() < 0.5,
