@@ -106,6 +106,7 @@ def test_every_script_is_run_here() -> None:
         ),
         ("looked_up", "95 classes, 9 handlers found"),
         ("kept", "20 of 20 are left"),
+        ("timers_in_the_past", "0 s: divides by zero\n-4e-05 s: goes round"),
     ],
 )
 def test_what_textual_is_told_is_still_so(script: str, said: str) -> None:
