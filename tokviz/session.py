@@ -206,7 +206,6 @@ class Session:
         saved_version: What `version` was when the text was saved last.
         settings: The remembered choices; `change_settings` changes them.
         remember: Whether settings and unsaved text are written to the user's folders.
-        notes: Sentences for the user about what was opened, to be shown once.
         others: The tokenizers that the text is compared with.
         progress: By the id of a screen, how far its work in the background is, in a word.
     """
@@ -221,6 +220,7 @@ class Session:
         remember: bool = True,
         first: Request | None = None,
         source: str = "",
+        head_first: bool = False,
     ) -> None:
         """Begin with a text.
 
@@ -233,12 +233,15 @@ class Session:
             first: What is to be shown first, by default the text.
             source: What loads the tokenizer if it is not that of the settings. It is listed from
                 now on among those that were used.
+            head_first: Whether the text begins with its head if it is long, to be read on.
         """
-        self.live = LiveDocument(opened.text, tokenizer, parse_specials=parse_specials)
+        self.live = LiveDocument(
+            opened.text, tokenizer, parse_specials=parse_specials, head_first=head_first
+        )
         self.path = opened.path
         self.state_read = opened.state
         self.is_sample = opened.is_sample
-        self.notes = (*opened.notes, *notes_about(opened.is_binary, self.live.n_raw_bytes))
+        self._notes, self._is_binary = opened.notes, opened.is_binary
         self.edits = 0
         self.begun = object()
         self.version: object = None
@@ -266,6 +269,11 @@ class Session:
     def modified(self) -> bool:
         """Whether the text is another one than was opened or saved."""
         return self.version is not self.saved_version
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user about what was opened, to be shown once."""
+        return (*self._notes, *notes_about(self._is_binary, self.live.n_raw_bytes))
 
     def note_text(self, path: Path | None, *, is_sample: bool = False) -> None:
         """Note that the text has been replaced by one that is nowhere unsaved."""

@@ -12,6 +12,7 @@ import tokviz
 from tests.oracles.edits import BUILTIN, SMALL, random_edit, random_runs, random_text, tokenizer
 from tokviz import bytetext
 from tokviz.compare.figures import WordCounter
+from tokviz.live import chunked_text
 from tokviz.live.backlog import LARGE
 from tokviz.live.chunked_text import CHUNK_TARGET
 from tokviz.live.document import LiveDocument
@@ -149,3 +150,54 @@ def test_whoever_types_at_the_ends_of_much_text_sees_tokens_at_once(name: str) -
             live.edit(at, 0, "x")
             assert live.tokens_in(at, at + 1)[0].id >= 0
         assert max(chunk.n_chars for chunk in live.chunks() if not chunk.is_coarse) <= LARGE
+
+
+@pytest.mark.parametrize("parse_specials", [True, False])
+@pytest.mark.parametrize("name", [*BUILTIN, *SMALL])
+def test_a_text_that_began_with_its_head_is_exact_once_its_rest_is_there(
+    name: str, parse_specials: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunked_text, "_HEAD_TARGETS", 1)
+    had_rest = 0
+    for seed in range(ROUNDS):
+        rng = random.Random(f"head {name} {parse_specials} {seed}")
+        whole = random_runs(rng) if seed % 4 == 3 else random_text(rng, 250)
+        at = sorted(rng.randrange(len(whole) + 1) for _ in range(20))
+        texts = [whole[a:b] for a, b in pairwise([0, *at, len(whole)])]
+        live = LiveDocument(
+            texts, tokenizer(name), parse_specials=parse_specials, chunk_target=1, head_first=True
+        )
+        text = live.text
+        rest = whole[len(text) :]
+        assert whole.startswith(text) and live.has_rest >= bool(rest)
+        had_rest += live.has_rest
+        if rng.random() < 0.5:
+            # The head's tokens are those of the whole text.
+            ids = live.ids().tolist()
+            assert ids == tokenizer(name).tokenize_byte_text(whole, parse_specials).ids[: len(ids)]
+        read = [*live.read_on()] if rng.random() < 0.5 else None
+        for _ in range(rng.choice([0, 0, 1, 5])):
+            offset, n_removed, inserted = random_edit(rng, len(text))
+            live.edit(offset, n_removed, inserted)
+            text = text[:offset] + inserted + text[offset + n_removed :]
+        before = live.revision
+        read = [*live.read_on()] if read is None else read
+        assert read == sorted(read)
+        live.append_rest()
+        assert not live.has_rest
+        change = live.changes.since(before)
+        assert change is not None and change.shift == len(rest)
+        text += rest
+        offset, n_removed, inserted = random_edit(rng, len(text))
+        live.edit(offset, n_removed, inserted)
+        assert_exact(live, text[:offset] + inserted + text[offset + n_removed :])
+    assert had_rest
+
+
+def test_another_tokenizer_may_come_before_the_rest() -> None:
+    live = LiveDocument([MUCH[:700_000]] * 2, tokviz.load("gpt2"), head_first=True)
+    for _ in live.read_on():
+        pass
+    live.set_tokenizer(tokviz.load("cl100k_base"))
+    live.append_rest()
+    assert_exact(live, MUCH[:700_000] * 2)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import faulthandler
 import gc
 import io
 import os
@@ -430,6 +431,10 @@ async def run(
                     if app._exit or app._exception is not None:
                         break
                     monkey.index = index
+                    # What goes round without a turn for others hears of no timeout.
+                    faulthandler.dump_traceback_later(
+                        2 * SPIN_SECONDS, exit=True, file=sys.__stderr__
+                    )
                     async with asyncio.timeout(SPIN_SECONDS):
                         kind, what = await monkey.act()
                     done.append(f"{kind} {what}")
@@ -451,6 +456,8 @@ async def run(
             raise
         trace = "".join(traceback.format_exception(error))
         return Crash(number, sum(kinds.values()), trace, tuple(done))
+    finally:
+        faulthandler.cancel_dump_traceback_later()
     if app.return_code:
         return Crash(number, sum(kinds.values()), f"exit code {app.return_code}", tuple(done))
     return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, compress, count
+from itertools import accumulate, chain, compress, count
 from operator import ne
 from threading import Lock
 from typing import NamedTuple
@@ -43,6 +43,9 @@ of a large file never is."""
 
 _COARSE_CHUNKS = 4
 """Text for so many of them is much."""
+
+_HEAD_TARGETS = 512
+"""A head has so many times the characters of a usual chunk: more than a large terminal shows."""
 
 _TARGETS_PER_PART = 4
 """A chunk without a cut lies in parts of so many times the usual length."""
@@ -82,12 +85,23 @@ class _Reading(NamedTuple):
     chunks: ChunkList
 
 
+class _Rest:
+    """What follows the head of a text."""
+
+    __slots__ = ("chunks", "cutting")
+
+    def __init__(self, cutting: Iterator[list[Chunk]]) -> None:
+        self.cutting = cutting
+        self.chunks: ChunkList | None = None
+        """All of it, once it has been read and if it is not empty."""
+
+
 class ChunkedText:
     """Byte text under edits: what it is, how it changes, and how its tokens become known.
 
     All offsets are characters (code points) of the byte text unless a name says `byte`. Every
     method is for the one thread that edits and shows the text, but for `encode_pending`,
-    `prepare_edit` and `prepare_reading`.
+    `prepare_edit`, `prepare_reading` and `read_on`.
 
     Attributes:
         revision: Grows by one with every change of the text, the tokenizer or `parse_specials`.
@@ -107,6 +121,7 @@ class ChunkedText:
         *,
         parse_specials: bool = True,
         chunk_target: int = CHUNK_TARGET,
+        head_first: bool = False,
     ) -> None:
         """Take a text; nothing is encoded yet.
 
@@ -115,6 +130,8 @@ class ChunkedText:
             tokenizer: None if it is not known yet: then no token is.
             parse_specials: Whether special tokens in the text are recognised.
             chunk_target: About how many characters are encoded together.
+            head_first: Whether to take only the first parts of a long text for now: `read_on` takes
+                the others, `append_rest` puts them behind.
 
         Raises:
             UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
@@ -132,7 +149,12 @@ class ChunkedText:
         self.parse_specials = parse_specials
         self._cuts = cut_rule(tokenizer, parse_specials)
         texts = [text] if isinstance(text, str) else text
-        self._chunks = ChunkList(self._cut_parts(self._cuts, texts))
+        cutting = self._cut_parts(self._cuts, texts)
+        self._rest: _Rest | None = None
+        if head_first:
+            self._chunks = ChunkList(self._take_head(cutting))
+        else:
+            self._chunks = ChunkList([*chain.from_iterable(cutting)])
         self._restart(self._chunks)
 
     def _restart(self, chunks: ChunkList) -> None:
@@ -148,6 +170,63 @@ class ChunkedText:
         self._all_tokens_changed()
         # Last, because this is what a worker looks at.
         self._backlog = backlog
+
+    # -- the rest of a text that began with its head
+
+    def _take_head(self, cutting: Iterator[list[Chunk]]) -> list[Chunk]:
+        """Take the first chunks of a text, at least one; it may have a rest."""
+        chunks: list[Chunk] = []
+        n_chars = 0
+        for found in cutting:
+            chunks += found
+            n_chars += sum(chunk.n_chars for chunk in found)
+            if n_chars >= _HEAD_TARGETS * self._chunk_target:
+                self._rest = _Rest(cutting)
+                break
+        return chunks
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether `append_rest` has not been called for a text that began with its head."""
+        return self._rest is not None
+
+    def read_on(self) -> Iterator[int]:
+        """Read what follows the head, for `append_rest`. For any thread.
+
+        Yields:
+            The bytes that have been read so far, those of the head included.
+        """
+        rest = self._rest
+        if rest is None:
+            return
+        n_bytes, chunks = self.n_bytes, []
+        for found in rest.cutting:
+            chunks += found
+            n_bytes += sum(chunk.n_bytes for chunk in found)
+            yield n_bytes
+        if chunks:
+            rest.chunks = ChunkList(chunks)
+            rest.chunks.count()
+
+    def append_rest(self) -> None:
+        """Put what `read_on` has read behind the text, which is the whole one from now on."""
+        rest, self._rest = self._rest, None
+        if rest is None or rest.chunks is None:
+            return
+        start, n_chars = self.n_chars, rest.chunks.total(CHARS)
+        was_edited = self.revision > 0
+        with self._changing:
+            if self._backlog is not None:
+                self._backlog.add(rest.chunks)
+            self._chunks.extend(rest.chunks)
+            self._n_pending_chars += n_chars
+            self.revision += 1
+            self.changes.note(self.revision, start, 0, n_chars)
+            self._all_tokens_changed()
+        if was_edited:
+            # Where the head ends no cut may be safe by now, or other ones be for the rest.
+            self._reading = None
+            self._tokenize_anew()
 
     # -- what it is
 
@@ -213,7 +292,7 @@ class ChunkedText:
     @property
     def complete(self) -> bool:
         """Whether all tokens are known."""
-        return self.tokenizer is not None and self.n_pending_chars == 0
+        return self.tokenizer is not None and not self.has_rest and self.n_pending_chars == 0
 
     @property
     def settled(self) -> bool:
@@ -296,7 +375,8 @@ class ChunkedText:
         with self._changing:
             revision, parts = self.revision, self.parts()
         cuts = cut_rule(tokenizer, parse_specials)
-        chunks = ChunkList(self._cut_parts(cuts, (part.text for part in parts)))
+        texts = (part.text for part in parts)
+        chunks = ChunkList([*chain.from_iterable(self._cut_parts(cuts, texts))])
         return _Reading(tokenizer, parse_specials, revision, cuts, chunks)
 
     def edit(self, offset: int, n_removed: int, inserted: str) -> None:
@@ -397,19 +477,19 @@ class ChunkedText:
             return [*chunks, *self._cut(end, last.parts, behind)]
         return [*chunks, last, *prepared.inner, *self._cut(end, prepared.before_tail, behind)]
 
-    def _cut_parts(self, cuts: CutRule, texts: Iterable[str]) -> list[Chunk]:
+    def _cut_parts(self, cuts: CutRule, texts: Iterable[str]) -> Iterator[list[Chunk]]:
         """Cut a text that comes in parts; a place is cut once what stands around it is known."""
-        reach, rest, chunks = cuts.reach, "", []
+        reach, rest = cuts.reach, ""
         for text in self._gathered(texts):
             searched = len(rest) - reach
             rest += text
             target = self._target(rest)
             first = max(target, reach, searched)
             *found, rest = cuts.split(rest, target, first, len(rest) - reach)
-            chunks += self._as_chunks(cuts, found, target)
+            yield self._as_chunks(cuts, found, target)
         target = self._target(rest)
         found = cuts.split(rest, target, max(target, reach, len(rest) - reach))
-        return [*chunks, *self._as_chunks(cuts, found, target)]
+        yield self._as_chunks(cuts, found, target)
 
     def _gathered(self, texts: Iterable[str]) -> Iterator[str]:
         """Join texts that are not much each."""

@@ -169,6 +169,11 @@ class BlockList(Generic[T]):
         self._blocks[first.block : stop] = self._in_blocks([*kept_before, *items, *kept_after])
         self._forget()
 
+    def extend(self, other: BlockList[T]) -> None:
+        """Put all items of another list behind these; its blocks are this list's from now on."""
+        self._blocks += other._blocks
+        self._forget()
+
     def _block_sums(self, measure: int) -> list[int]:
         """Give the sums over the first 0, 1, 2, … blocks."""
         sums = self._sums[measure]
@@ -209,6 +214,11 @@ class ChunkList(BlockList[Chunk]):
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         """Take at least one chunk."""
         super().__init__(chunks, _CHUNK_MEASURES)
+
+    def count(self) -> None:
+        """Sum up what chunks have from the beginning, which would have to be done when asked."""
+        for measure in range(len(_CHUNK_MEASURES)):
+            self.total(measure)
 
     def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
         """Give the chunks before and after a chunk of the list."""

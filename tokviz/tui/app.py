@@ -224,6 +224,8 @@ class TokvizApp(App[None]):
                 if self._waiting or self._answering is not None or not self._is_ready():
                     if self._is_preparing and getattr(event, "key", "") == "escape":
                         self._waiting.clear()
+                    elif self._may_end(event):
+                        await self.action_quit()
                     else:
                         self._waiting.append(event)
                     return
@@ -234,6 +236,13 @@ class TokvizApp(App[None]):
         if not (self.is_running and self.screen_stack):  # it is ending
             return False
         return bool(getattr(self.screen, "has_begun", True))
+
+    def _may_end(self, event: events.Event) -> bool:
+        """Tell whether this quits while a long text is read, and nothing was pressed before it."""
+        if self._waiting or not self.session.live.has_rest or not isinstance(event, events.Key):
+            return False
+        asked = self.active_bindings.get(event.key)
+        return asked is not None and asked.binding.action == "quit"
 
     async def on_begun(self, message: Begun) -> None:
         """Take the input that waited, one by one: the next may have to wait for what this does."""

@@ -117,6 +117,7 @@ def _session(
         parse_specials=parse_specials,
         first=first,
         source=absolute(source) if is_path_of_file(source) else source,
+        head_first=first is None,
     )
 
 

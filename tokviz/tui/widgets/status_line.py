@@ -89,6 +89,8 @@ class StatusState(NamedTuple):
     slow: Sequence[PatternError] = ()
     """The pieces on which the split pattern takes too long."""
     ids: IdsNote | None = None
+    share_read: float | None = None
+    """How much of the text is there, from 0 to 1; None once all of it is."""
 
 
 class StatusSegment(NamedTuple):
@@ -138,6 +140,10 @@ def _joined(parts: list[_Part], squeeze: int) -> list[StatusSegment]:
 
 def _parts(state: StatusState) -> Iterator[_Part]:
     """Give the parts in the order of the line; the numbers in them are their importance."""
+    if state.share_read is not None:
+        percent = f"{int(state.share_read * 100)} %"
+        yield _Part("count", [(0, f"opening… {percent}"), (1, percent)])
+        return
     yield _tokens(state)
     yield _Part("plain", [(0, counted(state.chars, "char")), (11, "")])
     yield _Part("plain", [(0, counted(state.bytes, "byte")), (13, f"{state.bytes:,} B"), (14, "")])

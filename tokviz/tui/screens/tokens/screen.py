@@ -46,6 +46,7 @@ from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
 from tokviz.tui.screens.tokens.files import Files
 from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import PANELS, SidePanels, TokenDetail
+from tokviz.tui.screens.tokens.reading_on import ReadingOn
 from tokviz.tui.screens.tokens.side import Side
 from tokviz.tui.screens.tokens.split_lab import SplitLab
 from tokviz.tui.screens.tokens.strip import OtherCounts
@@ -155,6 +156,7 @@ class TokensScreen(TokvizScreen):
         self.costs = Costs(self, self._show_status, self._edit_prices)
         one_part = OnePart(self, right, "-short", "-narrow")
         self.side = Side(self, text, right, self.panels, self.detail, one_part)
+        self.reading_on = ReadingOn(self, text, self._show_status)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self.unstable = UnstableMark(self, text)
         self.decoding = Decoding(self, text)
@@ -172,10 +174,21 @@ class TokensScreen(TokvizScreen):
         """Show the text."""
         self.refresh_document()
 
-    def started(self) -> None:
-        """Do what the first frame need not wait for."""
+    def begin(self) -> None:
+        """Begin, once all of the text is there."""
+        if self.live.has_rest:
+            self.call_after_refresh(self._show_panels)
+            self.call_after_refresh(self.reading_on.start, self.begin)
+        else:
+            super().begin()
+
+    def _show_panels(self) -> None:
         self.panels.show(self.panels.shown)
         self.call_after_refresh(self.side.sync)
+
+    def started(self) -> None:
+        """Do what the first frame need not wait for."""
+        self._show_panels()
         # What is there now stays: the collector need not look at it again.
         gc.freeze()
         gc.set_threshold(*COLLECTED_AFTER)
@@ -350,6 +363,7 @@ class TokensScreen(TokvizScreen):
                 cost=self.costs.note(),
                 slow=live.slow_pieces(),
                 ids=self.decoding.note,
+                share_read=self.reading_on.share,
             )
         )
 

@@ -160,6 +160,12 @@ class TokenEditor(DrawnRows):
         self.scroll_to(0, 0, animate=False)
         self.post_message(self.Changed(self))
 
+    def lay_out_anew(self) -> None:
+        """Show what the live document has been given besides what is typed here."""
+        self.document.on_load()
+        self._refresh_size()
+        self.refresh()
+
     def prepare(self, text: str) -> None:
         """Do what is long about showing this text, or inserting it. For any thread."""
         if len(text) > _LONG_TEXT:
