@@ -121,8 +121,8 @@ textual.widgets._toast:ToastRack
 ELSEWHERE = {
     "above._forward_event": "textual.screen:Screen._forward_event",
     "ToastRack._toast_id": "textual.widgets._toast:ToastRack._toast_id",
-    "toast._expire": "textual.widgets._toast:Toast._expire",
-    "toast._timeout": "textual.widgets._toast:Toast._timeout",
+    "timer._repeat": "textual.timer:Timer._repeat",
+    "timer._skip": "textual.timer:Timer._skip",
     "app._notifications": "textual.app:App._notifications",
     "app._unnotify": "textual.app:App._unnotify",
     "event._apply_offset": "textual.events:MouseEvent._apply_offset",

@@ -65,6 +65,7 @@ from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work, unsay
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
+from tokviz.tui.timers import let_timers_end
 from tokviz.tui.toasts import Toasts, clear_away
 from tokviz.tui.widgets.editor.editor import TokenEditor
 from tokviz.tui.widgets.turns import neighbour
@@ -149,6 +150,7 @@ class TokvizApp(App[None]):
             errors: Remembers unexpected errors, which the app then outlives; without it the first
                 one ends the app, as tests want it.
         """
+        let_timers_end()
         super().__init__(driver_class=driver_class)
         self.stylesheet = StylesOnDemand(variables=self.stylesheet._variables)
         # Textual keeps the last 64 style sheets that it parsed; with more of them, each kind of

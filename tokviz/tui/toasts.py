@@ -19,9 +19,6 @@ ANSWERS = "answers"
 _BARS = 2
 """Lines at the top, and at the bottom, that are left free in any case."""
 
-_SHORTEST_SECONDS = 0.05
-"""How long a toast stands at least."""
-
 
 class Toasts:
     """Keeps the toasts away from what was acted on last, by a key or by the mouse."""
@@ -51,18 +48,6 @@ class Toasts:
         for rack in screen.query_children(ToastRack):
             rack.set_class(below, "-below")
             rack.styles.margin = (0, 1, margin, 0) if below else (margin, 1, 0, 0)
-
-
-def _expire_in_time(toast: Toast, mount: events.Mount) -> None:
-    """Have a toast go, also one whose time was up while it was made.
-
-    A timer of Textual's that is to end in the past goes round for ever, and with it the app; one
-    that is to end within microseconds never does.
-    """
-    toast.set_timer(max(toast._timeout, _SHORTEST_SECONDS), toast._expire)
-
-
-setattr(Toast, "_on_mount", _expire_in_time)  # noqa: B010  # Textual makes its toasts itself
 
 
 def clear_away(screen: Screen[object], notifications: Notifications) -> None:
