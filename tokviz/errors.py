@@ -77,6 +77,7 @@ class PatternError(TokvizError):
         place: int | None = None,
         piece: str = "",
         file: str = "",
+        note: str = "",
     ) -> None:
         """Describe what is wrong.
 
@@ -87,16 +88,19 @@ class PatternError(TokvizError):
             place: The character offset of the piece in the split text that takes too long.
             piece: The beginning of that piece, as it is to be shown.
             file: The file that the text is of, if known.
+            note: What is to be known besides.
         """
         self.pattern = pattern
         self.reason = reason
         self.position = position
         self.place = place
         self.piece = piece
+        self.note = note
         where = "" if position is None else f" at character {position + 1}"
         if place is not None:
             where = f" at character {place:,} of the text, {piece}"
         where += f", in {file}" if file else ""
+        where += f"; {note}" if note else ""
         self.trouble = f"{reason}{where}"
         shown = repr(pattern if len(pattern) <= 80 else pattern[:77] + "...")
         # A regex as it is written, not as Python would write it.
@@ -112,7 +116,7 @@ class PatternError(TokvizError):
         return self._again(file=file)
 
     def _again(self, **changes: Any) -> PatternError:
-        told = {"place": self.place, "piece": self.piece, **changes}
+        told = {"place": self.place, "piece": self.piece, "note": self.note, **changes}
         return PatternError(self.pattern, self.reason, self.position, **told)
 
 

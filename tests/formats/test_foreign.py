@@ -21,6 +21,7 @@ from tokviz.formats.budget import Budget
 from tokviz.formats.foreign import ForeignTokenizer
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.live.document import LiveDocument
+from tokviz.pretokenize.tolerance import tolerant
 
 hf = pytest.importorskip("tokenizers")
 pre, models, trainers = hf.pre_tokenizers, hf.models, hf.trainers
@@ -215,22 +216,71 @@ def test_a_child_that_dies_is_an_error_and_the_next_call_has_a_new_one(bomb):
         tok.encode("xyz")
 
 
+def exploding(folder, kind="wordlevel", **changes):
+    """A tokenizer.json that takes too long for many z's with no b behind them."""
+    content = json.loads(KINDS[kind]().to_str())
+    split = {"type": "Split", "pattern": {"Regex": "(?:z|z)*[bc]|."}, "behavior": "Isolated"}
+    content["pre_tokenizer"] = {**split, "invert": False}
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(content | changes))
+    return path
+
+
 def test_a_regex_that_explodes_in_the_library_is_told_in_words_and_its_child_stays(tmp_path):
     """The library panics, which is no `Exception` and leaves a page of its own calls."""
-    content = json.loads(KINDS["wordlevel"]().to_str())
-    split = {"type": "Split", "pattern": {"Regex": "(?:z|z)*b|."}, "behavior": "Isolated"}
-    content["pre_tokenizer"] = {**split, "invert": False}
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps(content))
-    tok = tokviz.load(path)
+    tok = tokviz.load(exploding(tmp_path))
     ids, pid = tok.encode("xyz"), tok._library._jobs.pid
-    with pytest.raises(tokviz.TokvizError) as caught:
-        tok.encode("z" * 34)
+    with pytest.raises(tokviz.PatternError) as caught:
+        tok.encode("bc" + "z" * 34)
+    shown = "z" * 24
     assert str(caught.value) == (
-        f"{path}: Hugging Face's library cannot encode this text: "
-        "a regex of the file takes too long on it"
+        "split pattern '(?:z|z)*[bc]|.': takes too long for one piece at character 2 of the text, "
+        f"'{shown}'…"
     )
     assert (tok.encode("xyz"), tok._library._jobs.pid) == (ids, pid)
+    tok.close()
+
+
+def test_around_what_explodes_tokens_are_the_librarys(tmp_path):
+    path = exploding(tmp_path, "wordpiece")
+    theirs = hf.Tokenizer.from_file(str(path))
+    tok = tokviz.load(path)
+    before, piece, behind = "Low é🙂 z ", "z" * 30, " the lower<s>zb "
+    with tolerant() as stuck:
+        story = tok.tokenize(before + piece + behind + piece + "<|endoftext|>" + before)
+    n_chars = len(before + piece + behind)
+    assert [error.place for error in stuck] == [len(before), n_chars]
+    assert "; what is behind it is encoded as if the text began there" in str(stuck[0])
+    starts = [len(text.encode()) for text in (before, before + piece)]
+    for start, text in zip((0, starts[1]), (before, behind), strict=True):
+        spans = zip(story.ids, story.byte_spans.tolist(), strict=True)
+        end = start + len(text.encode())
+        ids = [token_id for token_id, (at, to) in spans if start <= at and to <= end]
+        assert ids == theirs.encode(text).ids
+    assert starts in story.pieces.tolist()
+    assert theirs.token_to_id("<|endoftext|>") in story.ids
+    tok.close()
+
+
+def test_the_regex_of_a_normalizer_is_gone_around_too(tmp_path):
+    replace = {"type": "Replace", "pattern": {"Regex": "(?:z|z)*b|z!"}, "content": "low"}
+    tok = tokviz.load(exploding(tmp_path, pre_tokenizer=None, normalizer=replace))
+    with tolerant() as stuck:
+        story = tok.tokenize("low zzb low " + "z" * 30 + " low")
+    assert [error.place for error in stuck] == [12]
+    assert story.pieces.tolist() == [[0, 42], [42, 46]]
+    tok.close()
+
+
+def test_a_regex_that_explodes_in_a_decoder_is_told_in_words_and_its_child_stays(tmp_path):
+    replace = {"type": "Replace", "pattern": {"Regex": "(?:z|z)*b|z!"}, "content": "x"}
+    model = {"type": "WordLevel", "vocab": {"z" * 34: 0, "y": 1}, "unk_token": "y"}
+    path = exploding(tmp_path, pre_tokenizer=None, decoder=replace, model=model, added_tokens=[])
+    tok = tokviz.load(path)
+    pid = tok._library._jobs.pid
+    with pytest.raises(tokviz.TokvizError, match="of the file takes too long to decode these ids"):
+        tok.decode([0])
+    assert (tok.decode([1]), tok._library._jobs.pid) == ("y", pid)
     tok.close()
 
 

@@ -43,6 +43,7 @@ class ChildProcess:
         memory: What the parent knows of the child's state; gone with the process, like the state.
         last_sign: `time.monotonic()` of the last thing heard from the child or said to it.
         ready: True once the child has started.
+        has_ended: True once whoever takes its answers knows that no more come.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class ChildProcess:
             JobError: If no process can be started.
         """
         self.memory: dict[str, Any] = {}
-        self.ready = False
+        self.ready = self.has_ended = False
         self.last_sign = time.monotonic()
         self._job = job
         self._on_message = on_message

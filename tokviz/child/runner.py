@@ -135,7 +135,6 @@ class JobClient:
         self._next: _Run | None = None
         self._active: _Run | None = None
         self._child: ChildProcess | None = None
-        self._ended: ChildProcess | None = None
         self._closed = False
         self._owner: threading.Thread | None = None
         self._calls = threading.Lock()
@@ -261,7 +260,7 @@ class JobClient:
             return self._active
 
     def _living_child(self) -> ChildProcess:
-        if self._child is not None and self._child is self._ended:
+        if self._child is not None and self._child.has_ended:
             # It died between two runs; nobody was waiting for it.
             end = self._bury()
             if end is not None and not self._replaces_child:
@@ -298,7 +297,7 @@ class JobClient:
         give_up_at: float | None = None
         has_told = False
         with self._changed:
-            while not run.over and not self._closed and self._ended is not child:
+            while not run.over and not self._closed and not child.has_ended:
                 now = time.monotonic()
                 if run.unwanted and give_up_at is None:
                     give_up_at = now + self._grace
@@ -314,7 +313,7 @@ class JobClient:
                 self._changed.wait(None if deadline is None else deadline - now)
             if run.over or self._closed:
                 return
-            died = self._ended is child
+            died = child.has_ended
         end = self._bury()
         if not died:
             end = JobTimeoutError(self._job, self._patience_with(child) or 0.0)
@@ -372,5 +371,5 @@ class JobClient:
 
     def _note_end(self, child: ChildProcess) -> None:
         with self._changed:
-            self._ended = child
+            child.has_ended = True
             self._changed.notify_all()

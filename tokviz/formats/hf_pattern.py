@@ -61,6 +61,18 @@ def part_types(part: object) -> list[str]:
     return [str(step.get("type"))[:60] for step in _flat(part)]
 
 
+def regexes_in(content: Json) -> list[str]:
+    """List the regexes by which a `tokenizer.json` normalizes and splits text, in order."""
+    steps = [*_flat(content.get("normalizer")), *_flat(content.get("pre_tokenizer"))]
+    return [text for step in steps if (text := _regex_of(step)) is not None]
+
+
+def _regex_of(step: Json) -> str | None:
+    pattern = step.get("pattern")
+    text = pattern.get("Regex") if isinstance(pattern, dict) else None
+    return text if isinstance(text, str) else None
+
+
 _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
 
 
@@ -75,9 +87,8 @@ def _flat(part: object, depth: int = 0) -> list[Json]:
 
 
 def _split(step: Json, known: SplitPattern | None) -> SplitPattern:
-    pattern = step.get("pattern")
-    text = pattern.get("Regex") if isinstance(pattern, dict) else None
-    if not isinstance(text, str):
+    text = _regex_of(step)
+    if text is None:
         raise NotNativeError("its pre-tokenizer splits by plain text")
     found = known if known is not None and known.regex == text else pattern_for(text)
     behavior, inverted = step.get("behavior"), bool(step.get("invert"))

@@ -6,7 +6,7 @@ from contextlib import closing
 from os import fspath
 from os.path import expanduser
 
-from tokviz.errors import JobError, PatternError, TokvizError, UnknownTokenizerError
+from tokviz.errors import PatternError, TokvizError, UnknownTokenizerError
 from tokviz.files import StrPath
 from tokviz.formats.apart import load
 from tokviz.formats.draft import Draft, inspect
@@ -120,7 +120,7 @@ def _compared(tokenizer: Tokenizer, found: Found, report: Report) -> Report:
                 message = f"Hugging Face's library gives other ids for {text[:30]!r}"
                 finding = FileFinding("error", "library-differs", "", message, "trust the library")
                 return report.joined([finding])
-    except JobError as error:
+    except TokvizError as error:
         message = f"it could not be compared with Hugging Face's library: {error}"
         return report.joined([FileFinding("note", "not-compared", "", message)])
     finally:

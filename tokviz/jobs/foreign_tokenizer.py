@@ -5,9 +5,11 @@ The child reads the file itself, so that a hostile one costs the child's memory 
 - `{"do": "load", "path": file, "sha256": hex, "vocabulary": bool}`: answers
   `{"version": text, "specials": [[text, id]…]}` and, if asked for the vocabulary, the `sizes` of
   the tables of the other tokens in it and then these: see `tokviz.formats.shipping`.
-- `{"do": "encode", "text": text, "specials": "all", "none" or "huggingface"}`: answers
-  `{"ids": packed, "starts": packed, "ends": packed, "words": packed}`: for each token its id, the
-  characters it comes from, and the number of its word (pre-token), `NO_WORD` if it has none.
+- `{"do": "encode", "text": text, "specials": "all", "none" or "huggingface", "most": n}`: answers
+  `{"ids": packed, "starts": packed, "ends": packed, "words": packed, "stuck": [place…], "regexes":
+  text}`: for each token its id, the characters it comes from, and the number of its word
+  (pre-token), `NO_WORD` if it has none; and where, in characters, pieces begin on which one of the
+  file's regexes explodes. See `tokviz.jobs.exploding`; behind the `most`th the rest is one piece.
 - `{"do": "decode", "ids": packed}`: answers `{"text": text}`.
 
 The library keeps two kinds of added tokens apart, and can leave only those that are called special
@@ -27,8 +29,9 @@ import hashlib
 import json
 import os
 import re
-from array import array
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -37,10 +40,14 @@ from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.encoding.packed import pack_ranks
 from tokviz.errors import JobError
 from tokviz.files import read_file
-from tokviz.formats.library import NO_WORD
+from tokviz.formats.hf_pattern import regexes_in
 from tokviz.formats.shipping import messages, of_ranks
 from tokviz.formats.spelling import Spelling
+from tokviz.jobs.exploding import Around, ExplodedError
 from tokviz.json_file import MAX_JSON_BYTES, parse_json
+
+_AROUND_SECONDS = 10
+"""Processor time that going around what explodes in a text may take."""
 
 _UNTYPED = "\U0010ffff"
 """Nobody types it: what stands behind it in a vocabulary is in no text."""
@@ -59,10 +66,12 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             state["loaded"] = _Loaded(request["path"], request["sha256"])
             yield from _facts(state["loaded"], with_vocabulary=request["vocabulary"])
         case "encode":
-            yield _encode(state["loaded"], request["text"], request["specials"])
+            yield _encode(state["loaded"], request)
         case "decode":
             ids = unpack_numbers(request["ids"]).tolist()
-            yield {"text": state["loaded"].tokenizer.decode(ids, skip_special_tokens=False)}
+            with _doing("decode these ids"):
+                text = state["loaded"].tokenizer.decode(ids, skip_special_tokens=False)
+            yield {"text": text}
         case unknown:
             raise JobError(f"the foreign_tokenizer job has no request {unknown!r}")
 
@@ -73,27 +82,66 @@ class _Loaded:
     Attributes:
         spelling: How its tokens stand for bytes.
         tokenizer: The one that calls all added tokens special but white space.
+        regexes: Those by which it normalizes and splits, to be shown.
+        special_texts: The added tokens that are called special here, id → text.
         typed_ids: The ids that its model may give to text which looks like an added token.
+        around: Encodes around what explodes in a text.
     """
 
     def __init__(self, path: str, checksum: str) -> None:
         # Its threads would each ask for memory that counts, and one text gives them nothing to do.
         os.environ["TOKENIZERS_PARALLELISM"] = "false"
         self._file = path, checksum
+        self.around = Around()
         content = self._content()
         self.spelling = Spelling(content)
+        self.regexes = " and ".join(regexes_in(content))
         for token in _added(content):
             text = str(token.get("content"))
             token["special"] = bool(token.get("special")) or not text.isspace()
         model = content.get("model")
         merges = isinstance(model, dict) and "merges" in model
         self.tokenizer = _made(content)
-        self.typed_ids = set() if merges else {token_id for _, token_id in self.specials()}
+        self.special_texts = {token_id: text for text, token_id in self.specials()}
+        self.typed_ids = set() if merges else self.special_texts.keys()
 
     def specials(self) -> list[list[Any]]:
         """List text and id of the added tokens that are called special here."""
         added = sorted(self.tokenizer.get_added_tokens_decoder().items())
         return [[token.content, token_id] for token_id, token in added if token.special]
+
+    def encode(self, text: str, specials: str, *, regexes: bool = True) -> Any:
+        """Encode a text, perhaps without the regexes of the file.
+
+        Raises:
+            JobError: If the library fails: an `ExplodedError` if a regex gives up.
+        """
+        tokenizer = self.as_the_file_says if specials == "huggingface" else self.tokenizer
+        tokenizer.encode_special_tokens = specials != "all"
+        found = self._encode(tokenizer, text, regexes)
+        if specials == "none" and not self.typed_ids.isdisjoint(found.ids):
+            found = self._encode(self.with_nothing_typed, text, regexes)
+        return found
+
+    def _encode(self, tokenizer: Any, text: str, regexes: bool) -> Any:
+        if regexes:
+            with _doing("encode this text"):
+                return tokenizer.encode(text, add_special_tokens=False)
+        steps = tokenizer.normalizer, tokenizer.pre_tokenizer
+        tokenizer.normalizer, tokenizer.pre_tokenizer = self._steps_without_regexes
+        try:
+            return self._encode(tokenizer, text, True)
+        finally:
+            tokenizer.normalizer, tokenizer.pre_tokenizer = steps
+
+    @cached_property
+    def _steps_without_regexes(self) -> tuple[Any, Any]:
+        """The normalizer and the pre-tokenizer without what matches by a regex."""
+        content = self._content()
+        parts = {key: _without_regexes(content.get(key)) for key in ("normalizer", "pre_tokenizer")}
+        model = {"type": "WordLevel", "vocab": {}, "unk_token": ""}
+        other = _made({**parts, "model": model, "added_tokens": []})
+        return other.normalizer, other.pre_tokenizer
 
     @cached_property
     def as_the_file_says(self) -> Any:
@@ -145,6 +193,20 @@ def _added(content: dict[str, Any]) -> list[dict[str, Any]]:
     return [token for token in added if isinstance(token, dict)] if isinstance(added, list) else []
 
 
+def _without_regexes(part: Any) -> Any:
+    """Leave out the steps of a normalizer or a pre-tokenizer that match by a regex."""
+    if not isinstance(part, dict):
+        return None
+    if isinstance(pattern := part.get("pattern"), dict) and "Regex" in pattern:
+        return None
+    steps = {
+        key: [kept for step in part[key] if (kept := _without_regexes(step)) is not None]
+        for key in ("normalizers", "pretokenizers")
+        if key in part
+    }
+    return part | steps
+
+
 def _made(content: dict[str, Any]) -> Any:
     try:
         import tokenizers
@@ -166,12 +228,24 @@ _NAMES = {"PreTokenizer": "pre_tokenizer", "PostProcessor": "post_processor"}
 def _in_words(error: BaseException) -> str:
     """Say what the library means; the places that it names are not those of the file."""
     words = _PLACE.sub("", str(error))[:300]
-    if "retry-limit" in words:
-        return "a regex of the file takes too long on it"
     if unknown := _UNKNOWN_KIND.search(words):
         part = _NAMES.get(unknown[1], unknown[1].lower())
         return f"its `{part}` is of a kind, or has fields, that the library does not know"
     return words.replace("Oniguruma error:", "a regex in it does not work:")
+
+
+@contextmanager
+def _doing(what: str) -> Iterator[None]:
+    """Say of what the library raises, or panics with, that it could not do this."""
+    try:
+        yield
+    except BaseException as error:  # the library raises nothing more precise
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        words = _in_words(error)
+        if "retry-limit" in words:
+            raise ExplodedError(f"a regex of the file takes too long to {what}") from None
+        raise JobError(f"Hugging Face's library cannot {what}: {words}") from None
 
 
 def _facts(loaded: _Loaded, *, with_vocabulary: bool) -> Iterator[Body]:
@@ -194,22 +268,23 @@ def _facts(loaded: _Loaded, *, with_vocabulary: bool) -> Iterator[Body]:
     yield from messages(parts)
 
 
-def _encode(loaded: _Loaded, text: str, specials: str) -> Body:
-    tokenizer = loaded.as_the_file_says if specials == "huggingface" else loaded.tokenizer
-    tokenizer.encode_special_tokens = specials != "all"
-    try:
-        encoding = tokenizer.encode(text, add_special_tokens=False)
-        if specials == "none" and not loaded.typed_ids.isdisjoint(encoding.ids):
-            encoding = loaded.with_nothing_typed.encode(text, add_special_tokens=False)
-    except BaseException as error:  # the library raises nothing more precise, or panics
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+def _encode(loaded: _Loaded, request: Body) -> Body:
+    until = time.process_time() + _AROUND_SECONDS
+    is_begun = False
+
+    def encode(text: str, *, regexes: bool = True) -> Any:
+        nonlocal is_begun
+        if is_begun and time.process_time() > until:
+            raise JobError("regexes of the file take too long in too many places of this text")
+        try:
+            return loaded.encode(text, request["specials"], regexes=regexes)
+        except ExplodedError:
+            if not is_begun:
+                allow_cpu(2 * _AROUND_SECONDS)
+            is_begun = True
             raise
-        why = _in_words(error)
-        raise JobError(f"Hugging Face's library cannot encode this text: {why}") from None
-    words = [NO_WORD if word is None else word for word in encoding.word_ids]
-    return {
-        "ids": pack_numbers(array("I", encoding.ids)),
-        "starts": pack_numbers(array("I", [start for start, _ in encoding.offsets])),
-        "ends": pack_numbers(array("I", [end for _, end in encoding.offsets])),
-        "words": pack_numbers(array("I", words)),
-    }
+
+    text, most = request["text"], request["most"]
+    tokens, stuck = loaded.around.encode(encode, text, most, loaded.special_texts)
+    packed = {key: pack_numbers(getattr(tokens, key)) for key in ("ids", "starts", "ends", "words")}
+    return {**packed, "stuck": stuck, "regexes": loaded.regexes}

@@ -120,7 +120,7 @@ class StepLimit:
                 if len(self.stuck) >= self._most:
                     return
                 yield None
-                start = restarted = _behind(text, place, whole_line=place == restarted > 0)
+                start = restarted = behind(text, place, whole_line=place == restarted > 0)
 
     @contextmanager
     def watching(self, n_chars: int) -> Iterator[None]:
@@ -232,7 +232,7 @@ def beginning(text: str, place: int) -> str:
     return repr(piece) + ("…" if place + len(piece) < len(text) else "")
 
 
-def _behind(text: str, start: int, *, whole_line: bool) -> int:
+def behind(text: str, start: int, *, whole_line: bool = False) -> int:
     """Find where to go on: behind the word or the white space, else behind the line."""
     if whole_line:
         end = text.find("\n", start)

@@ -52,8 +52,17 @@ async def test_ctrl_q_answers_while_the_pattern_explodes(tmp_path: Path) -> None
         assert app._exit or len(app.screen_stack) > 1
 
 
-async def test_the_other_tokens_are_shown_and_the_piece_is_named(tmp_path: Path) -> None:
-    app = app_with(f"hello\n{Z34}\nhello", tmp_path)
+@pytest.mark.parametrize("by_library", [False, True])
+async def test_the_other_tokens_are_shown_and_the_piece_is_named(
+    by_library: bool, tmp_path: Path
+) -> None:
+    tokenizer = hostile(tmp_path)
+    if by_library:
+        pytest.importorskip("tokenizers")
+        tokenizer.save(tmp_path / "tokenizer.json")
+        tokenizer = tokviz.load(tmp_path / "tokenizer.json")
+        assert tokenizer.remote
+    app = TokvizApp(Session(Opened(f"hello\n{Z34}\nhello"), tokenizer, remember=False))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = screen_of(app)
         await until(pilot, lambda: screen.live.complete)
