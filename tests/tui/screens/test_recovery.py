@@ -371,3 +371,27 @@ async def test_a_long_text_that_is_back_is_not_offered_once_more() -> None:
         await until(pilot, lambda: any(file != left.file for file in journals()))
         await settle(pilot)
         assert left.file not in journals()
+
+
+async def test_what_could_not_be_kept_is_kept_once_that_works_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(safekeeping, "AGAIN_SECONDS", 0.01)
+    tries = 0
+
+    def flush(autosave: Autosave) -> str | None:
+        nonlocal tries
+        tries += 1
+        return "No room to keep the text." if tries < 4 else works(autosave)
+
+    works = Autosave.flush
+    monkeypatch.setattr(Autosave, "flush", flush)
+    app = TokvizApp(Session(Opened("x"), tokviz.load("gpt2")))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("a")
+        await until(pilot, lambda: list(state_folder().glob("autosave-*.tokviz")))
+        (kept,) = state_folder().glob("autosave-*.tokviz")
+        assert b"ax" in kept.read_bytes()
+        assert [toast.message for toast in app._notifications] == ["No room to keep the text."]
+    assert tries >= 4

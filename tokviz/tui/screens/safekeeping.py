@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.app import App
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 AUTOSAVE_SECONDS = 0.5
 """How long a change may wait until it is made safe from a crash."""
+
+AGAIN_SECONDS = 5.0
+"""When that is tried again after it failed: the disk may have room by then."""
 
 
 class Unsaved(NamedTuple):
@@ -71,6 +75,7 @@ class Safekeeping(Controller):
         self._folder = folder
         self._kept: object = None
         self._told: str | None = None
+        self._again_at: float | None = None
         self._refused: Path | None = None
 
     @cached_property
@@ -93,7 +98,8 @@ class Safekeeping(Controller):
         """
         unsaved = self._unsaved()
         version = None if unsaved is None else unsaved.version
-        if version == self._kept or not self.session.remember:
+        is_again = self._again_at is not None and monotonic() >= self._again_at
+        if (version == self._kept and not is_again) or not self.session.remember:
             return
         self._want(unsaved)
 
@@ -109,13 +115,15 @@ class Safekeeping(Controller):
 
     def _want(self, unsaved: Unsaved | None) -> None:
         self._kept = None if unsaved is None else unsaved.version
+        self._again_at = None
         if unsaved is None:
             self.autosave.want(None)
         else:
             self.autosave.want(unsaved.parts(), unsaved.path)
 
     def _tell(self, complaint: str | None) -> None:
-        """Say once why nothing is kept, not after every key."""
+        """Say once why nothing is kept, not after every key, and try again later."""
+        self._again_at = None if complaint is None else monotonic() + AGAIN_SECONDS
         if complaint is not None and complaint != self._told:
             self.say(complaint, "warning")
         self._told = complaint
