@@ -27,19 +27,19 @@ SMALLEST_RUNS = {
     "bulk": ["--size", "20K", "--runs", "1", "--vocabularies", "gpt2"],
     "replay": [
         *("--size", "30K", "--merges", "60", "--steps", "3", "--runs", "1"),
-        *("--vocabularies", "gpt2", "--seconds", "0.5"),
+        *("--vocabularies", "--seconds", "0.5"),
     ],
     "eta": ["--size", "30K", "--vocabs", "300", "--runs", "1"],
     "chat": ["--size", "50K", "--runs", "1"],
     "vocabulary": ["--tokenizer", "gpt2", "--runs", "1"],
     "load": ["--runs", "1", "--vocabulary", "gpt2"],
     "cluster": [
-        *("--gigabytes", "1,2", "--file-bytes", "200000", "--workers", "1", "--vocab", "300"),
+        *("--gigabytes", "1", "--file-bytes", "200000", "--workers", "1", "--vocab", "300"),
         *("--turns", "1"),
     ],
     "train": [
         *("--size", "30K", "--vocab", "300", "--small", "20K", "--small-vocab", "280"),
-        *("--runs", "1"),
+        *("--first", "20K", "--runs", "1"),
     ],
 }
 

@@ -81,11 +81,28 @@ HAS_LINKER = sys.platform in ("linux", "darwin") and any(
 )
 
 
+def write_modules(folder: Path) -> Path:
+    (folder / "kernels.py").write_text(KERNELS)
+    (folder / "more_helpers.py").write_text(HELPERS)
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "kernels.py").write_text(KERNELS)
-    (tmp_path / "more_helpers.py").write_text(HELPERS)
-    return tmp_path
+    return write_modules(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_modules(tmp_path_factory.mktemp("compiled"))
+    assert run(folder) == COMPILED
+    return folder
+
+
+@pytest.fixture
+def kept(tmp_path: Path, compiled_once: Path) -> Path:
+    """A folder of modules and of the machine code that is kept of them."""
+    return shutil.copytree(compiled_once, tmp_path / "kept", copy_function=shutil.copy2)
 
 
 def run(folder: Path, **environment: str) -> str:
@@ -115,18 +132,16 @@ def files(folder: Path, pattern: str = "*") -> list[Path]:
     return sorted(folder.glob(f"**/tokviz/**/__main__-{pattern}"))
 
 
-def test_machine_code_is_kept_in_the_users_cache_folder_and_found_again(folder: Path) -> None:
-    assert run(folder) == COMPILED
-    assert run(folder).startswith(FOUND)
-    (stored,) = {file.parent for file in files(folder)}
+def test_machine_code_is_kept_in_the_users_cache_folder_and_found_again(kept: Path) -> None:
+    assert run(kept).startswith(FOUND)
+    (stored,) = {file.parent for file in files(kept)}
     if os.name != "nt":
         assert stored.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.skipif(not HAS_LINKER, reason="there is no linker")
-def test_a_shared_library_needs_no_part_of_the_compiler(folder: Path) -> None:
-    run(folder)
-    assert run(folder) == f"{FOUND} False"
+def test_a_shared_library_needs_no_part_of_the_compiler(kept: Path) -> None:
+    assert run(kept) == f"{FOUND} False"
 
 
 def test_an_object_file_does_where_there_is_no_linker(folder: Path) -> None:
@@ -135,37 +150,33 @@ def test_an_object_file_does_where_there_is_no_linker(folder: Path) -> None:
     assert run(folder) == f"{FOUND} True"
 
 
-def test_a_changed_helper_of_another_file_is_noticed(folder: Path) -> None:
-    run(folder)
-    (folder / "more_helpers.py").write_text(HELPERS.replace("OFFSET = 1", "OFFSET = 2"))
-    assert run(folder) == COMPILED.replace("297", "300")
+def test_a_changed_helper_of_another_file_is_noticed(kept: Path) -> None:
+    (kept / "more_helpers.py").write_text(HELPERS.replace("OFFSET = 1", "OFFSET = 2"))
+    assert run(kept) == COMPILED.replace("297", "300")
 
 
-def test_damaged_files_are_compiled_anew(folder: Path) -> None:
-    run(folder)
-    for file in files(folder):
+def test_damaged_files_are_compiled_anew(kept: Path) -> None:
+    for file in files(kept):
         file.write_bytes(file.read_bytes()[:-1] + b"x")
-    assert run(folder) == COMPILED
-    assert run(folder).startswith(FOUND)
+    assert run(kept) == COMPILED
+    assert run(kept).startswith(FOUND)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_what_others_may_have_written_is_not_loaded(folder: Path) -> None:
-    run(folder)
-    for file in files(folder):
+def test_what_others_may_have_written_is_not_loaded(kept: Path) -> None:
+    for file in files(kept):
         file.chmod(0o666)
-    assert run(folder) == COMPILED
-    files(folder)[0].parent.chmod(0o777)
-    assert run(folder) == COMPILED
+    assert run(kept) == COMPILED
+    files(kept)[0].parent.chmod(0o777)
+    assert run(kept) == COMPILED
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
-def test_a_folder_that_is_a_link_is_not_used(folder: Path) -> None:
-    run(folder)
-    stored = files(folder)[0].parent
-    stored.rename(folder / "elsewhere")
-    stored.symlink_to(folder / "elsewhere")
-    assert run(folder) == COMPILED
+def test_a_folder_that_is_a_link_is_not_used(kept: Path) -> None:
+    stored = files(kept)[0].parent
+    stored.rename(kept / "elsewhere")
+    stored.symlink_to(kept / "elsewhere")
+    assert run(kept) == COMPILED
 
 
 def test_kernels_run_where_nothing_can_be_kept_and_the_user_is_told(folder: Path) -> None:

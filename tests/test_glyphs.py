@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 import unicodedata
 
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len, get_character_cell_size
 
-from tests.oracles.nasty import FRAGMENTS, byte_texts
+from tests.oracles.nasty import EVERY_CODE_POINT, FRAGMENTS, byte_texts
 from tokviz import glyphs
 from tokviz.glyphs import HIDDEN, LABEL, PLAIN, SHOWN, display, safe, safe_lines, token_label
 
@@ -46,13 +45,6 @@ def forbidden_in(text: str) -> list[str]:
         ):
             bad.append(char)
     return bad
-
-
-EVERY_CODE_POINT = [
-    *range(0x40000),
-    *range(0x40000, 0xE0000, 89),  # ten planes that hold no character, and will not soon
-    *range(0xE0000, sys.maxunicode + 1),
-]
 
 
 @pytest.fixture(scope="module")

@@ -142,8 +142,8 @@ def corpus(tmp_path: Path) -> Path:
 def test_a_training_with_workers_is_the_training(
     rule: str, is_sharded: bool, corpus: Path, cluster: Client
 ) -> None:
-    alone = tokviz.train(corpus, 400, tie_break=rule)
-    together = tokviz.train(corpus, 400, tie_break=rule, client=cluster, sharded=is_sharded)
+    alone = tokviz.train(corpus, 330, tie_break=rule)
+    together = tokviz.train(corpus, 330, tie_break=rule, client=cluster, sharded=is_sharded)
     assert (together.engine == "sharded") == is_sharded
     is_same(together, alone)
     held: dict[str, int] = cluster.run(lambda: len(shards._shards))  # type: ignore[no-untyped-call]
@@ -164,15 +164,15 @@ def is_same(together: TrainingRun, alone: TrainingRun) -> None:
 @pytest.mark.skipif(not HAS_CPU_LIMITS, reason="such a system has no such timers")
 def test_a_custom_regex_of_workers_is_watched(corpus: Path, cluster: Client) -> None:
     pattern = r"(?:z|z)*b|\w+|\s+"
-    together = tokviz.train(corpus, 400, split_pattern=pattern, client=cluster)
-    is_same(together, tokviz.train(corpus, 400, split_pattern=pattern))
+    together = tokviz.train(corpus, 330, split_pattern=pattern, client=cluster)
+    is_same(together, tokviz.train(corpus, 330, split_pattern=pattern))
     (corpus / "7.txt").write_text(f"one {'z' * 34}")
     with pytest.raises(PatternError, match=r"character 4 of the text, 'z{24}'…, in .*7\.txt"):
         pattern = r"(?:z|z)*b|[a-y0-9]+|\s+"
-        tokviz.train(corpus, 400, split_pattern=pattern, client=cluster)
+        tokviz.train(corpus, 330, split_pattern=pattern, client=cluster)
 
 
-@pytest.mark.parametrize("at", [0, 40, 120])
+@pytest.mark.parametrize("at", [0, 60])
 def test_a_worker_that_is_killed_while_it_merges_is_replaced(
     at: int, corpus: Path, cluster: Client
 ) -> None:
@@ -182,9 +182,9 @@ def test_a_worker_that_is_killed_while_it_merges_is_replaced(
         if progress.phase == "merging" and progress.n_merges >= at and len(pids) == 2:
             os.kill(pids.pop(), signal.SIGKILL)
 
-    together = tokviz.train(corpus, 400, client=cluster, sharded=True, on_progress=kill)
+    together = tokviz.train(corpus, 330, client=cluster, sharded=True, on_progress=kill)
     assert len(pids) == 1
-    is_same(together, tokviz.train(corpus, 400))
+    is_same(together, tokviz.train(corpus, 330))
 
 
 def test_pieces_for_which_there_is_no_memory_here_stay_with_the_workers(

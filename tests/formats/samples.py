@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import tokviz
+from tokviz.encoding.packed import PackedRanks, pack
 
 TEXT = (
     "The cats' 12345 naïve cats\n\n  sat, they'll say: 你好 👩‍👩‍👧 The end. "
@@ -29,9 +30,18 @@ def shuffled() -> tokviz.Tokenizer:
 
 
 @cache
+def beginning(name: str, n_tokens: int = 16_000) -> tokviz.Tokenizer:
+    """A built-in tokenizer with its first tokens alone: all take seconds to write and to read."""
+    whole = tokviz.load(name)
+    ranks = PackedRanks.of(pack([whole.token_bytes(i) for i in range(n_tokens)]))
+    pattern = whole.split_pattern
+    return tokviz.Tokenizer.of(ranks, whole.special_tokens, split_pattern=pattern, nfc=whole.nfc)
+
+
+@cache
 def with_every_merge() -> tokviz.Tokenizer:
-    """GPT-2 as the converted Llama 3 and gpt-oss are: a file of every pair that makes a token."""
-    gpt2 = tokviz.load("gpt2")
+    """GPT-2's beginning as the converted Llama 3 and gpt-oss are: every pair that makes a token."""
+    gpt2 = beginning("gpt2")
     ids = {token: i for i, token in gpt2.vocab.items() if not gpt2.is_special(i)}
     merges: list[tuple[bytes, bytes]] = []
     for token in ids:

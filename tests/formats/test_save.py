@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tokviz
-from tests.formats.samples import TEXT, shuffled, trained, with_every_merge
+from tests.formats.samples import TEXT, beginning, shuffled, trained, with_every_merge
 from tokviz import bytetext
 from tokviz.formats.examine import check, losses
 from tokviz.formats.save import FORMATS, what_is_lost
@@ -40,7 +40,7 @@ def test_what_we_save_we_read_back_without_a_guess(name, pattern, tmp_path):
 
 def test_a_list_of_every_way_to_build_a_token_is_saved_as_the_ranks_that_it_came_from(tmp_path):
     with_every_merge().save(tmp_path / "saved.tiktoken", format="tiktoken")
-    again, ranked = tokviz.load(tmp_path / "saved.tiktoken"), tokviz.load("gpt2")
+    again, ranked = tokviz.load(tmp_path / "saved.tiktoken"), beginning("gpt2")
     assert (again.by_ranks, again.vocab) == (True, ranked.vocab)
     for sample in (*SAMPLES, b" the refreshed" * 9, b"<|endoftext|>" * 2):
         text = bytetext.from_bytes(sample)
@@ -66,7 +66,7 @@ def test_what_stands_beside_another_file_does_not_count(tmp_path):
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base", "qwen2"])
 def test_hugging_face_gives_the_ids_of_a_saved_rank_vocabulary(name, tmp_path):
     tokenizers = pytest.importorskip("tokenizers")
-    ours = tokviz.load(name)
+    ours = tokviz.load(name) if name == "gpt2" else beginning(name)
     ours.save(tmp_path / "tokenizer.json")
     theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     text = TEXT + "<|endoftext|>" + "日本語 עברית \u0558 \U000323b0 ſ 'LL  \n\n x" * 3

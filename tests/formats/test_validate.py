@@ -8,7 +8,7 @@ from base64 import b64encode
 import pytest
 
 import tokviz
-from tests.formats.samples import shuffled, trained
+from tests.formats.samples import beginning, shuffled, trained
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.formats.rank_order import unmerged
@@ -38,9 +38,9 @@ def test_a_sound_file_is_compared_with_the_library(tmp_path):
     assert report.worst is None
 
 
-@pytest.mark.parametrize("name", ["gpt2", "qwen2"])
-def test_built_in_tokenizers_are_sound(name):
-    assert validate(name).worst in (None, "note")
+def test_built_in_tokenizers_are_sound():
+    assert validate("gpt2").worst in (None, "note")
+    assert validate(beginning("qwen2")).worst in (None, "note")
 
 
 def test_a_library_that_disagrees_is_an_error(tmp_path, monkeypatch):

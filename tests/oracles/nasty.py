@@ -6,6 +6,14 @@ from hypothesis import strategies as st
 
 from tokviz import bytetext
 
+EVERY_CODE_POINT = [
+    *range(0x34000),
+    *range(0x34000, 0xE0000, 89),  # planes that hold no character, and will not soon
+    *range(0xE0000, 0xE1000),
+    *range(0xE1000, 0x110000, 89),  # what is for private use is all of one kind
+    *range(0xFFFF, 0x110000, 0x10000),
+]
+
 FRAGMENTS = [
     *" \n\t\r'a1S.,/!?-éÉ你。\u0301\u3000\u00a0\x85\u2028\x1c\x0b\x0c\0ſKıİ",
     "😀",

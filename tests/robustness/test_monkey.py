@@ -36,7 +36,7 @@ def test_a_crash_is_found_and_told_with_what_was_done(
 
     monkeypatch.setattr(TokvizApp, "action_show_screen", fail)
     with monkey.apart():
-        figures = monkey.search(seed=1, n_actions=40)
+        figures = monkey.search(seed=1, n_actions=5)
     assert [crash.run for crash in figures.crashes]
     told = capsys.readouterr().out
     assert "CRASH  seed 1, run 0" in told

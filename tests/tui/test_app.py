@@ -400,7 +400,7 @@ async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch)
         assert gc.get_threshold()[2] >= 100, "a key hardly ever pays for it"
         for garbage, touched, is_old in (
             ((0, never, never), 0.0, False),  # in a short pause, what is new
-            ((0, never, 0.0), 0.0, True),  # in a long one, also what outlived a look before
+            ((never, never, 0.0), 0.0, True),  # in a long one, once, also what outlived a look
             ((never, 0, never), never, False),  # though keys come all the time, if it is much
         ):
             node = App[None]()
@@ -409,7 +409,7 @@ async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch)
             if is_old:
                 gc.freeze()
             del node
-            app._touched = touched
+            app._touched, app._looks = touched, 1
             look(*garbage)
             await until(pilot, lambda gone=gone: gone() is None)  # type: ignore[misc]
             look(never, never, never)  # what all tests hold takes long to be looked through

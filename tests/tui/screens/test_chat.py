@@ -789,6 +789,14 @@ async def test_conversations_are_appended_to_a_jsonl_file(tmp_path: Path) -> Non
 # -- datasets
 
 
+def long_dataset(tmp_path: Path) -> Path:
+    """Write 8,000 rows, so long that nobody has checked them all by the next key."""
+    path = tmp_path / "rows.jsonl"
+    said = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "answer " * 1_000}]
+    path.write_text(f"{json.dumps({'messages': said})}\n" * 8_000)
+    return path
+
+
 def dataset(tmp_path: Path, n_rows: int = 50) -> Path:
     path = tmp_path / "rows.jsonl"
     lines = [
@@ -1061,7 +1069,7 @@ async def test_the_filter_counts_while_rows_are_checked(tmp_path: Path) -> None:
 
 
 async def test_checking_stops_at_escape_and_what_was_found_stays(tmp_path: Path) -> None:
-    app = make_app(ChatRequest(str(dataset(tmp_path, 8_000))))
+    app = make_app(ChatRequest(str(long_dataset(tmp_path))))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         await settle(pilot)
@@ -1635,7 +1643,7 @@ async def test_a_check_that_cannot_go_on_says_so_and_does_not_seem_to(
 
 
 async def test_leaving_the_lengths_keeps_what_a_stopped_check_found(tmp_path: Path) -> None:
-    app = make_app(ChatRequest(str(dataset(tmp_path, 8_000))))
+    app = make_app(ChatRequest(str(long_dataset(tmp_path))))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await dataset_screen(pilot)
         await pilot.press("alt+l")
