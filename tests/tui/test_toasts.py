@@ -11,6 +11,7 @@ import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.toasts import MOST_TOASTS
 from tokviz.tui.widgets.lists import RowList
 
 TEXT = "\n".join(f"line {number} of many" for number in range(100))
@@ -190,3 +191,23 @@ async def test_a_toast_whose_time_was_up_while_it_was_made_goes(left: float) -> 
         toast._timeout = left
         await app.screen.mount(toast)
         await until(pilot, lambda: not toast.is_attached)
+
+
+async def test_no_more_toasts_stand_than_can_be_read_and_errors_stay_the_longest() -> None:
+    app = make_app()
+    async with app.run_test(notifications=True) as pilot:
+        await settle(pilot)
+        app.notify("It went wrong.", severity="error")
+        for number in range(30):
+            app.notify(f"Copied {number}.")
+
+        def stand(*said: str) -> bool:
+            messages = [one.message for one in app._notifications]
+            return messages == [*said] and len(app.screen.query(Toast)) == len(said)
+
+        last = [f"Copied {number}." for number in range(31 - MOST_TOASTS, 30)]
+        await until(pilot, lambda: stand("It went wrong.", *last))
+        for number in range(MOST_TOASTS + 1):
+            app.notify(f"Wrong {number}.", severity="error")
+        last = [f"Wrong {number}." for number in range(1, MOST_TOASTS + 1)]
+        await until(pilot, lambda: stand(*last))

@@ -66,7 +66,7 @@ from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work, unsay
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
 from tokviz.tui.timers import let_timers_end
-from tokviz.tui.toasts import Toasts, clear_away
+from tokviz.tui.toasts import Toasts, clear_away, in_the_way
 from tokviz.tui.widgets.editor.editor import TokenEditor
 from tokviz.tui.widgets.turns import neighbour
 
@@ -721,6 +721,8 @@ class TokvizApp(App[None]):
             self._toasts.place(self.screen)
 
     def _refresh_notifications(self) -> None:
+        for one in in_the_way(iter(self._notifications)):
+            self._unnotify(one, refresh=False)
         self._place_toasts()
         if self.screen_stack:
             clear_away(self.screen, self._notifications)

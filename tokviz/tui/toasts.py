@@ -6,18 +6,24 @@ Nor do they cover what answers, such as a plan while its form is filled in: widg
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 from textual import events
 from textual.errors import NoWidget
 from textual.geometry import Offset
-from textual.notifications import Notifications
+from textual.notifications import Notification, Notifications
 from textual.screen import Screen
 from textual.widgets._toast import Toast, ToastHolder, ToastRack
 
 ANSWERS = "answers"
 _BARS = 2
 """Lines at the top, and at the bottom, that are left free in any case."""
+
+MOST_TOASTS = 8
+"""Nobody reads more at once, and they would cover half of a usual terminal."""
+
+_WEIGHTS = "information", "warning", "error"
 
 
 class Toasts:
@@ -48,6 +54,12 @@ class Toasts:
         for rack in screen.query_children(ToastRack):
             rack.set_class(below, "-below")
             rack.styles.margin = (0, 1, margin, 0) if below else (margin, 1, 0, 0)
+
+
+def in_the_way(standing: Iterable[Notification]) -> list[Notification]:
+    """List what goes where too many stand: the oldest of those that matter least."""
+    by_weight = sorted(standing, key=lambda it: _WEIGHTS.index(it.severity))
+    return by_weight[: max(0, len(by_weight) - MOST_TOASTS)]
 
 
 def clear_away(screen: Screen[object], notifications: Notifications) -> None:
