@@ -134,6 +134,7 @@ def test_durations_read_like_durations(seconds: float, text: str) -> None:
         selection=st.none() | st.builds(SelectionCounts, *[st.integers(0, 10**7)] * 3),
         notes=st.lists(st.text(max_size=30), max_size=2).map(tuple),
         tokenizer_known=st.booleans(),
+        share_read=st.none() | st.floats(0, 1),
     ),
     st.integers(1, 220),
 )

@@ -43,10 +43,9 @@ from tokviz.tui.screens.tokens.costs import Costs
 from tokviz.tui.screens.tokens.decoding import Decoding
 from tokviz.tui.screens.tokens.editing import Editing, Reading
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
-from tokviz.tui.screens.tokens.files import Files
+from tokviz.tui.screens.tokens.files import Files, ReadingOn
 from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import PANELS, SidePanels, TokenDetail
-from tokviz.tui.screens.tokens.reading_on import ReadingOn
 from tokviz.tui.screens.tokens.side import Side
 from tokviz.tui.screens.tokens.split_lab import SplitLab
 from tokviz.tui.screens.tokens.strip import OtherCounts
