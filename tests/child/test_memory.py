@@ -80,3 +80,28 @@ def test_threads_share_one_heap() -> None:
         return subprocess.run(command, capture_output=True, text=True).stdout.count("<heap nr=")
 
     assert n_heaps("one") == 1 < n_heaps("many")
+
+
+_LARGE = """
+import sys
+from tokviz.child.memory import memory_bytes, share_one_heap
+
+if sys.argv[1] == "one":
+    share_one_heap()
+first = bytearray(b"x") * 20_000_000
+del first  # from now on glibc takes as much from the heap
+large, small = [], []
+for _ in range(40):
+    large.append(bytearray(b"x") * 2_000_000)
+    small.append(bytes(5_000))
+used = memory_bytes()
+large.clear()
+print(used - memory_bytes())
+"""
+
+
+@glibc
+@pytest.mark.parametrize(("heap", "goes"), [("one", True), ("as it is", False)])
+def test_large_blocks_leave_no_holes(heap: str, goes: bool) -> None:
+    printed = subprocess.run([sys.executable, "-c", _LARGE, heap], capture_output=True, check=True)
+    assert (int(printed.stdout) > 70_000_000) == goes
