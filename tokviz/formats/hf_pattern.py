@@ -64,10 +64,11 @@ def part_types(part: object) -> list[str]:
 def regexes_in(content: Json) -> list[str]:
     """List the regexes by which a `tokenizer.json` normalizes and splits text, in order."""
     steps = [*_flat(content.get("normalizer")), *_flat(content.get("pre_tokenizer"))]
-    return [text for step in steps if (text := _regex_of(step)) is not None]
+    return [text for step in steps if (text := regex_of(step)) is not None]
 
 
-def _regex_of(step: Json) -> str | None:
+def regex_of(step: Json) -> str | None:
+    """Give the regex by which a step of a normalizer or a pre-tokenizer matches, if by one."""
     pattern = step.get("pattern")
     text = pattern.get("Regex") if isinstance(pattern, dict) else None
     return text if isinstance(text, str) else None
@@ -87,7 +88,7 @@ def _flat(part: object, depth: int = 0) -> list[Json]:
 
 
 def _split(step: Json, known: SplitPattern | None) -> SplitPattern:
-    text = _regex_of(step)
+    text = regex_of(step)
     if text is None:
         raise NotNativeError("its pre-tokenizer splits by plain text")
     found = known if known is not None and known.regex == text else pattern_for(text)

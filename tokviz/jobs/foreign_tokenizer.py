@@ -40,7 +40,7 @@ from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.encoding.packed import pack_ranks
 from tokviz.errors import JobError
 from tokviz.files import read_file
-from tokviz.formats.hf_pattern import regexes_in
+from tokviz.formats.hf_pattern import regex_of, regexes_in
 from tokviz.formats.shipping import messages, of_ranks
 from tokviz.formats.spelling import Spelling
 from tokviz.jobs.exploding import Around, ExplodedError
@@ -195,9 +195,7 @@ def _added(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _without_regexes(part: Any) -> Any:
     """Leave out the steps of a normalizer or a pre-tokenizer that match by a regex."""
-    if not isinstance(part, dict):
-        return None
-    if isinstance(pattern := part.get("pattern"), dict) and "Regex" in pattern:
+    if not isinstance(part, dict) or regex_of(part) is not None:
         return None
     steps = {
         key: [kept for step in part[key] if (kept := _without_regexes(step)) is not None]
