@@ -151,6 +151,22 @@ async def test_the_same_sentence_stands_once() -> None:
         await until(pilot, lambda: len(app.screen.query(ToastHolder)) == 2)
 
 
+async def test_of_news_that_differ_in_a_number_the_newest_stands() -> None:
+    app = make_app()
+    async with app.run_test(notifications=True) as pilot:
+        await settle(pilot)
+        for size in ("8", "1,009"):
+            for name in ("a1.txt", "a2.txt"):
+                app.notify(f"Saved {size} bytes to {name}.")
+            app.notify(f"Line {size} is damaged.", severity="warning")
+
+        def stand(*said: str) -> bool:
+            return [one.message for one in app._notifications] == [*said]
+
+        saved = [f"Saved 1,009 bytes to {name}." for name in ("a1.txt", "a2.txt")]
+        await until(pilot, lambda: stand("Line 8 is damaged.", *saved, "Line 1,009 is damaged."))
+
+
 async def test_a_sentence_may_end_while_another_one_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     app = make_app()
     async with app.run_test(notifications=True) as pilot:

@@ -709,19 +709,15 @@ class TokvizApp(App[None]):
 
     def notify(self, message: str, **options: Any) -> None:
         """Show a sentence; one that stands already begins anew, and stands once."""
-        message = safe_lines(message)
-        # Counting takes out what has had its time: a list of the collection itself would count it.
-        for standing in list(iter(self._notifications)):
-            if standing.message == message:
-                self._unnotify(standing, refresh=False)
-        super().notify(message, **options)
+        super().notify(safe_lines(message), **options)
 
     def _place_toasts(self) -> None:
         if self.is_running and self.screen_stack and len(self._notifications):
             self._toasts.place(self.screen)
 
     def _refresh_notifications(self) -> None:
-        for one in in_the_way(iter(self._notifications)):
+        # Counting takes out what has had its time: a list of the collection itself would count it.
+        for one in in_the_way(list(iter(self._notifications))):
             self._unnotify(one, refresh=False)
         self._place_toasts()
         if self.screen_stack:

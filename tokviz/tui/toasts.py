@@ -6,7 +6,8 @@ Nor do they cover what answers, such as a plan while its form is filled in: widg
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Sequence
 from contextlib import suppress
 
 from textual import events
@@ -22,6 +23,8 @@ _BARS = 2
 
 MOST_TOASTS = 8
 """Nobody reads more at once, and they would cover half of a usual terminal."""
+
+_NUMBER = re.compile(r"(?<!\S)[\d,]+(?!\S)")
 
 _WEIGHTS = "information", "warning", "error"
 
@@ -56,10 +59,19 @@ class Toasts:
             rack.styles.margin = (0, 1, margin, 0) if below else (margin, 1, 0, 0)
 
 
-def in_the_way(standing: Iterable[Notification]) -> list[Notification]:
-    """List what goes where too many stand: the oldest of those that matter least."""
-    by_weight = sorted(standing, key=lambda it: _WEIGHTS.index(it.severity))
-    return by_weight[: max(0, len(by_weight) - MOST_TOASTS)]
+def in_the_way(standing: Sequence[Notification]) -> list[Notification]:
+    """List what the newest takes the place of, or where too many stand, the oldest of the least."""
+    gone = [one for one in standing[:-1] if _says_the_same(one, standing[-1])]
+    kept = [one for one in standing if one not in gone]
+    kept.sort(key=lambda it: _WEIGHTS.index(it.severity))
+    return gone + kept[: max(0, len(kept) - MOST_TOASTS)]
+
+
+def _says_the_same(one: Notification, other: Notification) -> bool:
+    if one.severity == other.severity == "information":
+        # As with every "Saved 9 bytes to a.txt."; two warnings may tell of two lines.
+        return _NUMBER.sub("", one.message) == _NUMBER.sub("", other.message)
+    return one.message == other.message
 
 
 def clear_away(screen: Screen[object], notifications: Notifications) -> None:
