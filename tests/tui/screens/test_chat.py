@@ -637,6 +637,37 @@ async def test_an_unsaved_conversation_comes_back_at_the_next_start() -> None:
         await until(pilot, lambda: contents(screen)[0] == "ZHi")
 
 
+async def test_conversations_that_took_one_anothers_place_unsaved_all_come_back() -> None:
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        for key in "XYZ":
+            await pilot.press(key)
+            screen.files.safe.keep()
+            await settle(pilot)
+            await pilot.press("ctrl+n")
+        await pilot.press("W", "ctrl+n", "ctrl+z")
+        screen.files.safe.keep()
+        await settle(pilot)
+        assert unsaved(screen) == ["this conversation", *["an earlier conversation"] * 3]
+        before = {path: path.read_bytes() for path in kept_conversations()}
+        assert len(before) == 4
+        await pilot.press("V")
+        screen.files.safe.keep()
+        await settle(pilot)
+        (changed,) = (path for path in before if path.read_bytes() != before[path])
+        assert changed.read_bytes().startswith(before[changed]), "the others are not written again"
+    app = make_app(remember=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot)
+        await until(pilot, lambda: len(screen.recovery.leftovers) == 4)
+        found = {
+            Conversation.from_json(json.loads(it.text())).messages[0].text
+            for it in screen.recovery.leftovers
+        }
+        assert found == {"XHi", "Y", "Z", "WV"}
+
+
 def restore_in(screen: ChatScreen) -> tuple[int, int]:
     """Give where the answer stands in the bar."""
     return screen.recovery.bar.render_line(0).text.index("Restore") + 2, 0
@@ -644,8 +675,12 @@ def restore_in(screen: ChatScreen) -> tuple[int, int]:
 
 def left_behind() -> Path:
     """Give the one journal that there is."""
-    (kept,) = (state_folder() / "conversations").glob("autosave-*.tokviz")
+    (kept,) = kept_conversations()
     return kept
+
+
+def kept_conversations() -> list[Path]:
+    return list((state_folder() / "conversations").glob("autosave-*.tokviz"))
 
 
 async def test_what_a_row_took_the_place_of_before_it_was_saved_is_offered_again(
@@ -1705,7 +1740,7 @@ async def test_what_is_being_written_when_another_conversation_comes_is_saved(
         screen = await chat(pilot, CHAT)
         screen.files.save(path)
         await pilot.press("ctrl+n")
-        assert unsaved(screen) == ["this conversation"]
+        assert unsaved(screen) == ["an earlier conversation"]
         go_on.set()
         await settle(pilot)
         assert unsaved(screen) == []
@@ -1742,10 +1777,10 @@ async def test_what_a_restored_conversation_took_the_place_of_is_asked_about_aft
         await settle(pilot)
         assert "The changes to the previous conversation are not saved." in said(app)
         assert screen.chat.state.origin == Origin(path)
-        assert unsaved(screen) == ["back.json"], "it was left unsaved"
+        assert unsaved(screen) == ["back.json", "an earlier conversation"]
         screen.files.save(path)
         await settle(pilot)
-        assert unsaved(screen) == ["this conversation"]
+        assert unsaved(screen) == ["an earlier conversation"]
         await pilot.press("ctrl+z")
         assert contents(screen)[0] == "ZHi"
 

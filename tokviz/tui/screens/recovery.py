@@ -98,8 +98,7 @@ class Recovery(Controller):
     def begin(self) -> None:
         """Look for what was not saved."""
         if self.session.remember:
-            autosave = self._safe.autosave
-            self.in_thread("recover", lambda task: autosave.leftovers(), self.offer)
+            self.in_thread("recover", lambda task: self._safe.leftovers(), self.offer)
             self._look_elsewhere()
 
     def _look_elsewhere(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -36,12 +36,14 @@ class Unsaved(NamedTuple):
         version: An object that is another one after every change.
         parts: Gives the text in parts, at once. A thread goes through them, so they must be made of
             things that no edit changes. What did not change is best the same object again.
-        path: The file it belongs to, None for none.
+            path: The file it belongs to, None for none.
+        name: What it is called where it belongs to none.
     """
 
     version: object
     parts: Callable[[], Iterable[str | Part]]
     path: Path | None
+    name: str
 
 
 class Safekeeping(Controller):
@@ -50,10 +52,9 @@ class Safekeeping(Controller):
     def __init__(
         self,
         screen: TokvizScreen,
-        unsaved: Callable[[], Unsaved | None],
+        unsaved: Callable[[], Sequence[Unsaved]],
         files: dict[Path, FileState | None],
         *,
-        noun: str,
         save_first: Callable[[Callable[[], object]], object],
         folder: str = "",
     ) -> None:
@@ -61,29 +62,33 @@ class Safekeeping(Controller):
 
         Args:
             screen: The screen.
-            unsaved: Gives what would be lost now, None for nothing.
+            unsaved: Gives what would be lost now: what is shown, then what was shown before.
             files: How files were when they were read or written last.
-            noun: What it is called, such as "text".
-            save_first: Saves it as the user does who then wants something else, and calls that.
+            save_first: Saves the first of it as the user does who then wants something else, and
+                calls that.
             folder: A folder of its own in the user's state folder, "" for that folder itself.
         """
         super().__init__(screen)
         self._unsaved, self.files = unsaved, files
         self._writing = Lock()
-        self._noun = noun
         self._save_first = save_first
         self._folder = folder
-        self._kept: object = None
+        self._kept: list[object] = []
+        self._journals: dict[Autosave, object] = {}
+        """Each with the version it keeps, None for nothing."""
         self._told: str | None = None
         self._again_at: float | None = None
         self._refused: Path | None = None
 
-    @cached_property
-    def autosave(self) -> Autosave:
-        """The journal, imported when there is something to keep: the first frame need not wait."""
+    def _journal(self) -> Autosave:
+        # Imported when there is something to keep: the first frame need not wait.
         from tokviz.autosave import Autosave
 
         return Autosave(below=self._folder)
+
+    def leftovers(self) -> list[Leftover]:
+        """Take what earlier sessions left unsaved, the newest first."""
+        return self._journal().leftovers()
 
     def begin(self) -> None:
         """Keep changes safe from now on."""
@@ -97,29 +102,40 @@ class Safekeeping(Controller):
             replaces: What it was restored from, which is not needed any more then.
         """
         unsaved = self._unsaved()
-        version = None if unsaved is None else unsaved.version
         is_again = self._again_at is not None and monotonic() >= self._again_at
-        if (version == self._kept and not is_again) or not self.session.remember:
+        is_kept = [one.version for one in unsaved] == self._kept
+        if (is_kept and not is_again) or not self.session.remember:
             return
         self._want(unsaved)
 
-        autosave = self.autosave
+        journals = list(self._journals)
 
         def write(task: Task) -> str | None:
-            complaint = autosave.flush()
+            complaint = next(filter(None, [journal.flush() for journal in journals]), None)
             if replaces is not None and complaint is None:
                 replaces.discard()
             return complaint
 
         self.in_thread("autosave", write, self._tell, exclusive=False)
 
-    def _want(self, unsaved: Unsaved | None) -> None:
-        self._kept = None if unsaved is None else unsaved.version
+    def _want(self, unsaved: Sequence[Unsaved]) -> None:
+        """Let each have a journal: the one that it has, else one that is not needed any more."""
+        self._kept = [one.version for one in unsaved]
         self._again_at = None
-        if unsaved is None:
-            self.autosave.want(None)
-        else:
-            self.autosave.want(unsaved.parts(), unsaved.path)
+        free, self._journals = self._journals, {}
+        # What is shown comes last: it alone changes, in the journal that nothing else has.
+        for one in reversed(unsaved):
+
+            def fitness(journal: Autosave, version: object = one.version) -> tuple[bool, bool]:
+                return free[journal] == version, free[journal] is not None
+
+            journal = max(free, key=fitness, default=None) or self._journal()
+            free.pop(journal, None)
+            journal.want(one.parts(), one.path)
+            self._journals[journal] = one.version
+        for journal in free:
+            journal.want(None)
+            self._journals[journal] = None
 
     def _tell(self, complaint: str | None) -> None:
         """Say once why nothing is kept, not after every key, and try again later."""
@@ -207,15 +223,14 @@ class Safekeeping(Controller):
         """Leave nothing behind after a clean end, but for what was not saved."""
         if self.session.remember:
             self._want(self._unsaved())
-            self.autosave.flush()
-            self.autosave.end()
+            for journal in self._journals:
+                journal.flush()
+                journal.end()
 
     def unsaved(self) -> list[Loss]:
         """Give what would be lost, if anything would."""
-        unsaved = self._unsaved()
-        if unsaved is None:
-            return []
-        return [(unsaved.path.name if unsaved.path else f"this {self._noun}", self._save_first)]
+        names = [one.path.name if one.path else one.name for one in self._unsaved()]
+        return [(name, self._save_first) for name in names]
 
 
 def unless_unsaved(

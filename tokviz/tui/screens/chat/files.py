@@ -56,8 +56,7 @@ class Files(Controller):
             screen,
             self._unsaved,
             chat.file_states,
-            noun=CONVERSATIONS.noun,
-            save_first=lambda then: self.save_file(then, chat.unsaved),
+            save_first=lambda then: self.save_file(then, chat.unsaved[0]),
             folder=CONVERSATIONS.folder,
         )
 
@@ -242,14 +241,15 @@ class Files(Controller):
 
     # -- surviving a crash
 
-    def _unsaved(self) -> Unsaved | None:
-        state = self._chat.unsaved
-        if state is None:
-            return None
-        path, row = state.origin
+    def _unsaved(self) -> list[Unsaved]:
+        return [self._as_unsaved(state) for state in self._chat.unsaved]
+
+    def _as_unsaved(self, state: State) -> Unsaved:
+        conversation, (path, row) = state.conversation, state.origin
         # What is restored is saved to its path, which must not be a file of many rows.
         path = path if row is None else None
-        return Unsaved(state.conversation, partial(editing.json_parts, state.conversation), path)
+        name = f"{'this' if state is self._chat.state else 'an earlier'} {CONVERSATIONS.noun}"
+        return Unsaved(conversation, partial(editing.json_parts, conversation), path, name)
 
     def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
         """Bring back a conversation that was not saved; undo brings back the one that is here."""

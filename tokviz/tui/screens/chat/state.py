@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tokviz.chat.jinja_template import JinjaTemplate
 
 _SAVED_KEPT = 64
+_LEFT_KEPT = 16
 
 
 class ConversationAtHand:
@@ -54,8 +55,8 @@ class ConversationAtHand:
         self._saved: tuple[Conversation, ...] = (editing.EMPTY,)
         self._sample: Conversation | None = None
         """What it began with, as long as nobody has typed in its place."""
-        self._left: State | None = None
-        """What another conversation took the place of before it was saved; undo leads to it."""
+        self._left: tuple[State, ...] = ()
+        """What others took the place of before it was saved, the last first; undo leads to it."""
 
     @property
     def state(self) -> State:
@@ -83,12 +84,10 @@ class ConversationAtHand:
         return all(self.conversation is not known for known in self._saved)
 
     @property
-    def unsaved(self) -> State | None:
-        """What would be lost at the end: this conversation, or the one that was here before."""
-        if self.modified:
-            return self.state
-        left = self._left
-        return None if left is None or self.history.is_ahead(left.conversation) else left
+    def unsaved(self) -> list[State]:
+        """What would be lost at the end: this conversation, and those that were here before."""
+        left = [it for it in self._left if not self.history.is_ahead(it.conversation)]
+        return [self.state, *left] if self.modified else left
 
     def mark_saved(self, conversation: Conversation) -> None:
         """Note that a conversation can be had from a file, or is none to be missed.
@@ -96,8 +95,7 @@ class ConversationAtHand:
         Those before it are known too, so that undo finds them unchanged.
         """
         self._saved = (conversation, *self._saved[: _SAVED_KEPT - 1])
-        if self._left is not None and self._left.conversation is conversation:
-            self._left = None
+        self._left = tuple(it for it in self._left if it.conversation is not conversation)
 
     # -- changes
 
@@ -144,7 +142,8 @@ class ConversationAtHand:
         if (is_there and origin.path is not None) or conversation is editing.EMPTY:
             self.mark_saved(conversation)
         self.change(conversation, PartPlace(0), origin=origin, instead=instead)
-        self._left = left or self._left
+        if left is not None:
+            self._left = (left, *self._left[: _LEFT_KEPT - 1])
 
     def change(
         self,
@@ -192,8 +191,7 @@ class ConversationAtHand:
 
     def _record(self, state: State, **how: Any) -> None:
         # What was taken back is given up, and what is changed again is left no more.
-        if self._left is not None and self.history.is_ahead(self._left.conversation):
-            self._left = None
+        self._left = tuple(it for it in self._left if not self.history.is_ahead(it.conversation))
         self.history.record(state, **how)
 
     def repair(self) -> None:

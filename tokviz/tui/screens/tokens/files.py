@@ -33,7 +33,6 @@ class Files(Controller):
             screen,
             self._unsaved,
             {self.session.path: self.session.state_read} if self.session.path else {},
-            noun="text",
             save_first=self.save_file,
         )
 
@@ -160,12 +159,12 @@ class Files(Controller):
 
     # -- what is not saved
 
-    def _unsaved(self) -> Unsaved | None:
+    def _unsaved(self) -> list[Unsaved]:
         session = self.session
         if not session.modified or (session.is_sample and session.path is None):
-            return None
+            return []
         live = self._text.live
-        return Unsaved(live.revision, live.parts, session.path)
+        return [Unsaved(live.revision, live.parts, session.path, "this text")]
 
     def unless_unsaved(self, go_on: Callable[[], object]) -> None:
         """Go on at once, or after the user agreed to lose unsaved changes."""
