@@ -649,7 +649,7 @@ async def test_conversations_that_took_one_anothers_place_unsaved_all_come_back(
         await pilot.press("W", "ctrl+n", "ctrl+z")
         screen.files.safe.keep()
         await settle(pilot)
-        assert unsaved(screen) == ["this conversation", *["an earlier conversation"] * 3]
+        assert unsaved(screen) == ["this conversation", *["3 earlier conversations"] * 3]
         before = {path: path.read_bytes() for path in kept_conversations()}
         assert len(before) == 4
         await pilot.press("V")
@@ -1740,7 +1740,7 @@ async def test_what_is_being_written_when_another_conversation_comes_is_saved(
         screen = await chat(pilot, CHAT)
         screen.files.save(path)
         await pilot.press("ctrl+n")
-        assert unsaved(screen) == ["an earlier conversation"]
+        assert unsaved(screen) == ["1 earlier conversation"]
         go_on.set()
         await settle(pilot)
         assert unsaved(screen) == []
@@ -1777,10 +1777,10 @@ async def test_what_a_restored_conversation_took_the_place_of_is_asked_about_aft
         await settle(pilot)
         assert "The changes to the previous conversation are not saved." in said(app)
         assert screen.chat.state.origin == Origin(path)
-        assert unsaved(screen) == ["back.json", "an earlier conversation"]
+        assert unsaved(screen) == ["back.json", "1 earlier conversation"]
         screen.files.save(path)
         await settle(pilot)
-        assert unsaved(screen) == ["an earlier conversation"]
+        assert unsaved(screen) == ["1 earlier conversation"]
         await pilot.press("ctrl+z")
         assert contents(screen)[0] == "ZHi"
 

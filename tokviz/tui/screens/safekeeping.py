@@ -259,7 +259,8 @@ def unless_unsaved(
         return None
     from tokviz.tui.dialogs.confirm import ConfirmDialog
 
-    question = f"Not saved: {', '.join(name for name, _ in losses)}. {after}".rstrip()
+    names = ", ".join(dict.fromkeys(name for name, _ in losses))
+    question = f"Not saved: {names}. {after}".rstrip()
     save = partial(losses[0][1], again)
     dialog = ConfirmDialog("Unsaved changes", question, yes, danger=True, save=save)
 

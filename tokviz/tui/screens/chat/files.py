@@ -242,14 +242,18 @@ class Files(Controller):
     # -- surviving a crash
 
     def _unsaved(self) -> list[Unsaved]:
-        return [self._as_unsaved(state) for state in self._chat.unsaved]
-
-    def _as_unsaved(self, state: State) -> Unsaved:
-        conversation, (path, row) = state.conversation, state.origin
-        # What is restored is saved to its path, which must not be a file of many rows.
-        path = path if row is None else None
-        name = f"{'this' if state is self._chat.state else 'an earlier'} {CONVERSATIONS.noun}"
-        return Unsaved(conversation, partial(editing.json_parts, conversation), path, name)
+        here, states = self._chat.state, self._chat.unsaved
+        n_earlier = sum(state is not here for state in states)
+        earlier = counted(n_earlier, f"earlier {CONVERSATIONS.noun}")
+        unsaved = []
+        for state in states:
+            conversation, (path, row) = state.conversation, state.origin
+            # What is restored is saved to its path, which must not be a file of many rows.
+            path = path if row is None else None
+            name = f"this {CONVERSATIONS.noun}" if state is here else earlier
+            parts = partial(editing.json_parts, conversation)
+            unsaved.append(Unsaved(conversation, parts, path, name))
+        return unsaved
 
     def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
         """Bring back a conversation that was not saved; undo brings back the one that is here."""
