@@ -130,8 +130,8 @@ class Safekeeping(Controller):
                 return free[journal] == version, free[journal] is not None
 
             journal = max(free, key=fitness, default=None) or self._journal()
-            free.pop(journal, None)
-            journal.want(one.parts(), one.path)
+            if free.pop(journal, None) != one.version:
+                journal.want(one.parts(), one.path)
             self._journals[journal] = one.version
         for journal in free:
             journal.want(None)
@@ -139,7 +139,11 @@ class Safekeeping(Controller):
 
     def _tell(self, complaint: str | None) -> None:
         """Say once why nothing is kept, not after every key, and try again later."""
-        self._again_at = None if complaint is None else monotonic() + AGAIN_SECONDS
+        self._again_at = None
+        if complaint is not None:
+            self._again_at = monotonic() + AGAIN_SECONDS
+            # Whichever it was: none counts as kept.
+            self._journals = dict.fromkeys(self._journals, complaint)
         if complaint is not None and complaint != self._told:
             self.say(complaint, "warning")
         self._told = complaint
