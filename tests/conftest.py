@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import profiles as profiles  # loads the profile of Hypothesis
+from tests.forks import Forks
 from tokviz.pretokenize import guard
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
@@ -77,6 +78,14 @@ def brief_steps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(guard, "STEP_SECONDS", guard.STEP_SECONDS / 4)
         yield
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Where commands and jobs are forks of one process."""
+    forks = Forks()
+    yield forks
+    forks.close()
 
 
 LONG = ("test_every_action.py", "test_benchmarks.py", "test_compiled.py", "/tui/screens/")

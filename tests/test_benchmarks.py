@@ -14,6 +14,8 @@ from typing import Any
 import platformdirs
 import pytest
 
+import tokviz
+
 BENCHMARKS = Path(__file__).parent / "benchmarks"
 SMALLEST_RUNS = {
     "keys": ["--sizes", "1K", "--keys", "2"],
@@ -32,7 +34,7 @@ SMALLEST_RUNS = {
     "eta": ["--size", "30K", "--vocabs", "300", "--runs", "1"],
     "chat": ["--size", "50K", "--runs", "1"],
     "vocabulary": ["--tokenizer", "gpt2", "--runs", "1"],
-    "load": ["--runs", "1", "--vocabulary", "gpt2"],
+    "load": ["--runs", "1"],
     "cluster": [
         *("--gigabytes", "1", "--file-bytes", "200000", "--workers", "1", "--vocab", "300"),
         *("--turns", "1"),
@@ -52,9 +54,15 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subp
     if (known := platformdirs.user_cache_path("tokviz")).exists():
         shutil.copytree(known, cache / "tokviz")
     environment = {**os.environ, "TOKVIZ_BENCHMARK_CACHE": str(cache)}
+    tiny = tmp_path_factory.mktemp("runs") / "tiny"
+    tokviz.train(["the theme of the thesis"], 260, split_pattern="gpt2").save(tiny)
+    made = {"load": ["--vocabulary", str(tiny)]}
     processes = {
         name: subprocess.Popen(
-            [sys.executable, str(BENCHMARKS / f"{name}.py"), "--json", *options],
+            [
+                *(sys.executable, str(BENCHMARKS / f"{name}.py"), "--json"),
+                *(*options, *made.get(name, ())),
+            ],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

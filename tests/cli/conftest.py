@@ -6,7 +6,7 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.forks import Forks
+from tests.forks import Forks, is_as_begun
 
 COMMAND = [sys.executable, "-m", "tokviz"]
 
@@ -30,23 +30,6 @@ class Result:
     @property
     def text(self) -> str:
         return self.out.decode()
-
-
-@pytest.fixture(scope="session")
-def forks() -> Iterator[Forks]:
-    """Where commands are forks of one process."""
-    forks = Forks()
-    yield forks
-    forks.close()
-
-
-BEGUN = dict(os.environ)
-
-
-def is_as_begun() -> bool:
-    """Tell whether what Python itself reads of the environment is as when this process began."""
-    changed = dict(os.environ.items() ^ BEGUN.items())
-    return not any(name.startswith(("PYTHON", "LC_", "LANG", "TZ")) for name in changed)
 
 
 @pytest.fixture

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import deque
 from collections.abc import Callable, Iterator
 from inspect import CO_VARARGS, CO_VARKEYWORDS
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from textual.notifications import Notification
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tests.forks import Forks, Job, is_as_begun
 from tests.tui.known_styles import PARSE_RULES, KnownStyles
 from tests.tui.waiting import WAIT
 from tokviz.tokenizer import Tokenizer
@@ -70,6 +72,21 @@ def handlers_of_before_are_forgotten() -> None:
 def no_screen_is_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no app of a test make all screens only since a busy machine gives it time."""
     monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 8 * WAIT)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def jobs_are_forks(forks: Forks) -> Iterator[None]:
+    """Start Python for no job: to import what it needs is most of its work."""
+
+    def begin(command: list[str], **options: Any) -> Any:
+        if is_as_begun():
+            return Job(forks, command, **options)
+        return subprocess.Popen(command, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        popen = SimpleNamespace(Popen=begin, PIPE=subprocess.PIPE)
+        patch.setattr("tokviz.child.process.subprocess", popen)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="module")

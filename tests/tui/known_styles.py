@@ -42,6 +42,9 @@ FOUND: dict[Any, Known] = {}
 BY_RULES: dict[tuple[int, ...], _ByRules] = {}
 """What is known in every app that has the same rules."""
 
+BY_SHEETS: dict[tuple[Any, ...], _ByRules] = {}
+"""The same, by the sheets and variables that the rules are of."""
+
 
 class _Tried(NamedTuple):
     """The rules that may hold for a node by its type, name and classes, in their order."""
@@ -109,9 +112,16 @@ class KnownStyles(StylesOnDemand):
         self._forget()
 
     def parse(self) -> None:
-        """Forget what held by the rules of before."""
-        super().parse()
-        self._forget()
+        """Forget what held by the rules of before; read no sheets again that another app has."""
+        key = *self.source.items(), *self._variables.items()
+        if key in BY_SHEETS:
+            self._by_rules = BY_SHEETS[key]
+            self._rules, self._rules_map = self._by_rules.rules, None
+            self._require_parse = False
+        else:
+            super().parse()
+            self._forget()
+            BY_SHEETS[key] = self._by_rules
 
     def reparse(self) -> None:
         """Forget what held by the rules of before."""

@@ -11,6 +11,7 @@ import pytest
 from rich.segment import Segment
 from textual.app import App, ComposeResult
 from textual.containers import Container
+from textual.css.styles import Styles
 from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
 from textual.pilot import Pilot
@@ -120,6 +121,30 @@ async def test_to_style_a_node_asks_no_rule_for_its_hash_in_python() -> None:
         app.stylesheet.update(app.screen)
         sys.setprofile(None)
     assert not [file for file in asked if "css" in file]
+
+
+@pytest.mark.parametrize(
+    ("css", "looked_for"), [("", False), ("Parts { transition: offset 500ms; }", True)]
+)
+async def test_a_transition_is_looked_for_only_where_there_is_one(
+    css: str, looked_for: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = list[str]()
+    find = Styles._get_transition
+
+    def noted(styles: Styles, name: str) -> Any:
+        names.append(name)
+        return find(styles, name)
+
+    monkeypatch.setattr(Styles, "_get_transition", noted)
+    app = PartsApp(StylesOnDemand)
+    app.stylesheet.add_source(css + "Parts.other { offset: 1 0; }")
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        app.query(Parts).first().add_class("other")
+        await pilot.pause()
+        assert ("offset" in names) == looked_for
+        assert bool(names) == looked_for
 
 
 class Leaf(Widget):

@@ -6,7 +6,7 @@ To add a page, write it in this folder and add it to `PAGES`. The tests run what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -175,9 +175,9 @@ def title(name: str) -> str:
     return page(name).partition("\n")[0].removeprefix("# ")
 
 
-def sections() -> Iterator[Section]:
-    """Give the parts of all pages."""
-    for name in PAGES:
+def sections(names: Iterable[str] = PAGES) -> Iterator[Section]:
+    """Give the parts of pages, of all if none is named."""
+    for name in names:
         text = page(name)
         # A comment in a block of code looks like a heading.
         hidden = _BLOCK.sub(lambda block: re.sub("[^\n]", " ", block[0]), text)

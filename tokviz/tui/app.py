@@ -780,8 +780,8 @@ class TokvizApp(App[None]):
         from tokviz.tui.widgets.turns import title_around
 
         if not name and self.focused is not None:
-            title, here = title_around(self.focused), self.current_mode
-            headings = [part.title for part in sections() if part.page == here]
+            title = title_around(self.focused)
+            headings = [part.title for part in sections([self.current_mode])]
             heading = next((found for found in headings if title.startswith(found)), "")
         self.push_screen(GuideDialog(name or self.current_mode, heading))
 

@@ -46,13 +46,14 @@ class StylesOnDemand(Stylesheet):
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
         """Draw a node anew once, and all in it, whichever of its rules change.
 
-        Textual does it for each rule: where colours change, nine times of ten for nothing.
+        Textual does it for each rule: where colours change, nine times of ten for nothing. It also
+        looks for the transition of each, where there is none.
         """
         styles: Any = node.styles.base
         asked: list[dict[str, bool]] = []
         styles.refresh = lambda **how: asked.append(how)
         try:
-            super().replace_rules(node, rules, animate)
+            super().replace_rules(node, rules, animate and "transitions" in rules)
         finally:
             del styles.refresh
         for how in {tuple(sorted(how.items())) for how in asked}:

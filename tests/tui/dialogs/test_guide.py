@@ -11,7 +11,7 @@ from textual.widgets.markdown import MarkdownFence
 
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
-from tokviz.guide import PAGES, anchor, sections, title
+from tokviz.guide import PAGES, anchor, page, sections, title
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.guide import GuideDialog
@@ -38,6 +38,16 @@ def test_what_the_search_shows_has_no_marks_of_markdown() -> None:
     assert "tiktoken · a rank file and a small .tokviz beside it" in " ".join(texts.values())
     assert "printf 'hello world' | tokviz encode" in texts["commands", "Command line"]
     assert [text for text in texts.values() if "](" in text or "```" in text or "|--" in text] == []
+
+
+async def test_no_page_is_read_before_it_is_looked_into() -> None:
+    app = TokvizApp(Session(Opened("text"), tokviz.load("gpt2"), remember=False))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        page.cache_clear()
+        app.action_guide()
+        await until(pilot, lambda: isinstance(app.screen, GuideDialog))
+        assert page.cache_info().currsize == 1
 
 
 async def test_the_guide_opens_where_you_are_and_leads_on() -> None:

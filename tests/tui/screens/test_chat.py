@@ -1420,9 +1420,9 @@ async def test_every_action_over_rows_that_are_all_broken_does_no_harm(tmp_path:
     app = make_app()
     async with app.run_test(size=(100, 30)) as pilot:
         screen = await chat(pilot)
+        screen.rows.open_path(path)
+        await settle(pilot)
         for found in ChatScreen.declared():
-            screen.rows.open_path(path)
-            await settle(pilot)
             await screen.run_action(f"screen.{found.call}")
             await settle(pilot)
             while app.screen is not screen:
