@@ -193,7 +193,6 @@ def test_why_names_the_rule_where_there_is_a_tie(rule) -> None:
     assert tied
     for k in range(1, replay.n_merges + 1):
         why = replay.why(k)
-        assert why.rule == (rule if k in tied else None)
         assert (f"“{rule}”" in str(why)) == (k in tied)
 
 
