@@ -138,8 +138,11 @@ def safe_lines(text: str) -> str:
 
 
 def n_cells(text: str) -> int:
-    """Count the cells that glyphs take; marks count too, which is on the safe side."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+    """Count the cells that glyphs take; a mark stands on the letter before it."""
+    return sum(
+        2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char)
+        for char in text
+    )
 
 
 def token_label(data: bytes) -> str:

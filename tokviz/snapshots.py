@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, compress, count, islice
+from operator import ne
 from typing import TypeVar
 
 from tokviz import bytetext
@@ -28,6 +29,12 @@ def changed_range(old: Sequence[_T], new: Sequence[_T]) -> tuple[int, int, int]:
     while same_end < shorter - first and old[-1 - same_end] == new[-1 - same_end]:
         same_end += 1
     return first, len(old) - same_end, len(new) - same_end
+
+
+def n_same(some: Sequence[_T], others: Sequence[_T]) -> int:
+    """Count how many are the same up to the first that is not."""
+    differs = compress(count(), map(ne, some, others))
+    return next(differs, min(len(some), len(others)))
 
 
 class Part:

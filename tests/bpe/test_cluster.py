@@ -26,6 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
+from tokviz.bpe.cluster import client as client_module
 from tokviz.bpe.cluster import shards, tasks
 from tokviz.bpe.cluster.client import ClusterCount
 from tokviz.bpe.cluster.parts import Rules, parts_of
@@ -203,7 +204,10 @@ def test_texts_from_python_are_counted_too(cluster: Client) -> None:
     assert together.tokenizer.merges == alone.tokenizer.merges
 
 
-def test_a_worker_that_is_killed_changes_nothing(corpus: Path, cluster: Client) -> None:
+def test_a_worker_that_is_killed_changes_nothing(
+    corpus: Path, tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 30_000)
     pids: list[int] = list(cluster.run(os.getpid).values())  # type: ignore[no-untyped-call]
 
     def kill(*_: object) -> None:
@@ -212,7 +216,7 @@ def test_a_worker_that_is_killed_changes_nothing(corpus: Path, cluster: Client) 
             pids.clear()
 
     pattern = get_split_pattern("gpt4")
-    counter = ClusterCount(cluster, part_bytes=30_000)
+    counter = ClusterCount(cluster, tmp_path / "kept")
     assert all_of(counter(Corpus(corpus), pattern, on_progress=kill)) == all_of(
         count_pieces(Corpus(corpus), pattern)
     )
@@ -220,12 +224,13 @@ def test_a_worker_that_is_killed_changes_nothing(corpus: Path, cluster: Client) 
 
 
 def test_what_was_counted_is_not_counted_again_unless_a_file_has_changed(
-    corpus: Path, tmp_path: Path, cluster: Client
+    corpus: Path, tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, pattern = tmp_path / "kept", get_split_pattern("gpt4")
+    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 100_000)
 
     def counted(should_stop: Callable[[], bool] = lambda: False) -> PieceCounts:
-        counter = ClusterCount(cluster, folder, part_bytes=100_000)
+        counter = ClusterCount(cluster, folder)
         return counter(Corpus(corpus), pattern, should_stop=should_stop)
 
     stopped = counted(lambda: len([*folder.glob("part-*")]) > 2)
@@ -324,13 +329,14 @@ def test_what_a_storage_does_not_give_is_named_or_left_out_as_chosen(
 
 
 def test_a_line_that_is_not_json_is_named_by_its_number_in_the_file(
-    tmp_path: Path, cluster: Client
+    tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 500)
     lines = [json.dumps({"text": f"line {number}"}) for number in range(200)]
     lines[150] = "{"
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(lines))
-    counter = ClusterCount(cluster, part_bytes=500)
+    counter = ClusterCount(cluster, tmp_path / "kept")
     with pytest.raises(InputFileError, match="line 151 is not JSON"):
         counter(Corpus(path), get_split_pattern("gpt4"))
 
@@ -379,7 +385,10 @@ def test_nobody_waits_for_workers_to_begin_once_it_is_enough(corpus: Path) -> No
     assert psutil.Process().children() == before
 
 
-def test_nobody_waits_for_workers_that_will_not_come_back(corpus: Path) -> None:
+def test_nobody_waits_for_workers_that_will_not_come_back(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 30_000)
     before = psutil.Process().children()
 
     def kill(*_: object) -> None:
@@ -388,7 +397,7 @@ def test_nobody_waits_for_workers_that_will_not_come_back(corpus: Path) -> None:
                 starter.kill()
 
     with local_cluster(1) as client, pytest.raises(JobError, match="the workers failed"):
-        counter = ClusterCount(client, part_bytes=30_000)
+        counter = ClusterCount(client, tmp_path / "kept")
         counter(Corpus(corpus), get_split_pattern("gpt4"), on_progress=kill)
 
 

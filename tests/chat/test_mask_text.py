@@ -69,15 +69,15 @@ def test_tool_calls_of_harmony_are_learned():
 
 def test_json_is_rendered_by_the_template():
     text = json.dumps({"messages": turns("Hi", "Hello")})
-    masked = mask_text(QWEN, text, "chatml")
+    masked = mask_text(BYTES, text)
     assert (kind_of(masked), masked.rendering.template, masked.aligned) == (
         "conversation",
-        "chatml",
+        "nanochat",
         False,
     )
     assert (
         masked.rendering.ids
-        == render(QWEN, Conversation.from_json(turns("Hi", "Hello")), "chatml").ids
+        == render(BYTES, Conversation.from_json(turns("Hi", "Hello")), "nanochat").ids
     )
 
 

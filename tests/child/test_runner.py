@@ -170,11 +170,10 @@ def test_no_child_survives_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert _gone(pid)
 
 
-@pytest.mark.parametrize(("job", "request_"), [("nonsense", "nothing"), ("split", "dance")])
-def test_a_job_or_request_that_does_not_exist_is_a_readable_error(job: str, request_: str) -> None:
-    client = JobClient(job)
-    with pytest.raises(JobError, match="nonsense" if job == "nonsense" else "dance"):
-        client.call(lambda memory: [{"do": request_}])
+def test_a_job_that_does_not_exist_is_a_readable_error() -> None:
+    client = JobClient("nonsense")
+    with pytest.raises(JobError, match="nonsense"):
+        client.call(lambda memory: [{"do": "nothing"}])
     client.close()
 
 

@@ -39,7 +39,6 @@ def test_a_name_like_the_hubs_offers_the_hub() -> None:
 @pytest.mark.parametrize("builtin", BUILTIN_TOKENIZERS, ids=lambda b: b.name)
 def test_stated_size_is_true(builtin: object) -> None:
     tok = tokviz.load(builtin.name)  # type: ignore[attr-defined]
-    assert tok.n_vocab == builtin.n_vocab  # type: ignore[attr-defined]
     assert len(tok.vocab) == builtin.n_tokens  # type: ignore[attr-defined]
     assert max(tok.vocab) + 1 == tok.n_vocab
     assert len(set(tok.vocab.values())) == len(tok.vocab)

@@ -98,7 +98,6 @@ def test_a_tokenization_equals_one_of_the_whole_text(name: str) -> None:
         ours = [live.token(index) for index in range(live.n_tokens)]
         assert [token.id for token in ours] == whole.ids
         assert [[t.byte_start, t.byte_end] for t in ours] == whole.byte_spans.tolist()
-        assert [token.special for token in ours] == whole.special.tolist()
         assert pieces_of(live) == whole.pieces.tolist()
 
 
@@ -118,7 +117,7 @@ def test_every_question_agrees_with_the_list_of_all_tokens(name: str, in_runs: b
             info = live.token(span.index)
             assert info[:4] == (span.index, span.id, span.start, span.end)
             assert [info.byte_start, info.byte_end] == byte_spans[span.index]
-            assert (info.hue, info.special) == (span.hue, tok.is_special(span.id))
+            assert info.hue == span.hue
         for offset in range(len(text) + 1):
             first = next((s.index for s in spans if s.end > offset), None)
             assert live.token_index_at(offset) == first

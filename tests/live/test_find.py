@@ -66,9 +66,10 @@ def test_huge_pattern_is_refused_before_compiling() -> None:
     assert "too long" in find_all("text", FindQuery("|".join(["ab"] * 9999), regex=True)).problem
 
 
-def test_exploding_pattern_ends_with_what_was_found() -> None:
+def test_exploding_pattern_ends_with_what_was_found(monkeypatch) -> None:
+    monkeypatch.setattr(typed, "SECONDS", 0.05)
     text = "aab " + "a" * 60 + "!"
-    matches = find_all(text, FindQuery(r"(a|aa)+b", regex=True), seconds=0.05)
+    matches = find_all(text, FindQuery(r"(a|aa)+b", regex=True))
     assert "too long" in matches.problem
     assert not matches.complete
     assert list(matches.starts) == [0]
@@ -90,9 +91,12 @@ def test_nearest_match_is_at_or_after_and_goes_round() -> None:
     assert Matches().nearest(0) is None
 
 
-def test_an_expression_that_never_ends_is_given_up_within_a_second_and_that_is_said() -> None:
+def test_an_expression_that_never_ends_is_given_up_within_a_second_and_that_is_said(
+    monkeypatch,
+) -> None:
     assert typed.SECONDS < 1
-    matches = find_all("a" * 50_000 + "b", FindQuery("(a+)+$", regex=True), seconds=0.1)
+    monkeypatch.setattr(typed, "SECONDS", 0.1)
+    matches = find_all("a" * 50_000 + "b", FindQuery("(a+)+$", regex=True))
     assert not matches.complete
     assert matches.problem == (
         "Stopped, since it took too long: the expression can match in too many ways. "
@@ -127,9 +131,10 @@ def test_nothing_stands_still_while_an_expression_is_tried(pattern: str) -> None
     assert turns > 100
 
 
-def test_a_newer_search_takes_the_place_of_an_older_one() -> None:
+def test_a_newer_search_takes_the_place_of_an_older_one(monkeypatch) -> None:
+    monkeypatch.setattr(typed, "SECONDS", 60)
     with ThreadPoolExecutor() as pool:
-        older = pool.submit(find_all, "a" * 90 + "b", FindQuery("(a|aa)+$", regex=True), seconds=60)
+        older = pool.submit(find_all, "a" * 90 + "b", FindQuery("(a|aa)+$", regex=True))
         while not guard.client_for("find").pid:
             time.sleep(0.001)
         assert spans("ab", FindQuery("b", regex=True)) == [(1, 2)]

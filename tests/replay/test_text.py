@@ -197,8 +197,7 @@ def test_changes_are_where_the_tokens_change() -> None:
     prepared = replay.text(" the theory")
     k, seen = 0, [prepared.at(0).ids.tolist()]
     while (after := prepared.next_change(k)) is not None:
-        assert prepared.changes(k + 1, after)
-        assert not prepared.changes(k + 1, after - 1)
+        assert prepared.n_tokens(k) == prepared.n_tokens(after - 1) != prepared.n_tokens(after)
         assert prepared.previous_change(after) == after
         assert prepared.at(after - 1).ids.tolist() == seen[-1]
         seen.append(prepared.at(after).ids.tolist())

@@ -70,7 +70,7 @@ def test_a_text_is_joined_as_the_vocabulary_does_it_and_what_changes_nothing_is_
     replay = Replay.open("gpt2")
     text = replay.text("the 世 <b>&\x1b[2J\u202e")
     moving = Moving(animation(replay, 1, replay.n_merges, text))
-    steps = [k for k in range(1, replay.n_merges + 1) if text.changes(k, k)]
+    steps = [k for k in range(1, replay.n_merges + 1) if text.next_change(k - 1) == k]
     for number, k in enumerate([0, *steps]):
         ends = text.at(k).byte_ends.tolist()
         tokens = [token_label(text.data[a:b]) for a, b in zip([0, *ends], ends, strict=False)]

@@ -270,16 +270,9 @@ class _Process:
                 yield {"do": "begin", **self._pattern._asdict()}
             yield from asked
 
-        answers: list[Message] = []
-
-        def take(answer: Message) -> None:
-            answers.append(answer)
-            hear(answer)
-
         try:
-            self._jobs.call(requests, take)
+            return self._jobs.call(requests, hear)
         except JobDroppedError:
             return []
         except JobTimeoutError:
             raise PatternError(self._pattern.regex, TOO_LONG) from None
-        return answers

@@ -542,16 +542,12 @@ def _content_to_json(content: str | tuple[Part, ...]) -> tuple[Any, Json]:
         return content, {}
     calls = [part for part in content if part.kind == "tool_call" and "from" not in part.extra]
     rest = [part for part in content if part.kind != "tool_call" or "from" in part.extra]
-    written: Any = [_part_to_json(part) for part in rest]
+    written: Any = [{"type": part.kind, "text": part.text, **part.extra} for part in rest]
     if calls and len(rest) == 1 and rest[0].kind == "text" and not rest[0].extra:
         written = rest[0].text
     elif calls and not rest:
         written = None
     return written, tool_calls.to_json([(part.text, part.extra) for part in calls])
-
-
-def _part_to_json(part: Part) -> Json:
-    return {"type": part.kind, "text": part.text, **part.extra}
 
 
 def _to_sharegpt(message: Message) -> Json:

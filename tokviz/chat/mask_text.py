@@ -11,7 +11,6 @@ from tokviz.chat import harmony, nanochat, turns
 from tokviz.chat.conversation import Conversation, ConversationError, Message
 from tokviz.chat.json_text import loads
 from tokviz.chat.render import Rendering, TokenRun, render, render_spans
-from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import Reason, TemplateSpan, end, reason_of_role, special
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.encoding.specials import search_for, segments
@@ -19,6 +18,7 @@ from tokviz.pretokenize.tolerance import tolerant
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
 
+_TEMPLATE = "nanochat"
 MAX_JSON_CHARS = 2_000_000
 """A longer text is not tried as JSON."""
 
@@ -40,42 +40,32 @@ class MaskedText:
     aligned: bool
 
 
-def mask_text(
-    tokenizer: Tokenizer,
-    text: str,
-    template: str = "nanochat",
-    parse_specials: bool = True,
-    max_tokens: int = DEFAULT_MAX_TOKENS,
-) -> MaskedText:
+def mask_text(tokenizer: Tokenizer, text: str, parse_specials: bool = True) -> MaskedText:
     """Find out what a text is and which of its tokens would be learned.
 
     Args:
         tokenizer: The tokenizer.
         text: Byte text.
-        template: The built-in template for a conversation in JSON.
         parse_specials: Whether special tokens are parsed in the text at hand. A text that is in a
             template's form is masked with its special tokens either way.
-        max_tokens: Where the rendering of a conversation is cut off; any other text is shown whole.
     """
     with tolerant() as stuck:
-        masked = _mask_text(tokenizer, text, template, parse_specials, max_tokens)
+        masked = _mask_text(tokenizer, text, parse_specials)
     if not stuck:
         return masked
     sentence = why(f"{masked.sentence} A stretch of it is one piece", stuck[0])
     return replace(masked, sentence=sentence)
 
 
-def _mask_text(
-    tokenizer: Tokenizer, text: str, template: str, parse_specials: bool, max_tokens: int
-) -> MaskedText:
+def _mask_text(tokenizer: Tokenizer, text: str, parse_specials: bool) -> MaskedText:
     conversation, problem = _conversation_of(text)
     if conversation is not None:
         try:
-            rendering = render(tokenizer, conversation, template, max_tokens)
+            rendering = render(tokenizer, conversation, _TEMPLATE)
         except ConversationError as error:
-            problem = f"The text is a conversation that {template} cannot write: {error}"
+            problem = f"The text is a conversation that {_TEMPLATE} cannot write: {error}"
         else:
-            sentence = f"The text is a conversation in JSON, written by the template {template}."
+            sentence = f"The text is a conversation in JSON, written by the template {_TEMPLATE}."
             return MaskedText(rendering, conversation, problem or sentence, False)
     reader = _reader_of(text)
     if reader is not None:

@@ -403,8 +403,8 @@ class _Columns:
             for stretches in self._parts(run)
         ]
         if most_new is not None:
-            new = (text for (first, *_), text in parts if not self._is_known(first[0], text))
-            if sum(map(len, new)) > most_new:
+            said = (text for ((span, _), *_), text in parts if not span.special)
+            if sum(len(text) for text in said if not self._encoder.knows(text)) > most_new:
                 raise MuchIsNewError
         for stretches, text in parts:
             span = stretches[0][0]
@@ -413,9 +413,6 @@ class _Columns:
                 self._note(span, 1, bytetext.n_bytes(text))
             else:
                 self._add(stretches, text)
-
-    def _is_known(self, span: TemplateSpan, text: str) -> bool:
-        return span.special or self._encoder.knows(text)
 
     def _parts(self, run: list[TemplateSpan]) -> Iterator[list[_Stretch]]:
         """Cut what is encoded in one go where that changes nothing."""

@@ -22,15 +22,6 @@ class Limits(NamedTuple):
     silent_seconds: float | None = None
     """Processor time without an answer; a machine that is busy with other things takes none."""
 
-    def arguments(self) -> list[str]:
-        """Give the limits as arguments for `python -m tokviz.jobs`; 0 stands for no limit."""
-        return [
-            f"--memory-mb={self.memory_mb or 0}",
-            f"--cpu-seconds={self.cpu_seconds or 0}",
-            f"--niceness={self.niceness}",
-            f"--silent-seconds={self.silent_seconds or 0}",
-        ]
-
 
 def settle_in(limits: Limits) -> None:
     """Prepare this process for being a child: the user's Ctrl+C is not for it, limits hold."""

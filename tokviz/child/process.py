@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -69,7 +70,7 @@ class ChildProcess:
             with ExitStack() as unless_started:
                 self._stderr = unless_started.enter_context(tempfile.TemporaryFile())
                 self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "tokviz.jobs", job, *limits.arguments()],
+                    [sys.executable, "-P", "-m", "tokviz.jobs", job, json.dumps(limits)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=self._stderr,

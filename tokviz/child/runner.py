@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -139,38 +139,56 @@ class JobClient:
         self._owner: threading.Thread | None = None
         self._calls = threading.Lock()
 
-    def call(self, requests: Requests, on_answer: Callable[[Message], object] = _ignore) -> None:
-        """Run, and wait until all is answered; calls wait for each other.
+    def call(
+        self,
+        requests: Requests,
+        on_answer: Callable[[Message], object] = _ignore,
+        *,
+        in_turn: bool = True,
+    ) -> list[Message]:
+        """Run, wait until all is answered, and give the answers.
 
         Args:
             requests: See `run`.
-            on_answer: Takes the answers, in a thread of the client.
+            on_answer: Takes each answer when it comes, in a thread of the client.
+            in_turn: Wait for the call that is under way; otherwise it is given up.
 
         Raises:
             JobDroppedError: If the run is given up meanwhile, or the client is closed.
             TokvizError: What the run failed with.
         """
+        answers: list[Message] = []
         ends: SimpleQueue[TokvizError | None] = SimpleQueue()
+
+        def take(run: int, answer: Message) -> None:
+            answers.append(answer)
+            on_answer(answer)
+
         handlers = RunHandlers(
-            lambda run, answer: on_answer(answer),
+            take,
             lambda run: ends.put(None),
             lambda run, error: ends.put(error),
             lambda run: ends.put(JobDroppedError(f"the {self._job} job was given up")),
         )
-        with self._calls:
-            self.run(requests, handlers)
-            error = self._end(ends)
+        with self._calls if in_turn else nullcontext():
+            run = self.run(requests, handlers)
+            error = self._end(run, ends)
         if error is not None:
             raise error
+        return answers
 
-    def _end(self, ends: SimpleQueue[TokvizError | None]) -> TokvizError | None:
+    def ask(self, requests: Iterable[Body]) -> list[Message]:
+        """Call with requests that are the same for every child."""
+        return self.call(lambda memory: requests)
+
+    def _end(self, run: int, ends: SimpleQueue[TokvizError | None]) -> TokvizError | None:
         stopped = _stopped.get()
         while True:
             try:
                 return ends.get(timeout=None if stopped is None else _LOOKS_SECONDS)
             except Empty:
                 if stopped is not None and stopped():
-                    self.cancel()
+                    self.cancel(run)
 
     def run(self, requests: Requests, handlers: RunHandlers) -> int:
         """Begin a run in place of any other and return its id."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from tokviz import bytetext
 from tokviz.compare.causes import Cause
-from tokviz.compare.side import Side
+from tokviz.compare.side import Side, shared_stretches
 from tokviz.explain.ids import tokens_of
 from tokviz.explain.trace import encode_trace
 from tokviz.sentences import Sentence, counted
@@ -114,11 +114,7 @@ class Drift:
     @cached_property
     def spans(self) -> tuple[DriftSpan, ...]:
         """Where the two differ, in the order of the text."""
-        import numpy as np
-
-        borders = (self.sampled.borders, self.encoded.borders)
-        shared = np.intersect1d(*borders, assume_unique=True)
-        stretches = np.stack([shared[:-1], shared[1:]], axis=1)
+        _, stretches = shared_stretches([self.sampled.borders, self.encoded.borders])
         sampled, encoded = self.sampled.ids_in(stretches), self.encoded.ids_in(stretches)
         firsts = self.sampled.numbers_in(stretches)[0].tolist()
         rows = zip(stretches.tolist(), firsts, sampled, encoded, strict=True)

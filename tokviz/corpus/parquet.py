@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from tokviz.child.limits import Limits
-from tokviz.child.protocol import Body, Message, unpack
+from tokviz.child.protocol import Body, unpack
 from tokviz.child.runner import JobClient
 from tokviz.corpus.fields import choice_of
 from tokviz.corpus.storage import open_stored
@@ -99,7 +99,7 @@ class ParquetTable:
         self._jobs = jobs or _client()
         # The child ends with the last one who could ask it.
         self._end = (lambda: None) if jobs else weakref.finalize(self, self._jobs.close)
-        about = self._ask({"do": "open", "path": path})
+        about = self._ask({"do": "open"})
         self.columns = Columns(about["names"], about["texts"])
         self.sizes: list[int] = about["sizes"]
         self._bytes: list[str] = about["bytes"]
@@ -149,23 +149,9 @@ class ParquetTable:
         self._end()
 
     def _ask(self, request: Body) -> Any:
-        answers: list[Any] = []
-        asked: list[dict[str, Any]] = []
-        # No reference to this object: what the client keeps of a run must not keep it alive.
-        opening = {"do": "open", "path": self._path}
-
-        def requests(memory: dict[str, Any]) -> Iterator[Body]:
-            asked.append(memory)
-            if request["do"] == "rows" and not memory.get("open"):
-                yield opening
-            yield request
-
-        def take(answer: Message) -> None:
-            asked[0]["open"] = "refused" not in answer
-            answers.append(answer)
-
         try:
-            self._jobs.call(requests, take)
+            # No reference to this object: what the client keeps of a run must not keep it alive.
+            answers = self._jobs.ask([{"path": self._path, **request}])
         except JobError as error:
             reason = f"is not a readable Parquet file: {error}"
             if error.over == "memory":
@@ -173,7 +159,7 @@ class ParquetTable:
             elif error.over == "time":
                 reason = f"takes too long to read: {error}"
             raise InputFileError(self._path, reason) from None
-        refused = next((answer["refused"] for answer in answers if "refused" in answer), None)
-        if refused is not None:
-            raise InputFileError(self._path, refused)
-        return answers[-1] if answers else None
+        answer = answers[0] if answers else None
+        if answer and "refused" in answer:
+            raise InputFileError(self._path, answer["refused"])
+        return answer

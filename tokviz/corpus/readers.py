@@ -83,10 +83,7 @@ def read_stream(file: BinaryIO) -> Iterator[Chunk]:
 
 def encode(text: str) -> bytes:
     """Make the bytes of a text; lone surrogates become U+FFFD."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return bytetext.replace_surrogates(text)[0].encode()
+    return bytetext.replace_surrogates(text)[0].encode()
 
 
 def _read_plain(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
@@ -129,10 +126,7 @@ def _text_of_line(line: bytes, path: str, number: int, field: str) -> bytes:
         raise InputFileError(path, f"line {number}: the field {field!r} is not text")
     if is_valid:
         return encode(text)
-    try:
-        return bytetext.to_bytes(text)
-    except UnicodeEncodeError:
-        return encode(text)
+    return bytetext.to_bytes(bytetext.as_byte_text(text))
 
 
 def _loads(line: str | bytes, path: str, number: int) -> Any:

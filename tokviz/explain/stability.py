@@ -29,6 +29,7 @@ from tokviz.encoding.byte_rows import ByteRows
 from tokviz.explain.trace import encode_trace
 from tokviz.pretokenize.guard import split_ahead
 from tokviz.sentences import Sentence
+from tokviz.snapshots import n_same
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -98,11 +99,12 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
     fronts: dict[int, list[int]] = {}
     sorts = _one_of_each_sort()
     with split_ahead(tok.split_pattern, [tail + one for one in sorts]):
-        tried = [(one, *_tried(tok, tail + one, parse_specials)) for one in sorts]
-    for one, after, spans in tried:
-        n_same = _n_same(before, after)
-        if n_same < worst:
-            worst, character, becomes = n_same, one, after
+        tokens = [tok.encode_byte_text(tail + one, parse_specials) for one in sorts]
+        pieces = [tok.split_byte_text(tail + one, parse_specials) for one in sorts]
+    for one, after, spans in zip(sorts, tokens, pieces, strict=True):
+        n_kept = n_same(before, after)
+        if n_kept < worst:
+            worst, character, becomes = n_kept, one, after
         start = next(start for start, end in spans if end > len(tail))
         if start not in fronts:
             fronts[start] = _tokens_before(tok, after, tail, start)
@@ -115,9 +117,9 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
         for one in _going_on(tok, suffix, raw=bytetext.has_raw_bytes(tail[-1:])):
             n_tried += 1
             after = tok.encode_byte_text(tail + one, parse_specials)
-            n_same = _n_same(before, after)
-            if n_same < worst:
-                worst, character, becomes = n_same, one, after
+            n_kept = n_same(before, after)
+            if n_kept < worst:
+                worst, character, becomes = n_kept, one, after
             if worst <= n_left or n_tried >= most:
                 break
     n_tokens, complete = len(before) - worst, n_tried < most
@@ -127,13 +129,6 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
     n_longer, examples = _unreachable(tok, tail, before[:worst], data, parse_specials)
     shown = tuple(tok.token_bytes(token_id) for token_id in becomes[worst:])
     return UnstableEnd(n_tokens, data, character, shown, n_longer, examples, complete)
-
-
-def _tried(
-    tok: Tokenizer, text: str, parse_specials: bool
-) -> tuple[list[int], list[tuple[int, int]]]:
-    tokens = tok.encode_byte_text(text, parse_specials)
-    return tokens, tok.split_byte_text(text, parse_specials)
 
 
 def _reaching_over(
@@ -152,7 +147,7 @@ def _reaching_over(
         for at in range(len(piece)):
             left = [tok.token_id(token) for token in encode_trace(tok, piece[:at]).tokens]
             ids = [token_id for token_id in left if token_id is not None]
-            yield _n_same(before, [*front, *ids]), piece[at:]
+            yield n_same(before, [*front, *ids]), piece[at:]
 
 
 def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
@@ -167,11 +162,6 @@ def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
     if n_whole <= 0:
         return ""
     return last[spans[-min(n_whole, _MOST_PIECES)][0] :]
-
-
-def _n_same(before: Sequence[int], after: Sequence[int]) -> int:
-    pairs = enumerate(zip(before, after, strict=False))
-    return next((n for n, (one, other) in pairs if one != other), min(len(before), len(after)))
 
 
 def _tokens_before(tok: Tokenizer, ids: Sequence[int], tail: str, first: int) -> list[int]:

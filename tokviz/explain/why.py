@@ -127,8 +127,7 @@ class Why:
         n_tokens: How many there are; not all may be listed.
         cuts: The pieces that it touches.
         n_pieces: How many there are.
-        asked: What `one` is about.
-        one: Why that is not one token, or that it is.
+        one: Why the stretch is not one token, or that it is; of a token, why its piece is not.
         lineage: How the token was made, if it is only one.
         notes: What is not known, and what there is to know besides.
         at_end: Which tokens at the end of the text may still change, if the stretch is there.
@@ -141,7 +140,6 @@ class Why:
     n_tokens: int = 0
     cuts: tuple[PieceCut, ...] = ()
     n_pieces: int = 0
-    asked: bytes = b""
     one: Explanation | None = None
     lineage: LineageNode | None = None
     notes: tuple[Sentence, ...] = ()
@@ -323,7 +321,6 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
         n_tokens=len(touched),
         cuts=cuts,
         n_pieces=len(near),
-        asked=asked,
         one=why_not_one_token(tok, asked, place.parse_specials),
         notes=tuple(_notes(tok, place, [token_id for _, token_id in tokens])),
     )

@@ -105,13 +105,9 @@ def _ask(
     body: Body = {"do": what, "path": fspath(path), "split_pattern": split_pattern}
 
     def read(given: Budget) -> list[Any]:
-        answers: list[Any] = []
-        jobs = JobClient(
-            "read_tokenizer", limits=given.limits, patience=given.patience, keeps_child=False
-        )
+        jobs = JobClient("read_tokenizer", limits=given.limits, patience=given.patience)
         with closing(jobs):
-            jobs.call(lambda memory: [body], answers.append)
-        return answers
+            return jobs.ask([body])
 
     try:
         answers = within_budget(os.path.basename(path), allowed, read)

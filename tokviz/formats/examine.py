@@ -51,12 +51,13 @@ def check(tokenizer: Tokenizer) -> Report:
         from tokviz.formats.validate import validate
 
         return validate(tokenizer)
-    answers: list[Any] = []
-    _ask(tokenizer, "check", answers.append)
-    return Report.of(answers[0]["report"])
+    (answer,) = _ask(tokenizer, "check")
+    return Report.of(answer["report"])
 
 
-def _ask(tokenizer: Tokenizer, what: str, take: Callable[[Message], object]) -> None:
+def _ask(
+    tokenizer: Tokenizer, what: str, take: Callable[[Message], object] = lambda answer: None
+) -> list[Message]:
     from tokviz.child.runner import JobClient
     from tokviz.formats.shipping import messages, to_parts
 
@@ -66,5 +67,5 @@ def _ask(tokenizer: Tokenizer, what: str, take: Callable[[Message], object]) -> 
         yield from messages(parts)
         yield {"do": what}
 
-    with closing(JobClient("examine_tokenizer", keeps_child=False)) as jobs:
-        jobs.call(requests, take)
+    with closing(JobClient("examine_tokenizer")) as jobs:
+        return jobs.call(requests, take)

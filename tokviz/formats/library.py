@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import weakref
 from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from tokviz import bytetext
 from tokviz.child.limits import Limits
-from tokviz.child.protocol import Body, Message, pack_numbers, unpack_numbers
+from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.child.runner import JobClient
 from tokviz.encoding.packed import PackedRanks
 from tokviz.errors import JobError, PatternError, TokvizError
@@ -104,7 +103,7 @@ class LibraryTokenizer:
         Raises:
             JobError: If the library does not take the file, or the child dies of it.
         """
-        first, *messages = self._call(None)
+        first, *messages = self._call({"do": "facts", **self._allowed(0)})
         data, ids = received(first["sizes"], messages)
         specials = [(text, token_id) for text, token_id in first["specials"]]
         return LibraryFacts(first["version"], specials, to_ranks(data, ids))
@@ -177,34 +176,11 @@ class LibraryTokenizer:
         told.over = error.over
         return told
 
-    def _call(self, body: Body | None) -> list[Any]:
-        """Send one request, behind the file where the child does not have it; wait for the end.
-
-        Without a request the file is sent anew, and the vocabulary asked for.
-        """
+    def _call(self, body: Body) -> list[Any]:
         # No reference to this object: what the client keeps of a run must not keep it alive.
-        load = {
-            "do": "load",
+        file = {
             "path": self._path,
             "sha256": self._checksum,
-            "vocabulary": body is None,
-            "cpu_seconds": self.budget.cpu_seconds,
+            "load_seconds": self.budget.cpu_seconds,
         }
-
-        answers: list[Any] = []
-        asked: list[dict[str, Any]] = []
-
-        def requests(memory: dict[str, Any]) -> Iterator[Body]:
-            asked.append(memory)
-            if body is None or not memory.get("loaded"):
-                yield load
-            if body is not None:
-                yield body
-
-        def take(answer: Message) -> None:
-            # There is none of a file that was refused, which is to be asked for again.
-            asked[0]["loaded"] = True
-            answers.append(answer)
-
-        self._jobs.call(requests, take)
-        return answers
+        return self._jobs.ask([{**file, **body}])

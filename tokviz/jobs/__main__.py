@@ -1,9 +1,10 @@
-"""Run a job for a parent process: `python -m tokviz.jobs NAME`."""
+"""Run a job for a parent process: `python -m tokviz.jobs NAME LIMITS`."""
 
 from __future__ import annotations
 
 import argparse
 import faulthandler
+import json
 import sys
 
 from tokviz.child.limits import Limits
@@ -18,22 +19,13 @@ def main(argv: list[str] | None = None) -> int:
         description="Serves a job to tokviz itself; not meant to be typed by people.",
     )
     parser.add_argument("job", choices=sorted(JOBS))
-    parser.add_argument("--memory-mb", type=int, default=0)
-    parser.add_argument("--cpu-seconds", type=int, default=0)
-    parser.add_argument("--niceness", type=int, default=0)
-    parser.add_argument("--silent-seconds", type=float, default=0)
+    parser.add_argument("limits", type=json.loads, help="the fields of `Limits`, in JSON")
     arguments = parser.parse_args(argv)
     faulthandler.enable()
     from tokviz.child.serve import serve
 
-    limits = Limits(
-        arguments.memory_mb or None,
-        arguments.cpu_seconds or None,
-        arguments.niceness,
-        arguments.silent_seconds or None,
-    )
     try:
-        serve(arguments.job, limits)
+        serve(arguments.job, Limits(*arguments.limits))
     except JobError as error:
         print(error, file=sys.stderr)
         return 1

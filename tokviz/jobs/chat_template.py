@@ -17,7 +17,6 @@ from typing import Any
 
 from tokviz.chat.sandbox import Sandbox, TemplateFailure
 from tokviz.child.protocol import Body
-from tokviz.errors import JobError
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
@@ -32,8 +31,6 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
                 state["failure"] = failure
         case "render":
             yield _rendered(request, state)
-        case unknown:
-            raise JobError(f"the chat_template job has no request {unknown!r}")
 
 
 def _rendered(request: Body, state: dict[str, Any]) -> Body:

@@ -26,7 +26,6 @@ from tokviz import bytetext
 from tokviz.bpe.counting import PlainCounter
 from tokviz.child.protocol import Body, pack, pack_numbers, unpack, unpack_numbers
 from tokviz.corpus.text_blocks import TextBlock
-from tokviz.errors import JobError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.step_limit import STEP_SECONDS
 
@@ -69,8 +68,6 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             for file, pieces, times in result.by_file:
                 packed = {"pieces": pack(pieces.tobytes()), "times": pack(times.tobytes())}
                 yield {"file": file, **packed}
-        case unknown:
-            raise JobError(f"the count_pieces job has no request {unknown['do']!r}")
 
 
 def _whole(counter: PlainCounter, block: TextBlock, lengths: Iterable[int]) -> Iterator[Body]:

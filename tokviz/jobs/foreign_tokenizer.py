@@ -2,9 +2,8 @@
 
 The child reads the file itself, so that a hostile one costs the child's memory only. Requests:
 
-- `{"do": "load", "path": file, "sha256": hex, "vocabulary": bool}`: answers
-  `{"version": text, "specials": [[text, id]…]}` and, if asked for the vocabulary, the `sizes` of
-  the tables of the other tokens in it and then these: see `tokviz.formats.shipping`.
+- `{"do": "facts"}`: answers `{"version": text, "specials": [[text, id]…], "sizes": [n…]}` and then
+  the tables of the other tokens, which have these sizes: see `tokviz.formats.shipping`.
 - `{"do": "encode", "text": text, "specials": "all", "none" or "huggingface", "most": n}`: answers
   `{"ids": packed, "starts": packed, "ends": packed, "words": packed, "stuck": [place…], "regexes":
   text}`: for each token its id, the characters it comes from, and the number of its word
@@ -16,8 +15,9 @@ The library keeps two kinds of added tokens apart, and can leave only those that
 to the text. So all are called special here but white space; the file as it is makes a second
 tokenizer when somebody asks for the library's own way.
 
-Each request says how much processor time it may take, `cpu_seconds`, null for what is left of the
-one before, and `memory_mb`, if it may have more memory than the process began with.
+Each request names the file, `path` and `sha256`, which the first one loads in `load_seconds` of
+processor time. It says how much it may take itself, `cpu_seconds`, null for what is left of the one
+before, and `memory_mb`, null for what the process began with.
 
 Padding, truncation, dropout and the post-processor are taken out before the library sees the file:
 the tokens of a text are asked for, not what a model is fed.
@@ -59,21 +59,22 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     Raises:
         JobError: If the library does not take the file, or fails on a text.
     """
+    allow_memory(request["memory_mb"])
+    if "loaded" not in state:
+        allow_cpu(request["load_seconds"])
+        state["loaded"] = _Loaded(request["path"], request["sha256"])
     allow_cpu(request["cpu_seconds"])
-    allow_memory(request.get("memory_mb"))
+    loaded: _Loaded = state["loaded"]
     match request["do"]:
-        case "load":
-            state["loaded"] = _Loaded(request["path"], request["sha256"])
-            yield from _facts(state["loaded"], with_vocabulary=request["vocabulary"])
+        case "facts":
+            yield from _facts(loaded)
         case "encode":
-            yield _encode(state["loaded"], request)
+            yield _encode(loaded, request)
         case "decode":
             ids = unpack_numbers(request["ids"]).tolist()
             with _doing("decode these ids"):
-                text = state["loaded"].tokenizer.decode(ids, skip_special_tokens=False)
+                text = loaded.tokenizer.decode(ids, skip_special_tokens=False)
             yield {"text": text}
-        case unknown:
-            raise JobError(f"the foreign_tokenizer job has no request {unknown!r}")
 
 
 class _Loaded:
@@ -206,10 +207,8 @@ def _without_regexes(part: Any) -> Any:
 
 
 def _made(content: dict[str, Any]) -> Any:
-    try:
-        import tokenizers
-    except ImportError:
-        raise JobError("Hugging Face's library is missing: pip install tokenizers") from None
+    import tokenizers
+
     text = json.dumps(content, ensure_ascii=False)
     content.clear()
     try:
@@ -246,14 +245,10 @@ def _doing(what: str) -> Iterator[None]:
         raise JobError(f"Hugging Face's library cannot {what}: {words}") from None
 
 
-def _facts(loaded: _Loaded, *, with_vocabulary: bool) -> Iterator[Body]:
+def _facts(loaded: _Loaded) -> Iterator[Body]:
     import tokenizers
 
     specials = loaded.specials()
-    about = {"version": tokenizers.__version__, "specials": specials}
-    if not with_vocabulary:
-        yield about
-        return
     special_ids = {token_id for text, token_id in specials if text}
     vocabulary = loaded.tokenizer.get_vocab(with_added_tokens=True)
     ordinary = pack_ranks(
@@ -262,6 +257,7 @@ def _facts(loaded: _Loaded, *, with_vocabulary: bool) -> Iterator[Body]:
         if token_id not in special_ids
     )
     parts = of_ranks(ordinary)
+    about = {"version": tokenizers.__version__, "specials": specials}
     yield about | {"sizes": [len(part) for part in parts]}
     yield from messages(parts)
 

@@ -1,10 +1,11 @@
 """The job `read_parquet`: a table in a file that nobody vouches for.
 
-A few bytes of such a file may stand for any number of values, whatever it says of itself. Requests:
+A few bytes of such a file may stand for any number of values, whatever it says of itself. Every
+request names the `path` of the file:
 
-- `{"do": "open", "path": file}`, the first one: answers `{"names": columns, "texts": those of them
+- `{"do": "open"}`: answers `{"names": columns, "texts": those of them
   that hold text, "bytes": those of them that may hold anything, "sizes": rows of each row group}`.
-  A later one opens another file.
+  A later one opens another file, the others one only where none is open.
 - `{"do": "rows", "columns", "group", "row"}`: answers `{"rows": [JSON text…]}`, that row of the
   group and some of those behind it; null for one that is too large.
 - `{"do": "texts", "column", "groups"}`: the texts of a column in these row groups, from the
@@ -41,13 +42,12 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         pyarrow.set_memory_pool(pyarrow.system_memory_pool())
         allow_memory((mapped_bytes() >> 20) + DATA_MB)
     try:
-        if request["do"] == "open":
+        if request["do"] == "open" or "table" not in state:
             path = request["path"]
             file = open_stored(path) if is_url(path) else path
             state.pop("table", None)
             state["table"] = _Table(pyarrow.parquet.ParquetFile(file, pre_buffer=False))
-        if "table" in state:  # else that was answered already
-            yield from state["table"].answer(request)
+        yield from state["table"].answer(request)
     except MemoryError:  # pyarrow's is called otherwise
         raise MemoryError from None
     except (OSError, ValueError, pyarrow.ArrowException) as error:
@@ -69,7 +69,8 @@ class _Table:
         """Answer a request."""
         match request["do"]:
             case "open":
-                sizes = [claim.num_rows for claim in self._claims()]
+                about = self._file.metadata
+                sizes = [about.row_group(n).num_rows for n in range(about.num_row_groups)]
                 schema = self._file.schema_arrow
                 texts = [field for field in schema if _is_text(field.type)]
                 yield {
@@ -87,10 +88,6 @@ class _Table:
                 for chunks in self._texts:
                     yield chunks
                     return
-
-    def _claims(self) -> list[Any]:
-        about = self._file.metadata
-        return [about.row_group(group) for group in range(about.num_row_groups)]
 
     def _read(self, columns: list[str], groups: Iterable[int]) -> Iterator[Any]:
         """Read so many rows at once that they are about as much as a part, if the file is true."""

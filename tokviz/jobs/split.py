@@ -40,7 +40,7 @@ from functools import partial
 from typing import Any
 
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
-from tokviz.errors import JobError, PatternError
+from tokviz.errors import PatternError
 from tokviz.pretokenize.alternatives import cut_of
 from tokviz.pretokenize.guard import COMPILE_SECONDS
 from tokviz.pretokenize.patterns import SplitPattern, compiled_regex
@@ -82,8 +82,6 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             with limit.step():
                 matches_empty = pattern.compile().fullmatch("") is not None
             yield {"matches_empty": matches_empty}
-        case unknown:
-            raise JobError(f"the split job has no request {unknown!r}")
 
 
 def _replace(state: dict[str, Any], start: int, removed: int) -> None:
@@ -234,15 +232,10 @@ def _pieces(steps: Iterable[SplitProgress]) -> Iterator[Body]:
 
 
 def _joined(steps: list[SplitProgress]) -> Body:
-    start = steps[0].start
-    ends: array[int] = array("I")
-    gaps: list[int] = []
-    for step in steps:
-        gaps.extend(len(ends) + index for index in step.gaps)
-        ends.extend([end - start for end in step.ends])
+    start, found = steps[0].start, join_steps(steps)
     return {
         "start": start,
-        "ends": pack_numbers(ends),
-        "gaps": gaps,
-        "n_zero_width": sum(step.n_zero_width for step in steps),
+        "ends": pack_numbers(array("I", [end - start for end in found.ends])),
+        "gaps": found.gaps,
+        "n_zero_width": found.n_zero_width,
     }

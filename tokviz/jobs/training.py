@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -75,11 +76,6 @@ class Training:
         """What was learned."""
         assert self._run is not None
         return self._run
-
-    @property
-    def left_out(self) -> Sequence[str]:
-        """The files of folders that are not read, since they look binary."""
-        return self._corpus.left_out
 
     @property
     def counted_so_far(self) -> Path | None:
@@ -179,7 +175,7 @@ class Training:
     def _take_progress(self, progress: TrainProgress) -> None:
         if progress.phase == "merging" and self._last.phase != "merging":
             # The merge loop keeps one processor busy; another may load what saves.
-            Thread(target=_load_writer, daemon=True).start()
+            Thread(target=import_module, args=["tokviz.formats.run_writer"], daemon=True).start()
         self._last = TrainReport(*progress)
         if progress.eta_seconds is not None:
             rest = saving_seconds(progress.n_merges_wanted)
@@ -195,10 +191,6 @@ class Training:
         started = time.perf_counter()
         yield
         self._seconds[name] = time.perf_counter() - started
-
-
-def _load_writer() -> None:
-    import tokviz.formats.run_writer  # noqa: F401
 
 
 def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain, compress, count
-from operator import ne
+from itertools import accumulate, chain
 from threading import Lock
 from typing import NamedTuple
 
@@ -31,7 +30,7 @@ from tokviz.live.sums import (
     BlockPlace,
     ChunkList,
 )
-from tokviz.snapshots import Part, joined, parts_of
+from tokviz.snapshots import Part, joined, n_same, parts_of
 from tokviz.tokenizer import Tokenizer
 
 CHUNK_TARGET = 1024
@@ -716,10 +715,10 @@ def _changed_tokens(old: list[Chunk], new: list[Chunk], start: int, end: int) ->
     if n_old > _MOST_COMPARED or any(chunk.tokens is None for chunk in (*old, *new)):
         return Change(0, n_old, n_new)
     before, now = _columns(old, 0), _columns(new, 0)
-    n_before = min(map(_n_same, before, now))
+    n_before = min(map(n_same, before, now))
     start = min(start, now[2][n_before - 1] if n_before else 0)
     before, now = _columns(old, -n_old), _columns(new, -n_new)
-    n_behind = min(_n_same(a[::-1], b[::-1]) for a, b in zip(before, now, strict=True))
+    n_behind = min(n_same(a[::-1], b[::-1]) for a, b in zip(before, now, strict=True))
     kept = -now[2][-n_behind] if n_behind else 0
     kept = min(kept, n_old - end)
     return Change(start, max(start, n_old - kept), max(start, n_new - kept))
@@ -737,12 +736,6 @@ def _columns(chunks: list[Chunk], byte: int) -> tuple[list[int], list[int], list
         starts += map(byte.__add__, chunk.tokens.borders[:-1])
         byte += chunk.n_bytes
     return ids, hues, starts
-
-
-def _n_same(some: Sequence[int], others: Sequence[int]) -> int:
-    """Count how many are the same up to the first that is not."""
-    differs = compress(count(), map(ne, some, others))
-    return next(differs, min(len(some), len(others)))
 
 
 def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> list[OldTokens]:

@@ -131,7 +131,6 @@ class LiveDocument(ChunkedText):
         char = self._chunks.start(place, CHARS)
         byte = self._chunks.start(place, BYTES)
         span = token_spans(chunk, tokens, number, number + 1, char, index - number)[0]
-        assert self.tokenizer is not None
         return TokenInfo(
             index,
             span.id,
@@ -140,7 +139,6 @@ class LiveDocument(ChunkedText):
             byte + tokens.borders[number],
             byte + tokens.borders[number + 1],
             span.hue,
-            self.tokenizer.is_special(span.id),
         )
 
     def tokens_slice(self, first: int, last: int) -> list[tuple[int, int]]:

@@ -83,20 +83,18 @@ def find_all(
     query: FindQuery,
     *,
     put: str | None = None,
-    seconds: float | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Matches:
     r"""Find every place. Meant for a thread: its time is limited, and it sets the GIL free.
 
-    A regular expression is tried in a child process (`tokviz.pretokenize.typed`).
+    What was found when the time is over is returned. A regular expression is tried in a child
+    process (`tokviz.pretokenize.typed`).
 
     Args:
         text: The text to search.
         query: What to look for.
         put: What is to take the place of matches; for a regular expression `\1` is what the first
             group matched, and `\n` a line feed.
-        seconds: How long it may take, by default less than a second for a regular expression, else
-            `WORDS_SECONDS`; what was found until then is returned.
         stop: Asked now and then; once it says True, the search ends.
     """
     if not query.text:
@@ -104,14 +102,13 @@ def find_all(
     if len(query.text) > MAX_PATTERN and (query.regex or not query.case):
         return Matches(problem=_TOO_LONG)
     if query.regex:
-        return _find_regex(text, query, put, seconds, stop)
-    seconds = WORDS_SECONDS if seconds is None else seconds
+        return _find_regex(text, query, put, stop)
     matches = Matches()
-    until = time.monotonic() + seconds
+    until = time.monotonic() + WORDS_SECONDS
     problem = ""
     complete = True
     try:
-        for start, end in _spans(text, query, seconds):
+        for start, end in _spans(text, query):
             matches.starts.append(start)
             matches.ends.append(end)
             if len(matches) >= MAX_MATCHES:
@@ -125,28 +122,20 @@ def find_all(
     return Matches(matches.starts, matches.ends, complete, problem, texts)
 
 
-def _find_regex(
-    text: str,
-    query: FindQuery,
-    put: str | None,
-    seconds: float | None,
-    stop: Callable[[], bool],
-) -> Matches:
+def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[], bool]) -> Matches:
     import regex
 
     from tokviz.pretokenize import typed
 
     flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
-    limit = typed.SECONDS if seconds is None else seconds
     try:
-        most = MAX_MATCHES
-        found = typed.find(query.text, text, int(flags), most, put=put, seconds=limit, stop=stop)
+        found = typed.find(query.text, text, int(flags), MAX_MATCHES, put=put, stop=stop)
     except PatternError as error:
         return Matches(problem=f"The pattern does not work: {error.trouble}.")
     except JobError as error:
         return Matches(complete=False, problem=f"Stopped: {error}.")
     starts, ends = array("q", found.starts), array("q", found.ends)
-    complete = not found.slow and len(ends) < most
+    complete = not found.slow and len(ends) < MAX_MATCHES
     return Matches(starts, ends, complete, _TOO_SLOW * found.slow, found.texts)
 
 
@@ -157,8 +146,8 @@ def forget_text() -> None:
     guard.close("find")
 
 
-def _spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[int, int]]:
-    return _plain_spans(text, query.text) if query.case else _folded_spans(text, query, seconds)
+def _spans(text: str, query: FindQuery) -> Iterator[tuple[int, int]]:
+    return _plain_spans(text, query.text) if query.case else _folded_spans(text, query.text)
 
 
 def _plain_spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:
@@ -168,11 +157,11 @@ def _plain_spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:
         at = text.find(wanted, at + len(wanted))
 
 
-def _folded_spans(text: str, query: FindQuery, seconds: float) -> Iterator[tuple[int, int]]:
+def _folded_spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:
     import regex
 
-    pattern = regex.compile(escaped(query.text), regex.VERSION0 | regex.IGNORECASE)
-    for match in pattern.finditer(text, timeout=seconds, concurrent=True):
+    pattern = regex.compile(escaped(wanted), regex.VERSION0 | regex.IGNORECASE)
+    for match in pattern.finditer(text, timeout=WORDS_SECONDS, concurrent=True):
         yield match.span()
 
 

@@ -65,7 +65,7 @@ class PieceCounter:
         for index in range(first, min(new_last + 1, len(chunks))):
             self._begins[index] = self._cut_before(index)
         if went_on_before or self._goes_on(first):
-            first = self._group_start(first - 1)
+            first = self._begins.rindex(1, 0, first)
         last = self._group_end(new_last + 1 if went_on_behind else new_last)
         self._forget(first, last)
         self._unknown_from = min(self._unknown_from, first)
@@ -145,9 +145,6 @@ class PieceCounter:
     def _goes_on(self, index: int) -> bool:
         """Tell whether a chunk continues the group of the chunk before."""
         return index < len(self._begins) and not self._begins[index]
-
-    def _group_start(self, index: int) -> int:
-        return self._begins.rindex(1, 0, index + 1)
 
     def _group_end(self, index: int) -> int:
         end = self._begins.find(1, index)

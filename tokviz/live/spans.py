@@ -55,7 +55,6 @@ class TokenInfo(NamedTuple):
     byte_start: int
     byte_end: int
     hue: int
-    special: bool
 
 
 class TextSize(NamedTuple):

@@ -65,17 +65,16 @@ def check(regex_text: str) -> bool:
     Raises:
         PatternError: If it is no valid regex, or takes too long or too much memory to compile.
     """
-    answers: list[Message] = []
     request = {"do": "check", "regex": regex_text, "seconds": COMPILE_SECONDS}
     try:
-        _call(lambda memory: [request], answers)
+        (answer,) = client_for("split").ask([request])
     except JobDroppedError:
         raise
     except JobTimeoutError:
         raise PatternError(regex_text, "takes too long to compile") from None
     except JobError as error:
         raise PatternError(regex_text, f"cannot be compiled: {error}") from None
-    return bool(answers[0]["matches_empty"])
+    return bool(answer["matches_empty"])
 
 
 def guarded_split(pattern: SplitPattern, text: str) -> Split:
@@ -87,14 +86,11 @@ def guarded_split(pattern: SplitPattern, text: str) -> Split:
     """
     global _last
     known = _ahead.get()
-    if known is not None and known[0] == pattern and text in known[1]:
-        result, failures = known[1][text]
-        report(_errors(pattern, text, failures))
-        return result
-    most = MOST_TOLERATED if are_tolerated() else 1
-    asked = (pattern, text, most)
+    asked = (pattern, text, MOST_TOLERATED if are_tolerated() else 1)
     last_asked, done = _last
-    if done is None or last_asked != asked:
+    if known is not None and known[0] == pattern and text in known[1]:
+        done = known[1][text]
+    elif done is None or last_asked != asked:
         done = _ask_child(*asked)
         _last = (asked, done) if len(text) <= _KEPT_CHARS else _NOTHING
     result, failures = done
@@ -131,7 +127,7 @@ def split_ahead(pattern: SplitPattern, texts: Iterable[str]) -> Iterator[None]:
     answers: list[Message] = []
     # Those of which there is no answer are asked for one by one, and have their errors then.
     with suppress(JobTimeoutError, PatternError):
-        _call(requests, answers)
+        client_for("split").call(requests, answers.append)
     found = (split for answer in answers for split in answer["splits"])
     splits = {
         text: (Split(array("q", ends), tuple(gaps), n_zero_width), failures)
@@ -164,7 +160,7 @@ def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
     answers: list[Message] = []
     died = None
     try:
-        _call(requests, answers)
+        client_for("split").call(requests, answers.append)
     except JobDroppedError:
         raise
     except JobTimeoutError:
@@ -192,8 +188,7 @@ def guarded_cut(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
         yield from text_requests(text, memory)
         yield {**_split_request(pattern, 1), "do": "cut", "start": start, "end": end}
 
-    answers: list[Message] = []
-    _call(requests, answers)
+    answers = client_for("split").call(requests)
     taken, *how = next(answer["cut"] for answer in answers if "cut" in answer)
     if taken is None:
         return Cut(None)
@@ -227,10 +222,6 @@ def client_for(purpose: str) -> JobClient:
         if purpose not in _clients:
             _clients[purpose] = JobClient("split", limits=_LIMITS, patience=PATIENCE_SECONDS)
         return _clients[purpose]
-
-
-def _call(requests: Any, answers: list[Message]) -> None:
-    client_for("split").call(requests, answers.append)
 
 
 def _as_progress(answer: Message) -> SplitProgress:

@@ -301,11 +301,6 @@ STARTERS = (
 _ALIASES = {"cl100k": "gpt4", "cl100k_base": "gpt4", "o200k": "gpt4o", "o200k_base": "gpt4o"}
 
 
-def is_named_regex(regex_text: str) -> bool:
-    """Tell whether a regex is that of a named split pattern."""
-    return any(named.regex == regex_text for named in SPLIT_PATTERNS.values())
-
-
 def get_split_pattern(pattern: str | SplitPattern, *, guarded: bool = True) -> SplitPattern:
     """Find a split pattern by name; any other text is taken as a custom regex.
 
@@ -323,7 +318,7 @@ def get_split_pattern(pattern: str | SplitPattern, *, guarded: bool = True) -> S
     if known is not None:
         return known
     custom = SplitPattern("custom", pattern, "custom")
-    if guarded and not is_named_regex(pattern):
+    if guarded and all(named.regex != pattern for named in SPLIT_PATTERNS.values()):
         from tokviz.pretokenize.guard import check
 
         check(pattern)

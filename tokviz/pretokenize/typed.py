@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from tokviz.child.process import JobTimeoutError
 from tokviz.child.protocol import Body, Message, pack, unpack_numbers
-from tokviz.child.runner import JobDroppedError, RunHandlers
-from tokviz.errors import PatternError, TokvizError
+from tokviz.child.runner import raise_if_stopped, stopped_by
+from tokviz.errors import PatternError
 from tokviz.pretokenize.guard import client_for, text_requests
 
 SECONDS = 0.7
 """How long a search of a text, or of a token, may take, in processor time."""
 
 _ALL_ROWS_SECONDS = 10.0
-_POLL_SECONDS = 0.05
 
 
 class Found(NamedTuple):
@@ -42,7 +40,6 @@ def find(
     most: int,
     *,
     put: str | None = None,
-    seconds: float = SECONDS,
     stop: Callable[[], bool] = lambda: False,
 ) -> Found:
     r"""Find matches in a text; those without any character are left out.
@@ -53,14 +50,13 @@ def find(
         flags: Flags of the `regex` package.
         most: How many matches are enough.
         put: What is to take the place of matches; `\1` is what the first group matched.
-        seconds: How long it may take.
         stop: Asked now and then; True ends the search.
 
     Raises:
         PatternError: If it is no valid regex, or needs too much memory.
         JobDroppedError: If the search was ended, or another took its place.
     """
-    body = {"do": "find", "regex": regex_text, "flags": flags, "seconds": seconds, "most": most}
+    body = {"do": "find", "regex": regex_text, "flags": flags, "seconds": SECONDS, "most": most}
     try:
         (answer,) = _ask("find", text, {**body, "put": put}, stop)
     except JobTimeoutError:
@@ -108,25 +104,6 @@ def _ask(purpose: str, text: str, body: Body, stop: Callable[[], bool]) -> list[
             memory["text"] = text
         yield body
 
-    answers: list[Message] = []
-    ends: SimpleQueue[TokvizError | None] = SimpleQueue()
-    client = client_for(purpose)
-    run = client.run(
-        requests,
-        RunHandlers(
-            lambda run, answer: answers.append(answer),
-            lambda run: ends.put(None),
-            lambda run, error: ends.put(error),
-            lambda run: ends.put(JobDroppedError("another search took the place of this one")),
-        ),
-    )
-    while True:
-        if stop():
-            client.cancel(run)
-        try:
-            error = ends.get(timeout=_POLL_SECONDS)
-        except Empty:
-            continue
-        if error is None:
-            return answers
-        raise error
+    with stopped_by(stop):
+        raise_if_stopped()
+        return client_for(purpose).call(requests, in_turn=False)

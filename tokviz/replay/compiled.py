@@ -11,7 +11,7 @@ from tokviz.bpe.history import TrainingHistory
 from tokviz.child.runner import raise_if_stopped
 from tokviz.replay import join_kernels as joining
 from tokviz.replay import pair_kernels as pairing
-from tokviz.replay.pairs import CorpusTimes, CountedPair, TieOrder, ranked
+from tokviz.replay.pairs import CorpusTimes, CountedPair, TieOrder
 from tokviz.replay.table import empty_table, new_table, slots_for
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _BYTES_PER_PLACE = 40
 
 
 class CompiledCorpus(NamedTuple):
-    """A large corpus.
+    """A corpus.
 
     Attributes:
         times: When its bytes come together.
@@ -182,7 +182,9 @@ class CompiledPairs:
             self._least_wanted = least * 7 // 8
         lefts, rights = pairs >> 32, pairs & 0xFFFFFFFF
         keys = order.keys(lefts, rights, lambda: self._first_places(slots))
-        return ranked(lefts, rights, counts, keys, n)
+        first = np.lexsort((keys, -counts))[:n]
+        columns = (lefts[first].tolist(), rights[first].tolist(), counts[first].tolist())
+        return [CountedPair(*row) for row in zip(*columns, strict=True)]
 
     def _slots_from(self, least: int) -> Int64s:
         """Find the pairs that occur at least so often."""

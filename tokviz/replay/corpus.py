@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.settings import N_BYTES
-from tokviz.child.runner import raise_if_stopped
 from tokviz.errors import TokvizError
-from tokviz.replay.pairs import CorpusTimes, PlainPairs
-from tokviz.replay.times import join_times
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,13 +18,8 @@ if TYPE_CHECKING:
     from tokviz.bpe.history import TrainingHistory
     from tokviz.bpe.settings import TrainSettings
     from tokviz.replay.compiled import CompiledCorpus, CompiledPairs
+    from tokviz.replay.pairs import CorpusTimes
     from tokviz.replay.steps import RecordedSteps
-    from tokviz.tokenizer import Tokenizer
-
-    CorpusPairs = PlainPairs | CompiledPairs
-
-SMALL_CORPUS_BYTES = 150_000
-"""Up to so many bytes of different pieces plain Python needs no compiled loops."""
 
 MOST_PIECE_BYTES = 2_000
 """More of a piece is not shown: without a split pattern a whole document is one."""
@@ -67,7 +59,7 @@ class ReplayCorpus:
         pairs: The pairs at one k.
     """
 
-    def __init__(self, times: CorpusTimes, pairs: CorpusPairs, first_byte_id: int) -> None:
+    def __init__(self, times: CorpusTimes, pairs: CompiledPairs, first_byte_id: int) -> None:
         """Take what `open_corpus` has worked out."""
         self.times = times
         self.pairs = pairs
@@ -131,7 +123,7 @@ class ReplayCorpus:
 
 
 class CorpusAhead:
-    """Works on a large corpus in a thread while the tokenizer of its run is read.
+    """Works on a corpus in a thread while the tokenizer of its run is read.
 
     The compiled loops leave the interpreter to others meanwhile.
     """
@@ -141,7 +133,7 @@ class CorpusAhead:
         self._found: Future[CompiledCorpus] | None = None
 
     def begin(self, history: TrainingHistory, pieces: PieceCounts, settings: TrainSettings) -> None:
-        """Begin, if the corpus is large and its history is sound enough for the loops."""
+        """Begin, if the history is sound enough for the loops."""
         import numpy as np
 
         first = settings.first_byte_id
@@ -149,8 +141,6 @@ class CorpusAhead:
         for ids in (history.left_id, history.right_id):
             if ((ids < first) | (ids >= new_ids)).any():
                 return
-        if len(pieces.data) <= SMALL_CORPUS_BYTES:
-            return
         from tokviz.replay.compiled import compiled_corpus
 
         pool = ThreadPoolExecutor(1, thread_name_prefix="replay")
@@ -165,17 +155,12 @@ class CorpusAhead:
 
 
 def open_corpus(
-    pieces: PieceCounts,
-    tokenizer: Tokenizer,
-    steps: RecordedSteps,
-    first_byte_id: int,
-    ahead: CorpusAhead | None = None,
+    pieces: PieceCounts, steps: RecordedSteps, first_byte_id: int, ahead: CorpusAhead | None
 ) -> ReplayCorpus:
     """Work out when the bytes of a corpus come together, and check the history by it.
 
     Args:
         pieces: The pieces of the corpus.
-        tokenizer: What was learned from it.
         steps: The merges, which are sound.
         first_byte_id: What the ids in the history are ahead of the tokens' numbers.
         ahead: What has been begun of that.
@@ -183,40 +168,12 @@ def open_corpus(
     Raises:
         TokvizError: If the pieces are not those of the history.
     """
-    import numpy as np
+    from tokviz.replay.compiled import compiled_corpus
 
     found = None if ahead is None else ahead.result()
-    if found is None and len(pieces.data) <= SMALL_CORPUS_BYTES:
-        times = _plain_times(pieces, tokenizer, steps)
-        lengths = np.diff(pieces.offsets)
-        weights = np.repeat(pieces.counts, lengths)
-        removed = np.zeros(steps.n_merges + 2, np.int64)
-        np.add.at(removed, times.joined, weights)
-        pairs: CorpusPairs = PlainPairs(times)
-    else:
-        from tokviz.replay.compiled import compiled_corpus
-
-        times, removed, pairs = found or compiled_corpus(pieces, steps.history, first_byte_id)
+    times, removed, pairs = found or compiled_corpus(pieces, steps.history, first_byte_id)
     _check(steps, removed[1 : steps.n_merges + 1], pieces.n_bytes)
     return ReplayCorpus(times, pairs, first_byte_id)
-
-
-def _plain_times(pieces: PieceCounts, tokenizer: Tokenizer, steps: RecordedSteps) -> CorpusTimes:
-    import numpy as np
-
-    never = steps.n_merges + 1
-    joined: list[int] = []
-    for piece, _ in pieces.pieces():
-        raise_if_stopped()
-        joined.append(never)
-        joined += join_times(piece, tokenizer.pair_rank, steps).numbers
-    return CorpusTimes(
-        pieces.data,
-        pieces.offsets,
-        pieces.counts,
-        np.array(joined, np.int32),
-        steps.n_merges,
-    )
 
 
 def _check(steps: RecordedSteps, removed: npt.NDArray[np.int64], n_bytes: int) -> None:

@@ -333,9 +333,7 @@ class Replay:
                 offset = self.run.settings.first_byte_id
                 pieces = self.run.piece_counts
                 try:
-                    self._corpus = open_corpus(
-                        pieces, self.tokenizer, self._steps, offset, self._ahead
-                    )
+                    self._corpus = open_corpus(pieces, self._steps, offset, self._ahead)
                 except JobDroppedError:
                     raise
                 except TokvizError as error:

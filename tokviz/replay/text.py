@@ -88,10 +88,6 @@ class ReplayText:
         """Count the tokens after the first k merges."""
         return len(self.data) - self._n_joined(k)
 
-    def changes(self, first: int, last: int) -> bool:
-        """Tell whether any of the merges first … last changes the text."""
-        return self.n_tokens(first - 1) != self.n_tokens(last)
-
     def next_change(self, k: int) -> int | None:
         """Give the first merge after k that changes the text, None if there is none."""
         at = self._n_joined(k)

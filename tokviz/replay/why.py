@@ -18,11 +18,9 @@ class MergeReason:
 
     Attributes:
         sentences: What to tell the user.
-        rule: The rule that broke a tie; None where there was none, or nothing is known.
     """
 
     sentences: tuple[Sentence, ...]
-    rule: str | None = None
 
     def __str__(self) -> str:
         """Read the sentences, bytes as Python writes them."""
@@ -45,7 +43,7 @@ def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
         tied = (*pair, f" occurs {times(step.count)}, as {_others(step.n_tied - 1)}.")
         wins = (f"The rule “{rule.name}” takes {rule.title} (as {rule.source}).",)
         compared = () if step.runner_up is None else (rule.why(step.pair, step.runner_up),)
-        return MergeReason((tied, wins, *compared, *overlaps), tie_break)
+        return MergeReason((tied, wins, *compared, *overlaps))
     if step.runner_up is None:
         alone = (*pair, f" occurs {times(step.count)}; no other pair is left.")
         return MergeReason((alone, *overlaps))

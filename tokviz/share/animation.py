@@ -12,13 +12,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import TokvizError
-from tokviz.glyphs import safe, short_label, token_label
+from tokviz.glyphs import n_cells, safe, short_label, token_label
 from tokviz.live.hues import N_HUES
 from tokviz.replay.request import LADDER_BYTES
 from tokviz.sentences import counted
 from tokviz.share.colours import LIGHT
 from tokviz.share.replayed import step_words
-from tokviz.share.svg import cells, fill, opening, wrapped
+from tokviz.share.svg import fill, opening, wrapped
 
 if TYPE_CHECKING:
     from tokviz.replay.replay import Replay
@@ -109,7 +109,9 @@ def animation(
         drawn += _line(line, at, size, replay, clock, frames)
     for number, (label, at) in enumerate(zip(made, places[len(lines) :], strict=True), 1):
         hue = replay.step(steps[number - 1]).new_id % N_HUES
-        drawn.append(_shown(clock.during(number, None), _box(label, *at, cells(label), size, hue)))
+        drawn.append(
+            _shown(clock.during(number, None), _box(label, *at, n_cells(label), size, hue))
+        )
     drawn += [_words("new tokens", _MARGIN, places[len(lines)][1] - 12, 8, fill("m")), *frames]
     parts = opening(
         f"{safe(replay.name.rpartition('/')[2])}: {made[0]} … {made[-1]}",
@@ -152,11 +154,11 @@ def _parts(data: bytes, ends: Sequence[Sequence[int]], is_long: bool) -> Iterato
 
 
 def _width(line: _Line) -> int:
-    return cells(line.times) + sum(_byte_cells(byte) for byte in line.data)
+    return n_cells(line.times) + sum(_byte_cells(byte) for byte in line.data)
 
 
 def _byte_cells(byte: int) -> int:
-    return cells(token_label(bytes([byte])))
+    return n_cells(token_label(bytes([byte])))
 
 
 def _layout(lines: Sequence[_Line], made: Sequence[str]) -> tuple[int, list[tuple[int, int]], int]:
@@ -168,7 +170,7 @@ def _layout(lines: Sequence[_Line], made: Sequence[str]) -> tuple[int, list[tupl
         places, y = _flow(widths[:n_words], gaps, 150, size)
         own, y = _flow(widths[n_words:], gaps[n_words:], y + 10 * bool(n_words), size)
         places += own
-        below, bottom = _flow([cells(label) for label in made], [1] * len(made), y + 40, size)
+        below, bottom = _flow([n_cells(label) for label in made], [1] * len(made), y + 40, size)
         if bottom <= _HEIGHT - _MARGIN and max(x for x, _ in places) < _WIDTH:
             break
     if any(_width(line) * size > _WIDTH - 2 * _MARGIN for line in lines):
@@ -201,7 +203,7 @@ def _line(
     x, y = at
     if line.times:
         yield _words(line.times, x, y + 1.45 * size, size, fill("m"))
-        x += cells(line.times) * size
+        x += n_cells(line.times) * size
     columns = [0]
     for byte in line.data:
         columns.append(columns[-1] + _byte_cells(byte))
@@ -254,14 +256,14 @@ def _captions(
 def _box(label: str, x: float, y: float, width: int, size: int, hue: int) -> str:
     look = fill("h", hue)
     rect = f'<rect x="{x}" y="{y}" width="{width * size - 2}" height="{2 * size}" rx="5" {look}/>'
-    left = x + (width - cells(label)) * size / 2
+    left = x + (width - n_cells(label)) * size / 2
     return rect + _words(label, left, y + 1.45 * size, size, "")
 
 
 def _words(label: str, x: float, y: float, size: int, look: str) -> str:
     return (
         f'<text x="{x:g}" y="{y:g}" font-size="{size / 0.6:.1f}" '
-        f'textLength="{cells(label) * size}" lengthAdjust="spacingAndGlyphs" '
+        f'textLength="{n_cells(label) * size}" lengthAdjust="spacingAndGlyphs" '
         f'xml:space="preserve" {look}>{escape(label)}</text>'
     )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from html import escape
 
+from tokviz.glyphs import n_cells
 from tokviz.share.colours import DARK, LIGHT
 from tokviz.share.figure import Chip, Figure
 
@@ -32,7 +32,7 @@ def write(figure: Figure) -> Iterator[str]:
         column = 0
         for chip, label in row:
             yield from _item(chip, label, column, number)
-            column += cells(label)
+            column += n_cells(label)
     yield "</svg>"
 
 
@@ -62,22 +62,14 @@ def wrapped(text: str, columns: int = COLUMNS) -> list[str]:
     """Fold words to the width of the picture, or to so many columns."""
     lines = [""]
     for word in text.split(" "):
-        while cells(word) > columns:
+        while n_cells(word) > columns:
             lines.append(word[: columns // 2])
             word = word[columns // 2 :]
-        if cells(lines[-1]) + 1 + cells(word) > columns:
+        if n_cells(lines[-1]) + 1 + n_cells(word) > columns:
             lines.append(word)
         else:
             lines[-1] += f" {word}" if lines[-1] else word
     return [line for line in lines if line] or [""]
-
-
-def cells(text: str) -> int:
-    """Count the columns that glyphs take; a mark stands on the letter before it."""
-    return sum(
-        2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char)
-        for char in text
-    )
 
 
 def _rows(figure: Figure) -> list[Row]:
@@ -99,7 +91,7 @@ def _item(chip: Chip | None, label: str, column: int, row: int) -> Iterator[str]
     if chip is None:
         yield _text(label, column, row, "", fill("m"))
         return
-    x, y, width = MARGIN + column * CELL, MARGIN + row * LINE, cells(label) * CELL - 1
+    x, y, width = MARGIN + column * CELL, MARGIN + row * LINE, n_cells(label) * CELL - 1
     yield (
         f'<rect x="{x}" y="{y}" rx="3" width="{width}" height="{LINE - 2}" {fill("h", chip.hue)}/>'
     )
@@ -113,7 +105,7 @@ def _text(label: str, column: int, row: int, about: str, look: str) -> str:
     told = f"<title>{escape(about)}</title>" if about else ""
     return (
         f'<text x="{MARGIN + column * CELL}" y="{MARGIN + row * LINE + 16}" '
-        f'textLength="{max(1, cells(label)) * CELL}" lengthAdjust="spacingAndGlyphs" '
+        f'textLength="{max(1, n_cells(label)) * CELL}" lengthAdjust="spacingAndGlyphs" '
         f'xml:space="preserve" {look}>{escape(label)}{told}</text>'
     )
 
@@ -124,13 +116,13 @@ def _folded(row: Row) -> Iterator[Row]:
     column = 0
     for chip, label in row:
         while label:
-            if column and column + cells(label) > COLUMNS:
+            if column and column + n_cells(label) > COLUMNS:
                 yield folded
                 folded, column = [], 0
             part = label
-            while cells(part) > COLUMNS:
+            while n_cells(part) > COLUMNS:
                 part = part[: max(1, len(part) // 2)]
             folded.append((chip, part))
-            column += cells(part)
+            column += n_cells(part)
             label = label[len(part) :]
     yield folded

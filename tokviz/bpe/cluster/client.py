@@ -56,28 +56,18 @@ def shared_folder(given: str | os.PathLike[str] | None) -> Iterator[Path]:
 class ClusterCount:
     """Counts the different pieces of a corpus by workers, as `bpe.counting.count_pieces` does."""
 
-    def __init__(
-        self,
-        client: Client,
-        folder: str | os.PathLike[str] | None = None,
-        skip_unreadable: bool = False,
-        part_bytes: int | None = None,
-    ) -> None:
+    def __init__(self, client: Client, folder: Path, skip_unreadable: bool = False) -> None:
         """Take the cluster and what it may do.
 
         Args:
             client: The cluster.
             folder: Where the workers keep what they have counted; all must see it by this name.
-                What a run before has left there of the same corpus is not counted again. None for
-                a folder of this machine that is removed at the end.
+                What a run before has left there of the same corpus is not counted again.
             skip_unreadable: Leave out files that cannot be read, and note them in the corpus.
-            part_bytes: About how much a worker counts at once.
         """
         self._client = client
-        self._given_folder = folder
-        self._folder = Path()
+        self._folder = folder
         self._skip_unreadable = skip_unreadable
-        self._part_bytes = part_bytes
         self._progress = CountProgress(0, None, 0)
         self._on_progress: Callable[[CountProgress], None] = lambda progress: None
         self._should_stop: Callable[[], bool] = lambda: False
@@ -107,18 +97,15 @@ class ClusterCount:
         rules = Rules(pattern, specials, delimiter, corpus.field, self._skip_unreadable)
         self._on_progress = on_progress or self._on_progress
         self._should_stop = should_stop or self._should_stop
-        with shared_folder(self._given_folder) as self._folder:
-            return self._count(corpus, rules)
+        return self._count(corpus, rules)
 
     def _count(self, corpus: Corpus, rules: Rules) -> PieceCounts:
         from tokviz.bpe.cluster import tasks
 
         total = corpus.n_bytes_total or 0
-        part_bytes = self._part_bytes
-        if part_bytes is None:
-            n_threads = max(1, sum(self._client.nthreads().values()))  # type: ignore[no-untyped-call]
-            part_bytes = total // (n_threads * _PARTS_OF_A_WORKER)
-            part_bytes = min(max(part_bytes, _LEAST_PART_BYTES), _MOST_PART_BYTES)
+        n_threads = max(1, sum(self._client.nthreads().values()))  # type: ignore[no-untyped-call]
+        part_bytes = total // (n_threads * _PARTS_OF_A_WORKER)
+        part_bytes = min(max(part_bytes, _LEAST_PART_BYTES), _MOST_PART_BYTES)
         n_buckets = min(max(total // _BUCKET_BYTES, _LEAST_BUCKETS), _MOST_BUCKETS)
         parts = self._parts(corpus, rules, part_bytes, n_buckets)
         self._progress = CountProgress(0, corpus.n_bytes_total, 0)

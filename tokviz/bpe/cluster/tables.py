@@ -7,7 +7,6 @@ beside and renamed: whoever finds one finds it whole, and a task that runs twice
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -125,10 +124,3 @@ def joined(tables: Sequence[Pieces]) -> Pieces:
     """Put pieces one behind another."""
     data, lengths, counts, places = (np.concatenate(arrays) for arrays in zip(*tables, strict=True))
     return Pieces(data, lengths, counts, places)
-
-
-def remove(paths: Sequence[Path]) -> None:
-    """Remove files, as far as they are there."""
-    for path in paths:
-        if path.exists():
-            os.unlink(path)
