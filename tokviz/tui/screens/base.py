@@ -131,7 +131,7 @@ class TokvizScreen(Screen[None]):
         return ()
 
     def answer_with(self, controller: Controller) -> None:
-        """Let a controller do its actions and receive its messages from now on."""
+        """Let a controller do its actions and receive its messages, which go no further."""
         for found in declared_by(type(controller)):
             self._owners[found.method] = found, controller
             setattr(self, PREFIX + found.method, getattr(controller, found.method))
@@ -152,6 +152,7 @@ class TokvizScreen(Screen[None]):
                     match(selector, getattr(message, attribute))
                     for attribute, selector in selectors.items()
                 ):
+                    message.stop()
                     yield type(self), getattr(controller, name)
 
     # -- what every screen does

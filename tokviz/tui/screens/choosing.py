@@ -129,7 +129,6 @@ class Dropped(Controller):
 
     @on(Pasted)
     def _pasted(self, message: Pasted) -> None:
-        message.stop()
         text = message.text.strip()
         if text and "\n" not in text and len(text) <= _LONGEST_PATH:
             offer = partial(self._offer, message)

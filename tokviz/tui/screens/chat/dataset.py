@@ -228,7 +228,6 @@ class Rows(Controller):
     @on(RowList.Moved, "#rows")
     def _moved(self, message: RowList.Moved) -> None:
         """Show the row that the user moved to, and edit one that was picked."""
-        message.stop()
         self._read(message.row)
         if isinstance(message, RowList.Picked) and message.again:
             self._left.show("conversation")

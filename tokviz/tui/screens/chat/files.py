@@ -203,7 +203,6 @@ class Files(Controller):
     @on(PartEditor.Pasted)
     def _pasted(self, message: PartEditor.Pasted) -> None:
         """Ask what to do with a conversation unless there is but the sample; else it is text."""
-        message.stop()
         text = message.text if "\n" in message.text else message.text.replace("\r", "\n")
         insert = partial(self._chat.messages.editor.insert_pasted, text)
         try:

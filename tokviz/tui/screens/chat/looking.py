@@ -115,7 +115,6 @@ class Looking(Controller):
 
     @on(RowsView.Picked)
     def _finding_picked(self, message: RowsView.Picked) -> None:
-        message.stop()
         if isinstance(message.action, ToFinding):
             self._go_to_finding(message.action.number)
 
@@ -147,7 +146,6 @@ class Looking(Controller):
 
     @on(MaskTokenPicked)
     def _token_picked(self, message: MaskTokenPicked) -> None:
-        message.stop()
         self.pick_token(message.index, scroll=False)
 
     def pick_token(self, index: int | None, *, scroll: bool = True) -> None:
@@ -155,9 +153,8 @@ class Looking(Controller):
         self._views.set_pin(index, scroll=scroll)
 
     @on(MaskView.Entered)
-    def _token_entered(self, message: MaskView.Entered) -> None:
+    def _token_entered(self) -> None:
         """Go to the message of the chosen token."""
-        message.stop()
         if self._views.pin is not None:
             self._go_to_token(self._views.pin)
 
@@ -180,10 +177,6 @@ class Looking(Controller):
         self.focus_left()
 
     @on(TextArea.SelectionChanged)
-    def _cursor_moved(self, message: TextArea.SelectionChanged) -> None:
-        message.stop()
-        self.follow_cursor()
-
     def follow_cursor(self) -> None:
         """Choose the token at the cursor, unless the cursor went there because of a token."""
         editor = self._chat.messages.editor
@@ -211,7 +204,6 @@ class Looking(Controller):
     @on(MessageList.Moved)
     def _message_moved(self, message: MessageList.Moved) -> None:
         """Bring the tokens of the message at the cursor into view."""
-        message.stop()
         self._chat.remember_cursor()
         self._chat.history.break_run()
         self._views.show_message(message.place.message)

@@ -260,17 +260,14 @@ class Transport(Controller):
 
     @on(Dragged.Moved)
     def _scrubbed(self, event: Dragged.Moved) -> None:
-        event.stop()
         self._go_to_number(event.value)
 
     @on(TokenText.Picked)
     def _token_picked(self, event: TokenText.Picked) -> None:
-        event.stop()
         self.jump_to_token(event.token_id)
 
     @on(RowsView.Picked)
     def _word_picked(self, event: RowsView.Picked) -> None:
-        event.stop()
         match event.action:
             case ToMerge(number):
                 self.jump_to(number)
@@ -295,7 +292,6 @@ class Transport(Controller):
 
     @on(PickList.Picked, "#candidates")
     def _candidate_picked(self, event: PickList.Picked) -> None:
-        event.stop()
         number = event.row.number
         if number is None:
             self.say("This pair is never merged.")

@@ -88,7 +88,6 @@ class SplitLab(Controller):
 
     @on(PatternsWanted)
     def _patterns_wanted(self, message: PatternsWanted) -> None:
-        message.stop()
         if message.row == CUSTOM_ROW:
             self.split_patterns()
         else:

@@ -163,7 +163,6 @@ class Filtering(Controller):
 
     @on(TableHead.SortAsked)
     def _sort_asked(self, event: TableHead.SortAsked) -> None:
-        event.stop()
         if event.order == self._searching.order:
             self.reverse_order()
         else:

@@ -136,8 +136,7 @@ class Pages(Controller):
             self._show_side()
 
     @on(RowList.Highlighted)
-    def _marked(self, event: RowList.Highlighted) -> None:
-        event.stop()
+    def _marked(self) -> None:
         if self._table.token_id == self._marked_id:
             return
         self._marked_id = self._table.token_id
