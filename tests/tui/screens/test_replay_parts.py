@@ -132,8 +132,8 @@ def test_borders_that_a_merge_takes_away_are_lit_up() -> None:
 
 
 def test_pairs_are_merged_from_the_left() -> None:
-    assert merged([1, 1, 1, 1, 1], 1, 1, 9) == [9, 9, 1]
-    assert merged([], 1, 1, 9) == []
+    assert merged([1, 1, 1, 1, 1], (1, 1, 9)) == [9, 9, 1]
+    assert merged([], (1, 1, 9)) == []
 
 
 @pytest.mark.parametrize("number", range(4))

@@ -35,7 +35,7 @@ def draw(replay: Replay) -> Ladder | None:
     states, pairs = [ids], []
     for number in range(1, replay.n_merges + 1):
         pair = pair_of(replay.step(number))
-        ids = [merged(piece, *pair) if pair[0] in piece else piece for piece in ids]
+        ids = [merged(piece, pair) if pair[0] in piece else piece for piece in ids]
         states.append(ids)
         pairs.append(pair)
     return Ladder([piece.count for piece in pieces], states, pairs, replay.tokenizer.token_bytes)
