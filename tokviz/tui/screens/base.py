@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from textual import events
@@ -17,6 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
+from tokviz.listing import home_label
 from tokviz.sentences import why
 from tokviz.session import (
     Asked,
@@ -442,3 +444,14 @@ class Controller:
     ) -> None:
         """Do something in a thread, and hand over what came of it; see `tasks.in_thread`."""
         in_thread(self.screen, group, work, done, **options)
+
+    def write(self, path: Path, work: Callable[[], object], done: str, what: str = "") -> None:
+        """Write to a path in a thread, and say so, such as "Exported" with `what`, or why not."""
+        told = f"{done} {what} to" if what else f"{done} to"
+        self.in_thread(
+            "save",
+            lambda task: work(),
+            lambda _: self.say(f"{told} {home_label(path)}."),
+            failed=lambda error: self.say(why(f"Not {done.lower()}", error), "error"),
+            exclusive=False,
+        )

@@ -13,7 +13,6 @@ from textual import on
 from tokviz import bytetext, json_file
 from tokviz.assets import asset_path
 from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.errors import TokvizError
 from tokviz.files import output_error, read_file
 from tokviz.listing import home_label
 from tokviz.sentences import counted
@@ -164,16 +163,10 @@ class Files(Controller):
     def _append(self, path: Path) -> None:
         conversation = self._chat.conversation
 
-        def failed(error: TokvizError) -> None:
-            self.say(f"Not appended: {error}", "error")
+        def work() -> None:
+            append_line(path, bytetext.to_bytes(editing.json_of(conversation)))
 
-        self.in_thread(
-            "save",
-            lambda task: append_line(path, bytetext.to_bytes(editing.json_of(conversation))),
-            lambda _: self.say(f"Appended to {home_label(path)}."),
-            failed=failed,
-            exclusive=False,
-        )
+        self.write(path, work, "Appended")
 
     # -- new, sample, paste
 
