@@ -781,7 +781,7 @@ async def test_pointing_at_an_id_lights_up_its_text_and_the_other_way_round() ->
         screen.post_message(TokenPicked(2))
         await pilot.pause()
         assert screen.text.selected_range() == (11, 11)
-        assert grid._pin == 2
+        assert grid.pinned == 2
 
 
 async def test_a_token_that_an_edit_moves_from_the_pointer_is_lit_up_no_longer() -> None:
