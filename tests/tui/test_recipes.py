@@ -90,7 +90,6 @@ class LengthPanel(Static):
     def sync(self):
         self.update(f"{self.live.n_chars} characters")
     def set_marks(self, hover, pin, *, scroll=False): pass
-    def set_palette(self, palette): pass
 
 def _length(live, palette):
     '''How long the text is.'''

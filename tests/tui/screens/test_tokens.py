@@ -811,7 +811,7 @@ async def test_next_occurrence_goes_round_the_token() -> None:
     async with app.run_test() as pilot:
         screen = screen_of(app)
         await pilot.press("right", "right", "right", "right", "right", "right", "right", "right")
-        screen.text.pick_token(2)
+        screen.text.editor.go_to_token(2)
         await pilot.press("f3")
         assert screen.text.selected_range() == (15, 15)
         await pilot.press("ctrl+r")

@@ -83,7 +83,7 @@ class Finding(Controller):
         self._text.go_to(min(start + column - 1, end))
 
     def _go_to_token(self, number: int, _column: int) -> None:
-        self._text.pick_token(min(number, self._text.live.n_tokens - 1))
+        self._text.editor.go_to_token(min(number, self._text.live.n_tokens - 1))
 
     def _go_to_byte(self, number: int, _column: int) -> None:
         live = self._text.live
@@ -131,4 +131,4 @@ class Finding(Controller):
         if found is None:
             self.say("This token occurs only here.")
         else:
-            self._text.pick_token(found)
+            self._text.editor.go_to_token(found)

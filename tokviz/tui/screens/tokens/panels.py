@@ -25,10 +25,6 @@ class Panel(Protocol):
         """Mark the token under the pointer and the one at the cursor."""
         ...
 
-    def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
-        ...
-
 
 @runtime_checkable
 class ExplainsSelection(Protocol):

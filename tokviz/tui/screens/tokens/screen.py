@@ -262,7 +262,7 @@ class TokensScreen(TokvizScreen):
             case ShowText(text):
                 self.text.replace_all(text)
             case GoToToken(index):
-                self.call_after_refresh(self.text.pick_token, index)
+                self.call_after_refresh(self.text.editor.go_to_token, index)
             case UseTokenizer(source):
                 self.choice.use(source)
             case ShowSaved():

@@ -88,7 +88,7 @@ class Side(Controller):
 
     @on(TokenPicked)
     def _picked(self, message: TokenPicked) -> None:
-        self._text.pick_token(message.index)
+        self._text.editor.go_to_token(message.index)
 
     # -- which panel
 

@@ -109,10 +109,6 @@ class MessageList(Container):
         self.list.blocks, self.list.roles = blocks, roles
         self._lay_out()
 
-    def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
-        self.editor.set_palette(palette)
-
     def set_invisibles(self, show: bool) -> None:
         """Draw invisible characters as glyphs, or not."""
         self.editor.show_invisibles = show

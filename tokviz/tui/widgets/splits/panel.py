@@ -192,10 +192,6 @@ class SplitsPanel(Vertical):
     def _show_legend(self) -> None:
         self._legend.update(legend(self.size.width, tokens=self._shows_tokens))
 
-    def set_palette(self, palette: TokenPalette) -> None:
-        """Draw in other colours."""
-        self._view.set_palette(palette)
-
     def show(self, offset: int) -> None:
         """Bring a character into view."""
         self._view.show(offset)
