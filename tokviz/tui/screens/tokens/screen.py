@@ -40,7 +40,6 @@ from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs
-from tokviz.tui.screens.tokens.decoding import Decoding
 from tokviz.tui.screens.tokens.editing import Editing, Reading
 from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
 from tokviz.tui.screens.tokens.files import Files, ReadingOn
@@ -85,7 +84,6 @@ class TokensScreen(TokvizScreen):
         CopyTokens,
         Exporting,
         Editing,
-        Decoding,
         SplitLab,
         OtherCounts,
         Recovery,
@@ -158,12 +156,11 @@ class TokensScreen(TokvizScreen):
         self.reading_on = ReadingOn(self, text, self._show_status)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self.unstable = UnstableMark(self, text)
-        self.decoding = Decoding(self, text)
         self.other_counts = OtherCounts(self)
         Finding(self, text)
         Reading(self, text, self.choice)
         Exporting(self, CopyTokens(self, text).shown)
-        Editing(self, text)
+        self.editing = Editing(self, text)
         self.split_lab = SplitLab(self, self.panels, self.side.show_panel)
         Dropped(self, self.choice, self._take_back_paste)
         Explaining(self, self._asked_why)
@@ -227,7 +224,7 @@ class TokensScreen(TokvizScreen):
         self.side.sync()
         self._update_seconds = self.editor.last_edit_seconds + time.perf_counter() - started
         self._show_name()
-        self.decoding.look()
+        self.editing.look()
         self._show_status()
         self.other_counts.sync()
         self.encoding.start()
@@ -236,7 +233,7 @@ class TokensScreen(TokvizScreen):
         """Show in every part what has become of the document."""
         if self.session.edits == 0:
             self._update_seconds = None
-        self.decoding.look()
+        self.editing.look()
         self._show_tokens()
         self._show_name()
         self.encoding.start()
@@ -361,7 +358,7 @@ class TokensScreen(TokvizScreen):
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),
                 slow=live.slow_pieces(),
-                ids=self.decoding.note,
+                ids=self.editing.note,
                 share_read=self.reading_on.share,
             )
         )
