@@ -13,7 +13,7 @@ from tokviz import bytetext
 from tokviz.explain.character import MOST_POINTS, char_at, clusters, inspect
 from tokviz.glyphs import UNSAFE
 from tokviz.sentences import said
-from tokviz.tui.widgets.character_rows import as_text, character_rows
+from tokviz.tui.dialogs.character import as_text, character_rows
 
 GPT4 = tokviz.load("gpt-4")
 

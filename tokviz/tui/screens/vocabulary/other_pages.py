@@ -1,15 +1,17 @@
-"""The page of the search language, and the page of what was checked when the tokenizer came."""
+"""The pages but that of a token: the overview, the search language, what was checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tokviz.formats.report import FileFinding, Report
 from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.widgets.flow import Role, Row, Search, Span, flow, words_of
-from tokviz.vocabulary.query import SYNTAX
+from tokviz.tui.widgets.fit import bar_text
+from tokviz.tui.widgets.flow import Filter, Role, Row, Search, Span, flow, words_of
+from tokviz.vocabulary.query import SYNTAX, split_words
+from tokviz.vocabulary.search import LengthCount, ScriptCount, Selection
 
 _SIGNS: dict[str, tuple[str, Role]] = {
     "error": ("✗ ", "warning"),
@@ -69,3 +71,78 @@ def _finding_rows(finding: FileFinding, width: int) -> Iterator[Row]:
     yield from flow(words, width, (Span(sign, role),))
     if finding.remedy:
         yield from flow(words_of(safe(finding.remedy), "dim"), width, (Span("  → ", "dim"),))
+
+
+_LABEL = 10
+_NUMBER = 9
+_EXPLAINED = {
+    "Common": "no letters",
+    "Mixed": "several scripts",
+    "Bytes": "partial characters",
+    "Other": "rare scripts",
+}
+
+
+def overview_rows(selection: Selection, query: str, width: int) -> list[Row]:
+    """Draw both histograms.
+
+    Args:
+        selection: What the query found.
+        query: What was typed, for the marks of what is filtered by now.
+        width: Columns of a row.
+    """
+    if not any(count.n_tokens for count in selection.lengths):
+        nothing = "No token fits, so there is nothing to count. Esc shows all tokens again."
+        return list(flow(words_of(nothing, "dim"), width))
+    rows: list[Row] = [(Span("Length in bytes", "heading"),)]
+    rows += _length_rows(selection.lengths, _active(query, "len"), width)
+    rows += [(), (Span("Script of the letters", "heading"),)]
+    rows += _script_rows(selection.scripts, _active(query, "script"), width)
+    hint = "Choose or click a row to see only its tokens, and once more to see all."
+    return [*rows, (), *flow(words_of(hint, "dim"), width)]
+
+
+def _active(query: str, name: str) -> set[str]:
+    words = (word for word in split_words(query) if word.name == name and not word.negated)
+    return {word.value.lower() for word in words}
+
+
+def length_value(count: LengthCount) -> str:
+    """Write a class of lengths as the search language does: 3, 9-12 or >64."""
+    if count.first == count.last:
+        return str(count.first)
+    return f">{count.first - 1}" if count.last >= 2**32 else f"{count.first}-{count.last}"
+
+
+def _length_rows(counts: Sequence[LengthCount], active: set[str], width: int) -> Iterator[Row]:
+    most = max((count.n_tokens for count in counts), default=0)
+    for count in counts:
+        value = length_value(count)
+        yield _bar_row(value.rjust(5), count.n_tokens, most, "len", value, active, width)
+
+
+def _script_rows(counts: Sequence[ScriptCount], active: set[str], width: int) -> Iterator[Row]:
+    most = max((count.n_tokens for count in counts), default=0)
+    for name, n_tokens in counts:
+        yield _bar_row(name, n_tokens, most, "script", name.lower(), active, width)
+
+
+def _bar_row(
+    label: str, n_tokens: int, most: int, name: str, value: str, active: set[str], width: int
+) -> Row:
+    action = Filter(name, value)
+    mark = "● " if value in active else "  "
+    shown = label[:_LABEL].ljust(_LABEL)
+    number = f"{n_tokens:>{_NUMBER},} "
+    room = max(0, width - len(mark) - len(shown) - len(number))
+    bar = bar_text(n_tokens, most, room)
+    note = _EXPLAINED.get(label, "")
+    spans = [
+        Span(mark, "link", action),
+        Span(shown, "text", action),
+        Span(number, "dim", action),
+        Span(bar, "bar", action),
+    ]
+    if note and len(bar) + len(note) + 1 <= room:
+        spans.append(Span(f" {note}", "dim", action))
+    return tuple(spans)

@@ -18,8 +18,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.filtering import SearchField
-from tokviz.tui.screens.vocabulary.other_pages import check_rows, syntax_rows
-from tokviz.tui.screens.vocabulary.overview import overview_rows
+from tokviz.tui.screens.vocabulary.other_pages import check_rows, overview_rows, syntax_rows
 from tokviz.tui.screens.vocabulary.searching import Searching
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
