@@ -91,9 +91,9 @@ class LengthPanel(Static):
         self.update(f"{self.live.n_chars} characters")
     def set_marks(self, hover, pin, *, scroll=False): pass
 
-def _length(live, palette):
+def _length(session, palette):
     '''How long the text is.'''
-    return LengthPanel(live)
+    return LengthPanel(session.live)
 
 panels.PANELS = (*panels.PANELS, panels.PanelKind("length", "Length", ("alt+x",), _length))
 importlib.reload(side)

@@ -240,6 +240,8 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
     """What stands in the frame."""
     verb = "choose"
     """What Enter does."""
+    rows_wanted: ClassVar[int | None] = None
+    """Rows between the frame's borders; None for as many as needed."""
 
     def compose(self) -> ComposeResult:
         """Put the body into the frame."""
@@ -261,8 +263,8 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
         self.query_one(HintBar).show(self.hints())
 
     def wanted_height(self) -> int | None:
-        """Say how many rows are wanted between the frame's borders, None for as many as needed."""
-        return None
+        """Say how many rows are wanted between the frame's borders."""
+        return self.rows_wanted
 
     def on_mount(self) -> None:
         """Have the right looks in the first frame too: a resize is heard behind it."""

@@ -80,6 +80,8 @@ class FileDialog(ListDialog[Path, FolderEntry]):
 
     seeks = True
     """Whether the name in the field is looked for, filters the list and highlights the best."""
+    rows_wanted = 20
+    """A good part of the screen."""
 
     def __init__(
         self,
@@ -141,10 +143,6 @@ class FileDialog(ListDialog[Path, FolderEntry]):
     def on_mount(self) -> None:
         """Show the folder."""
         self._follow_field()
-
-    def wanted_height(self) -> int:
-        """Take a good part of the screen."""
-        return 20
 
     @property
     def field(self) -> PathField:

@@ -97,7 +97,6 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
 
     @on(RowList.Picked)
     def _clicked(self, event: RowList.Picked) -> None:
-        event.stop()
         if event.again:
             self.action_choose()
 

@@ -243,7 +243,6 @@ class TokvizScreen(Screen[None]):
 
     def on_notice(self, message: Notice) -> None:
         """Show what a widget, or work in the background, has to say."""
-        message.stop()
         self.say(message.text, message.severity)
 
     def copy(self, text: str, what: str) -> None:
@@ -264,7 +263,6 @@ class TokvizScreen(Screen[None]):
 
     def on_copy_requested(self, message: CopyRequested) -> None:
         """Copy what a widget shows."""
-        message.stop()
         self.copy(message.text, message.what)
 
     # -- the tokenizer at hand

@@ -208,7 +208,6 @@ class CompareScreen(TokvizScreen):
 
     @on(RowsView.Picked)
     def _picked(self, event: RowsView.Picked) -> None:
-        event.stop()
         if isinstance(event.action, ToToken):
             self.session.ask(ShowToken(event.action.token_id))
 

@@ -19,6 +19,7 @@ from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.tasks import Task, coming, in_thread
 from tokviz.tui.widgets.status_line import IdsNote
+from tokviz.tui.widgets.turns import neighbour
 
 _DECODE_KEY = "alt+d"
 _MOST_CHARS = 50_000
@@ -48,9 +49,7 @@ class Reading(Controller):
 
     def _neighbour(self, step: int) -> None:
         names = [builtin.name for builtin in BUILTIN_TOKENIZERS]
-        current = self._choice.coming
-        place = names.index(current) if current in names else -step
-        self._choice.use(names[(place + step) % len(names)])
+        self._choice.use(neighbour(names, self._choice.coming, step))
 
     @action("Special tokens: recognised or as text", "f6", section="Tokenizer")
     def toggle_specials(self) -> None:

@@ -130,7 +130,7 @@ class TokensScreen(TokvizScreen):
         self.editor.make_room = lambda: session.is_sample and session.path is None
         panels = SidePanels(session)
         right = Container(id="right")
-        detail = TokenDetail(live)
+        detail = TokenDetail(session)
         self.panels, self.detail = panels, detail
         self.status = StatusLine(id="status")
         self._make_controllers(right)
@@ -317,17 +317,14 @@ class TokensScreen(TokvizScreen):
 
     def on_piece_clicked(self, message: PieceClicked) -> None:
         """Select the piece that was clicked in the Splits panel."""
-        message.stop()
         self.text.go_to(message.offset, message.end)
 
     def on_mask_panel_chat_wanted(self, message: MaskPanel.ChatWanted) -> None:
         """Show the conversation of the Mask panel on the Chat screen."""
-        message.stop()
         self.session.ask(ShowConversation(message.conversation))
 
     def on_text_wanted(self, message: TextWanted) -> None:
         """Show the text that a panel offers. Undo brings the old one back."""
-        message.stop()
         self.text.replace_all(message.text)
 
     # -- the lines above and below

@@ -219,7 +219,6 @@ class Pages(Controller):
             None if index.unreachable is None else bool(index.unreachable[row]),
             n_uses,
             tuple(places),
-            "your text",
             None if children is None else tuple((token_bytes(i), i) for i in children.ids),
             children is None or children.complete,
             self._origin(index.tokenizer, token_id),

@@ -206,7 +206,6 @@ class VocabularyScreen(TokvizScreen):
 
     @on(RowsView.Picked)
     def _picked(self, event: RowsView.Picked) -> None:
-        event.stop()
         match event.action:
             case ToToken(token_id):
                 self.pages.go_to(token_id)

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from rich.style import Style as RichStyle
-from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
-from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.screens.vocabulary.columns import (
     Column,
@@ -78,12 +76,12 @@ def head_content(columns: Sequence[Column], order: Order, descending: bool) -> C
 class TokenTable(RowList[int]):
     """A list of tokens, by their rows in the index. The field above it keeps the keyboard."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--label", "row-list--warning"}
+    TELLS_WHY = True
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--label"}
     DEFAULT_CSS = """
     TokenTable {
         overflow-y: scroll;
         & > .row-list--label { background: $panel; }
-        & > .row-list--warning { color: $text-warning; }
         & > .row-list--highlighted { text-style: bold; }
     }
     """
@@ -99,13 +97,6 @@ class TokenTable(RowList[int]):
         self._descending = False
         self._digits = (1, 1)
         self._columns: list[Column] = []
-
-    def take_click(self, event: events.Click) -> int | None:
-        """Pick the token under the mouse, or ask why it is as it is."""
-        picked = super().take_click(event)
-        if event.button == RIGHT:
-            self.post_message(WhyWanted())
-        return picked
 
     def show_tokens(
         self,

@@ -203,11 +203,6 @@ class SplitsPanel(Vertical):
         if scroll and spans.pin:
             self.show(spans.pin.start)
 
-    def close(self) -> None:
-        """End the child process at once."""
-        self._active = False
-        self._client.close()
-
     def _chars_of(self, index: int | None) -> range:
         if index is None or not 0 <= index < self._live.n_tokens:
             return range(0)
@@ -249,8 +244,9 @@ class SplitsPanel(Vertical):
         self.workers.cancel_group(self, "count")
 
     def on_unmount(self) -> None:
-        """Leave no process behind."""
-        self.close()
+        """Leave no process behind: it ends at once."""
+        self._active = False
+        self._client.close()
 
     # -- splitting again
 
