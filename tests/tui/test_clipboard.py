@@ -19,8 +19,7 @@ from textual.app import App
 from tests.tui.waiting import WAIT
 from tokviz.errors import OutputFileError
 from tokviz.tui import clipboard
-from tokviz.tui.clipboard import FILES_KEPT, TERMINAL_BYTES, CopyResult, copy
-from tokviz.tui.screens.copying import copied
+from tokviz.tui.clipboard import FILES_KEPT, TERMINAL_BYTES, CopyResult, copied, copy
 
 DESKTOP = {"DISPLAY": ":0"}
 

@@ -9,13 +9,13 @@ from tokviz.explain.facts import entry_of
 from tokviz.formats.report import FileFinding, Report
 from tokviz.glyphs import UNSAFE
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.screens.vocabulary.columns import TokenRow, fit_columns, head_text
 from tokviz.tui.screens.vocabulary.other_pages import (
     check_rows,
     length_value,
     overview_rows,
     syntax_rows,
 )
+from tokviz.tui.screens.vocabulary.table import TokenRow, fit_columns, head_text
 from tokviz.tui.screens.vocabulary.token_page import TokenPage, page_rows
 from tokviz.tui.widgets.fit import bar_text
 from tokviz.tui.widgets.flow import Row

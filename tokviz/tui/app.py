@@ -60,7 +60,6 @@ from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.part_styles import StylesOnDemand
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import take_back_wishes
-from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work, unsay
@@ -469,7 +468,7 @@ class TokvizApp(App[None]):
         return await super().run_action(action, default_namespace, namespaces)
 
     async def _copy_error(self, trace: str) -> None:
-        from tokviz.tui.clipboard import copy
+        from tokviz.tui.clipboard import copied, copy
 
         self.notify(copied(await copy(self, trace), "the error"), markup=False)
 

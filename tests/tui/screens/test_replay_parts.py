@@ -22,9 +22,8 @@ from tokviz.tui.screens.replay.card import (
     paint_merge,
 )
 from tokviz.tui.screens.replay.comparison import nothing_rows
-from tokviz.tui.screens.replay.corpus_rows import corpus_rows
+from tokviz.tui.screens.replay.corpus_rows import corpus_rows, draw
 from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
-from tokviz.tui.screens.replay.ladder import draw
 from tokviz.tui.screens.replay.opened import Opened, open_source, spread
 from tokviz.tui.screens.replay.position import (
     FRAMES_SHOWN_UP_TO,

@@ -20,7 +20,7 @@ from tokviz.replay.request import ReplayRequest
 from tokviz.runs import list_runs
 from tokviz.session import Request, RunAction, UseTokenizer
 from tokviz.tui.actions import doable, key_label
-from tokviz.tui.dialogs.list_dialog import About, ListDialog
+from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit

@@ -16,7 +16,7 @@ from tokviz.explain.stream import StreamStep, stream
 from tokviz.glyphs import safe, token_label
 from tokviz.sentences import said
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.list_dialog import About, ListDialog
+from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import column, fit

@@ -30,8 +30,7 @@ from tokviz.listing import (
     time_label,
 )
 from tokviz.sentences import counted
-from tokviz.tui.dialogs.base import Hint, field_row, rule
-from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.dialogs.base import Hint, ListDialog, field_row, rule
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit, fit_end

@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from tokviz.characters import USEFUL, Character, by_number, search
 from tokviz.glyphs import token_label
-from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.dialogs.base import ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit

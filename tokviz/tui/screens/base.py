@@ -36,7 +36,6 @@ from tokviz.tui.compositor import SteadyCompositor, Ticks
 from tokviz.tui.idle_clicks import widget_at
 from tokviz.tui.messages import Begun, CopyRequested, Notice
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
-from tokviz.tui.screens.copying import copied
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread, unsay
 from tokviz.tui.widgets.bar import Bar, BarItem
@@ -249,7 +248,7 @@ class TokvizScreen(Screen[None]):
         """Copy in the background, and say where the copy went; `what` names the text."""
 
         async def copy_it() -> None:
-            from tokviz.tui.clipboard import copy
+            from tokviz.tui.clipboard import copied, copy
 
             try:
                 result = await copy(self.app, text)

@@ -11,9 +11,8 @@ from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
 from tokviz.replay.beside import Beside, newest_training
 from tokviz.replay.replay import Replay
-from tokviz.tui.screens.replay.ladder import Ladder, draw
-from tokviz.tui.widgets.curve import Curve, compression_curve
-from tokviz.tui.widgets.scale import Scale
+from tokviz.tui.screens.replay.corpus_rows import Ladder, draw
+from tokviz.tui.widgets.curve import Curve, Scale, compression_curve
 
 if TYPE_CHECKING:
     from collections.abc import Callable

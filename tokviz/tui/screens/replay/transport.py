@@ -23,12 +23,11 @@ from tokviz.tui.screens.replay.position import (
 )
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.dragged import Dragged
+from tokviz.tui.widgets.curve import Scale
 from tokviz.tui.widgets.flow import ToMerge, ToToken
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.scale import Scale
-from tokviz.tui.widgets.scrubber import Scrubber
+from tokviz.tui.widgets.scrubber import Dragged, Scrubber
 from tokviz.tui.widgets.token_text import TokenText
 
 FRAMES_PER_SECOND = 30
