@@ -34,6 +34,7 @@ from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import MOVES, Cell, RowList
 
 ResultT = TypeVar("ResultT")
+RowT = TypeVar("RowT")
 
 Hint = tuple[str, str, str]
 """A key as people read it, what it does, and the dialog's action that a click on it runs."""
@@ -315,10 +316,6 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
         line = self.query_one(".error", Static)
         line.update(Content(safe(message)))
         line.display = bool(message)
-
-
-ResultT = TypeVar("ResultT")
-RowT = TypeVar("RowT")
 
 
 class About(Static):

@@ -25,9 +25,8 @@ from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.dataset_view import DatasetRows, RowWords, lengths_rows
-from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.scan import Checks, Scan
-from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.chat.state import ConversationAtHand, Origin
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.rows_view import RowsView

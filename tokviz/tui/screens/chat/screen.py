@@ -27,12 +27,11 @@ from tokviz.tui.screens.chat.copying import CopyConversation
 from tokviz.tui.screens.chat.dataset import Rows
 from tokviz.tui.screens.chat.dataset_view import DatasetRows
 from tokviz.tui.screens.chat.files import Files, sample_conversation
-from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.lines import row_items, status_items
 from tokviz.tui.screens.chat.looking import Looking
 from tokviz.tui.screens.chat.messages import Messages
 from tokviz.tui.screens.chat.rendering import RenderedConversation
-from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.chat.state import ConversationAtHand, Origin
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.screens.choosing import TokenizerChoice

@@ -12,8 +12,7 @@ from textual.document._wrapped_document import WrappedDocument
 from textual.geometry import Offset
 
 from tokviz.glyphs import Glyphs
-from tokviz.tui.widgets.editor.breaks import breaks, is_plain, width_bound
-from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, lay_out
+from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, breaks, is_plain, lay_out, width_bound
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
 from tokviz.tui.widgets.editor.long_line import (
     FlatLongLine,
