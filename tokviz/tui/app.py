@@ -52,6 +52,7 @@ from tokviz.tui.actions import (
     declared_by,
     declared_in,
     doable,
+    everywhere_but,
 )
 from tokviz.tui.idle_clicks import IdleClicks, widget_at
 from tokviz.tui.line_filter import OwnColours, SafeLineFilter
@@ -1009,8 +1010,6 @@ def actions_on(screen_id: str) -> list[Action]:
 
 def explained_on(screen_id: str) -> list[Action]:
     """List what the help of a screen explains: also the keys of its parts, and those of all."""
-    from tokviz.tui.dialogs.keyboard import everywhere_but
-
     screen = screen_class(screen_id)
     parts = [found for part in screen.parts() for found in declared_by(part)]
     keys = everywhere_but(actions_on(screen_id))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -197,24 +197,22 @@ class FindDialog(Dialog[FindResult]):
 
     @on(Input.Changed, "FindField")
     def _changed(self, event: Input.Changed) -> None:
-        self.find_query = replace(self.find_query, text=event.value)
-        self._find()
+        self._look_for(text=event.value)
 
     @on(FindField.Escaped)
     def _escaped(self) -> None:
-        self.find_query = replace(self.find_query, regex=True)
-        self._show_options()
-        self._find()
+        self._look_for(regex=True)
 
     def action_toggle_regex(self) -> None:
         """Take what is typed as a regular expression, or as it is."""
-        self.find_query = replace(self.find_query, regex=not self.find_query.regex)
-        self._show_options()
-        self._find()
+        self._look_for(regex=not self.find_query.regex)
 
     def action_toggle_case(self) -> None:
         """Tell upper from lower case, or not."""
-        self.find_query = replace(self.find_query, case=not self.find_query.case)
+        self._look_for(case=not self.find_query.case)
+
+    def _look_for(self, **changes: Any) -> None:
+        self.find_query = replace(self.find_query, **changes)
         self._show_options()
         self._find()
 

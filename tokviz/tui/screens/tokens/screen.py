@@ -41,7 +41,7 @@ from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs
 from tokviz.tui.screens.tokens.editing import Editing, Reading
-from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
+from tokviz.tui.screens.tokens.encoding import BackgroundEncoding, UnstableMark
 from tokviz.tui.screens.tokens.files import Files, ReadingOn
 from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import PANELS, SidePanels, TokenDetail
@@ -49,7 +49,6 @@ from tokviz.tui.screens.tokens.side import Side
 from tokviz.tui.screens.tokens.split_lab import SplitLab
 from tokviz.tui.screens.tokens.strip import OtherCounts
 from tokviz.tui.screens.tokens.text import TextAtHand
-from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
@@ -350,7 +349,6 @@ class TokensScreen(TokvizScreen):
                 notes=(f"{counted(live.n_raw_bytes, 'invalid byte')} kept",)
                 if live.n_raw_bytes
                 else (),
-                tokenizer_known=live.tokenizer is not None,
                 lossless=live.lossless,
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),

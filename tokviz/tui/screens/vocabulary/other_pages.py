@@ -11,7 +11,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.widgets.fit import bar_text
 from tokviz.tui.widgets.flow import Filter, Role, Row, Search, Span, flow, words_of
 from tokviz.vocabulary.query import SYNTAX, split_words
-from tokviz.vocabulary.search import LengthCount, ScriptCount, Selection
+from tokviz.vocabulary.search import LengthCount, Selection
 
 _SIGNS: dict[str, tuple[str, Role]] = {
     "error": ("✗ ", "warning"),
@@ -95,16 +95,13 @@ def overview_rows(selection: Selection, query: str, width: int) -> list[Row]:
         nothing = "No token fits, so there is nothing to count. Esc shows all tokens again."
         return list(flow(words_of(nothing, "dim"), width))
     rows: list[Row] = [(Span("Length in bytes", "heading"),)]
-    rows += _length_rows(selection.lengths, _active(query, "len"), width)
+    lengths = [(length_value(count), count.n_tokens) for count in selection.lengths]
+    rows += _bars("len", [(value.rjust(5), value, n) for value, n in lengths], query, width)
     rows += [(), (Span("Script of the letters", "heading"),)]
-    rows += _script_rows(selection.scripts, _active(query, "script"), width)
+    scripts = [(script, script.lower(), n) for script, n in selection.scripts]
+    rows += _bars("script", scripts, query, width)
     hint = "Choose or click a row to see only its tokens, and once more to see all."
     return [*rows, (), *flow(words_of(hint, "dim"), width)]
-
-
-def _active(query: str, name: str) -> set[str]:
-    words = (word for word in split_words(query) if word.name == name and not word.negated)
-    return {word.value.lower() for word in words}
 
 
 def length_value(count: LengthCount) -> str:
@@ -114,35 +111,25 @@ def length_value(count: LengthCount) -> str:
     return f">{count.first - 1}" if count.last >= 2**32 else f"{count.first}-{count.last}"
 
 
-def _length_rows(counts: Sequence[LengthCount], active: set[str], width: int) -> Iterator[Row]:
-    most = max((count.n_tokens for count in counts), default=0)
-    for count in counts:
-        value = length_value(count)
-        yield _bar_row(value.rjust(5), count.n_tokens, most, "len", value, active, width)
-
-
-def _script_rows(counts: Sequence[ScriptCount], active: set[str], width: int) -> Iterator[Row]:
-    most = max((count.n_tokens for count in counts), default=0)
-    for name, n_tokens in counts:
-        yield _bar_row(name, n_tokens, most, "script", name.lower(), active, width)
-
-
-def _bar_row(
-    label: str, n_tokens: int, most: int, name: str, value: str, active: set[str], width: int
-) -> Row:
-    action = Filter(name, value)
-    mark = "● " if value in active else "  "
-    shown = label[:_LABEL].ljust(_LABEL)
-    number = f"{n_tokens:>{_NUMBER},} "
-    room = max(0, width - len(mark) - len(shown) - len(number))
-    bar = bar_text(n_tokens, most, room)
-    note = _EXPLAINED.get(label, "")
-    spans = [
-        Span(mark, "link", action),
-        Span(shown, "text", action),
-        Span(number, "dim", action),
-        Span(bar, "bar", action),
-    ]
-    if note and len(bar) + len(note) + 1 <= room:
-        spans.append(Span(f" {note}", "dim", action))
-    return tuple(spans)
+def _bars(name: str, bars: Sequence[tuple[str, str, int]], query: str, width: int) -> Iterator[Row]:
+    """Draw a histogram of a filter: of each of its values the label, the value, and the tokens."""
+    words = (word for word in split_words(query) if word.name == name and not word.negated)
+    active = {word.value.lower() for word in words}
+    most = max((n_tokens for *_, n_tokens in bars), default=0)
+    for label, value, n_tokens in bars:
+        action = Filter(name, value)
+        mark = "● " if value in active else "  "
+        shown = label[:_LABEL].ljust(_LABEL)
+        number = f"{n_tokens:>{_NUMBER},} "
+        room = max(0, width - len(mark) - len(shown) - len(number))
+        bar = bar_text(n_tokens, most, room)
+        spans = [
+            Span(mark, "link", action),
+            Span(shown, "text", action),
+            Span(number, "dim", action),
+            Span(bar, "bar", action),
+        ]
+        note = _EXPLAINED.get(label, "")
+        if note and len(bar) + len(note) + 1 <= room:
+            spans.append(Span(f" {note}", "dim", action))
+        yield tuple(spans)
