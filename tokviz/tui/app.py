@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from inspect import isawaitable
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -59,7 +58,7 @@ from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question, TakenBack
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.part_styles import StylesOnDemand
-from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.base import TokvizScreen, ask
 from tokviz.tui.screens.choosing import take_back_wishes
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
@@ -563,12 +562,11 @@ class TokvizApp(App[None]):
             return
         found = [(one, node) for one, node in doable(self, self.screen) if one.second_keys()]
 
-        async def chosen(at: int | None) -> None:
-            if at is not None:
-                action, node = found[at]
-                await self.run_action(action.call, node)
+        async def chosen(at: int) -> None:
+            action, node = found[at]
+            await self.run_action(action.call, node)
 
-        self.push_screen(MoreKeys([one for one, _ in found]), chosen)
+        ask(self, MoreKeys([one for one, _ in found]), chosen)
 
     @actions(
         *(
@@ -685,12 +683,7 @@ class TokvizApp(App[None]):
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
         options = [Option(name, name, help=look.help) for name, look in THEMES.items()]
-
-        def chosen(name: str | None) -> None:
-            if name is not None:
-                self._use_theme(name)
-
-        self.push_screen(PickDialog("Theme", options, current=self.theme), chosen)
+        ask(self, PickDialog("Theme", options, current=self.theme), self._use_theme)
 
     def _use_theme(self, name: str) -> None:
         self.register_theme(theme(name, self._colours))
@@ -739,19 +732,13 @@ class TokvizApp(App[None]):
         """Every action by its name."""
         from tokviz.tui.dialogs.action_palette import (
             ActionPalette,
-            Offer,
             offers_elsewhere,
             offers_here,
         )
 
-        async def chosen(offer: Offer | None) -> None:
-            doing = None if offer is None else offer.do()
-            if isawaitable(doing):
-                await doing
-
         if not isinstance(self.screen, ActionPalette):
             palette = ActionPalette(offers_here(self), lambda: list(offers_elsewhere(self)))
-            self.push_screen(palette, chosen)
+            ask(self, palette, lambda offer: offer.do())
 
     @action(
         "Help",
@@ -806,15 +793,15 @@ class TokvizApp(App[None]):
             screen.dismiss(None)
             return
 
-        def chosen(target: Target | None) -> None:
-            if target is not None and target.takes is not None:
+        def chosen(target: Target) -> None:
+            if target.takes is not None:
                 screen.set_focus(target.takes)
-            elif target is not None:
+            else:
                 for event in click(target.place):
                     self.post_message(event)
 
         strips = screen._compositor.render_strips()
-        self.push_screen(JumpMode(targets(screen, strips), strips), chosen)
+        ask(self, JumpMode(targets(screen, strips), strips), chosen)
 
     @action("Glossary", f"{LEADER} g", section="App",
             words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
@@ -840,12 +827,8 @@ class TokvizApp(App[None]):
         if self._begin_tour():
             return
         options = [Option("skip_step", "Skip this step"), Option("end_tour", "End the first steps")]
-
-        async def chosen(answer: str | None) -> None:
-            if answer is not None:
-                await self.run_action(f"app.{answer}")
-
-        self.push_screen(PickDialog("First steps", options), chosen)
+        dialog = PickDialog("First steps", options)
+        ask(self, dialog, lambda answer: self.run_action(f"app.{answer}"))
 
     def _begin_tour(self) -> bool:
         """Begin the first steps, unless they are under way: tell which."""
@@ -907,10 +890,7 @@ class TokvizApp(App[None]):
         fields = {key: value for screen in made for key, value in screen.saved().items()}
         save = saved_of(session, self.current_mode, fields)
 
-        def save_to(path: Path | None) -> None:
-            if path is None:
-                return
-
+        def save_to(path: Path) -> None:
             def saved(_: None) -> None:
                 self._session_file = path
                 self.notify(f"Saved the session to {home_label(path)}.", markup=False)
@@ -928,7 +908,7 @@ class TokvizApp(App[None]):
             title="Save the session",
             kinds=(SESSION_ENDING[1:],),
         )
-        self.push_screen(dialog, save_to)
+        ask(self, dialog, save_to)
 
     @action("Open a session…", f"{LEADER} o", section="App",
             words="load workspace project tokviz.json resume")  # fmt: skip
@@ -936,12 +916,8 @@ class TokvizApp(App[None]):
         """Show what a session file holds. Undo brings your text and conversation back."""
         from tokviz.tui.dialogs.open_file import OpenFileDialog
 
-        def opened(path: Path | None) -> None:
-            if path is not None:
-                self._open_session(path)
-
         dialog = OpenFileDialog(self.session.folder, title="Open a session", takes_any=True)
-        self.push_screen(dialog, opened)
+        ask(self, dialog, self._open_session)
 
     def _open_session(self, path: Path) -> None:
         from tokviz.saved import Found, look_up, read_session, restore

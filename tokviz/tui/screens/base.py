@@ -377,6 +377,15 @@ class TokvizScreen(Screen[None]):
         """Fit words to the room, once widgets know their sizes; by default there are none."""
 
 
+def ask(app: App[Any], dialog: Screen[T], answered: Callable[[T], object]) -> None:
+    """Show a dialog, and take the answer unless the user gave none; await it where need be."""
+
+    def take(answer: T | None) -> Any:
+        return None if answer is None else answered(answer)
+
+    app.push_screen(dialog, take)
+
+
 class Controller:
     """One idea of a screen, with its own fields, timers and workers.
 
@@ -425,12 +434,7 @@ class Controller:
 
     def ask(self, dialog: Screen[T], answered: Callable[[T], object]) -> None:
         """Show a dialog, and take the answer unless the user gave none."""
-
-        def take(answer: T | None) -> None:
-            if answer is not None:
-                answered(answer)
-
-        self.app.push_screen(dialog, take)
+        ask(self.app, dialog, answered)
 
     def in_thread(
         self,
