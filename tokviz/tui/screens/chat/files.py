@@ -23,8 +23,8 @@ from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.state import ConversationAtHand, Origin, State
 from tokviz.tui.screens.recovery import CONVERSATIONS
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved
-from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.view import PartEditor
 
 _SAMPLES = "conversations"
 

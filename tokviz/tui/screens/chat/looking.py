@@ -222,7 +222,7 @@ class Looking(Controller):
     @action("Go to…", "ctrl+g", section="View")
     def goto(self) -> None:
         """Jump to a row of the dataset (12), a message (m3) or a token (#12)."""
-        from tokviz.tui.dialogs.goto import GotoDialog, Numbered
+        from tokviz.tui.dialogs.ask_text import GotoDialog, Numbered
 
         rendering, dataset, chat = self._rendered.rendering, self._rows.dataset, self._chat
         n_messages = len(chat.conversation.messages)

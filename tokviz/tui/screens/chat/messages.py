@@ -13,9 +13,8 @@ from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.state import ConversationAtHand
-from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
-from tokviz.tui.widgets.conversation.view import MessageList
+from tokviz.tui.widgets.conversation.view import MessageList, PartEditor
 from tokviz.tui.widgets.turns import neighbour
 
 _ROLE_HELP = {

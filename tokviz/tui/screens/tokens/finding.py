@@ -65,7 +65,7 @@ class Finding(Controller):
     @action("Go to…", "ctrl+g", section="Find")
     def goto(self) -> None:
         """Jump to a line (12 or 12:3), a token (#12) or a byte (@345)."""
-        from tokviz.tui.dialogs.goto import GotoDialog, Numbered
+        from tokviz.tui.dialogs.ask_text import GotoDialog, Numbered
 
         live = self._text.live
         kinds = [
