@@ -288,10 +288,10 @@ class TokvizApp(App[None]):
     async def _take(self, event: events.Event) -> None:
         if self._overtakes(event):
             return
-        if isinstance(event, events.Key) and event.key == "escape" and self._is_too_many(event):
-            return
-        if isinstance(event, events.Key) and event.key == "escape" and self._stops_work():
-            return
+        if isinstance(event, events.Key) and event.key == "escape":
+            is_alone = len(self.screen_stack) == 1
+            if self._is_too_many(event) or (is_alone and stop_work(self)):
+                return
         is_answer = isinstance(event, events.Key) and event.key in _ANSWERS
         if is_answer and event.time - self._taken_back < ESCAPE_SECONDS:
             return
@@ -331,9 +331,6 @@ class TokvizApp(App[None]):
             self._let_answer(answering)
         if is_input and len(self._notifications):
             self.call_after_refresh(self._place_toasts)
-
-    def _stops_work(self) -> bool:
-        return len(self.screen_stack) == 1 and stop_work(self)
 
     def _answerers(self, event: events.Key | events.MouseUp) -> list[MessagePump]:
         """List what may have something to do for a key or click, in the order of hearing of it.

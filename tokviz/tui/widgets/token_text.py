@@ -26,7 +26,7 @@ from tokviz.tui.widgets.editor.painting import (
     row_looks,
 )
 from tokviz.tui.widgets.editor.row_painter import RowPainter
-from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument, RowPart
+from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
 if TYPE_CHECKING:
@@ -138,10 +138,8 @@ class TokenText(QuietScroll):
         wrapped = self._wrapped
         if wrapped is None or row >= wrapped.height:
             return self.live.n_bytes + 1
-        return self.live.byte_offset(self._start_char(wrapped.row_part(row)))
-
-    def _start_char(self, part: RowPart) -> int:
-        return self.live.line_start(part.line) + part.start
+        part = wrapped.row_part(row)
+        return self.live.byte_offset(self.live.line_start(part.line) + part.start)
 
     # -- drawing
 

@@ -33,7 +33,7 @@ from tokviz.tui.actions import Gesture
 from tokviz.tui.messages import Pasted, TextWanted
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
+from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
@@ -148,7 +148,7 @@ class TokensScreen(TokvizScreen):
         self.text = text = TextAtHand(self.session, self.editor, self.refresh_document)
         self.files = Files(self, text)
         self.recovery = Recovery(self, self.files.safe, "text", self.files.restore, CONVERSATIONS)
-        self.choice = TokenizerChoice(self)
+        self.choice = TokenizerChoice(self, self._take_back_paste)
         self.costs = Costs(self, self._show_status, self._edit_prices)
         one_part = OnePart(self, right, "-short", "-narrow")
         self.side = Side(self, text, right, self.panels, self.detail, one_part)
@@ -161,7 +161,6 @@ class TokensScreen(TokvizScreen):
         Exporting(self, CopyTokens(self, text).shown)
         self.editing = Editing(self, text)
         self.split_lab = SplitLab(self, self.panels, self.side.show_panel)
-        Dropped(self, self.choice, self._take_back_paste)
         Explaining(self, self._asked_why)
         self._update_seconds: float | None = None
 

@@ -18,7 +18,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
+from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.vocabulary.files import Files
 from tokviz.tui.screens.vocabulary.filtering import Filtering, SearchField
 from tokviz.tui.screens.vocabulary.pages import Pages
@@ -87,8 +87,7 @@ class VocabularyScreen(TokvizScreen):
         self.filtering = Filtering(self, self.searching, self.field)
         self.pages = Pages(self, self.searching, self.field, self.table)
         self.tokens = TokenActions(self, self.pages)
-        choice = TokenizerChoice(self)
-        Dropped(self, choice, self.field.take_back)
+        TokenizerChoice(self, self.field.take_back)
         Files(self, self.searching)
         Explaining(self, self._asked_why)
         self._shown_for: object = None
