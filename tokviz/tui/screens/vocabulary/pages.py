@@ -17,9 +17,8 @@ from tokviz.sentences import said
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.vocabulary.filtering import SearchField
 from tokviz.tui.screens.vocabulary.other_pages import check_rows, overview_rows, syntax_rows
-from tokviz.tui.screens.vocabulary.searching import Searching
+from tokviz.tui.screens.vocabulary.searching import SearchField, Searching
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
 from tokviz.tui.tasks import Task
@@ -140,12 +139,9 @@ class Pages(Controller):
             return
         self._marked_id = self._table.token_id
         self._trail = ()
-        self._show_token(from_top=True)
-
-    def _show_token(self, *, from_top: bool = False) -> None:
         if self.side.shown == "token":
-            self._show_side(from_top=from_top)
-        self._show_beside(from_top=from_top)
+            self._show_side(from_top=True)
+        self._show_beside(from_top=True)
 
     def _show_side(self, *, from_top: bool = False) -> None:
         self.rows.show(partial(self._rows_of, self.side.shown), from_top=from_top)

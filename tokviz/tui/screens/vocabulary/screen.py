@@ -20,9 +20,8 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.vocabulary.files import Files
-from tokviz.tui.screens.vocabulary.filtering import Filtering, SearchField
 from tokviz.tui.screens.vocabulary.pages import Pages
-from tokviz.tui.screens.vocabulary.searching import Searching
+from tokviz.tui.screens.vocabulary.searching import Filtering, SearchField, Searching
 from tokviz.tui.screens.vocabulary.table import TableHead, TokenTable
 from tokviz.tui.screens.vocabulary.token_actions import TokenActions
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
