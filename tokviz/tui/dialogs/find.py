@@ -19,7 +19,7 @@ from tokviz.glyphs import UNSAFE
 from tokviz.live.find import FindQuery, Matches, escaped, find_all, forget_text
 from tokviz.tui.dialogs.base import Dialog, Hint
 from tokviz.tui.tasks import Task, in_thread
-from tokviz.tui.widgets.field import Field, first_line
+from tokviz.tui.widgets.field import Field
 
 _PATIENCE = 0.3
 """Seconds after which a search is worth a word."""
@@ -40,9 +40,7 @@ class FindResult:
 class PutField(Field):
     """A field for what takes the place of matches: the spaces around it count."""
 
-    def clean_paste(self, text: str) -> str:
-        """Keep the spaces around."""
-        return first_line(text)
+    KEEPS_SPACES = True
 
 
 class FindField(PutField):

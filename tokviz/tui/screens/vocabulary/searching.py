@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events, on
 from textual.binding import Binding, BindingType
 
-from tokviz.glyphs import UNSAFE
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.messages import Pasted
@@ -158,6 +157,9 @@ _MORE = BarItem((("…", "key"),), HELP, weight=2)
 class SearchField(Field):
     """The search field. It tells of a paste, which may be the path of a tokenizer."""
 
+    KEEPS_SPACES = True
+    """They are searched for too."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "token"),
         Binding("home", "home_or_first", show=False),
@@ -186,10 +188,6 @@ class SearchField(Field):
         """Undo a paste, if nothing was typed since."""
         if self.value == pasted.version:
             self.action_undo()
-
-    def clean_paste(self, text: str) -> str:
-        """Keep the spaces around: they are searched for too."""
-        return UNSAFE.sub("", "".join(text.splitlines()[:1]))
 
     def fit(self, columns: int) -> None:
         """Say what can be typed, in the words that there is room for."""
