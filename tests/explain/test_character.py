@@ -15,7 +15,7 @@ from tokviz.explain.character import MOST_POINTS, char_at, clusters, inspect
 from tokviz.glyphs import UNSAFE
 from tokviz.sentences import said
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.widgets.character_rows import as_text, character_rows
+from tokviz.tui.dialogs.character import as_text, character_rows
 
 
 @cache

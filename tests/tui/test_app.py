@@ -44,8 +44,8 @@ from tokviz.tui.screens.replay.screen import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.tokens import screen as tokens_screen
 from tokviz.tui.screens.train import TrainScreen
-from tokviz.tui.screens.vocabulary.filtering import SearchField
 from tokviz.tui.screens.vocabulary.screen import VocabularyScreen
+from tokviz.tui.screens.vocabulary.searching import SearchField
 
 
 def make_app(screen: str = "tokens") -> TokvizApp:

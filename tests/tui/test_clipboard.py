@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import stat
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from textual.app import App
@@ -15,8 +19,7 @@ from textual.app import App
 from tests.tui.waiting import WAIT
 from tokviz.errors import OutputFileError
 from tokviz.tui import clipboard
-from tokviz.tui.clipboard import FILES_KEPT, TERMINAL_BYTES, CopyResult, copy
-from tokviz.tui.screens.copying import copied
+from tokviz.tui.clipboard import FILES_KEPT, TERMINAL_BYTES, CopyResult, copied, copy
 
 DESKTOP = {"DISPLAY": ":0"}
 
@@ -44,6 +47,20 @@ class TerminalApp(App[None]):
         super().copy_to_clipboard(text)
 
 
+@contextmanager
+def machine(
+    folder: Path, environment: dict[str, str], desktop_copy: Callable[[str], None]
+) -> Iterator[None]:
+    """Have a state folder, an environment that says where the app runs, and a desktop."""
+    silent = dict.fromkeys((*clipboard._REMOTE, *clipboard._DESKTOPS, "TMUX"), "")
+    with (
+        mock.patch.object(clipboard, "state_folder", lambda: folder),
+        mock.patch.dict(os.environ, silent | environment),
+        mock.patch("pyperclip.copy", desktop_copy),
+    ):
+        yield
+
+
 def run_copy(
     folder: Path,
     text: str,
@@ -53,13 +70,12 @@ def run_copy(
     async def run() -> tuple[CopyResult, TerminalApp]:
         app = TerminalApp()
         async with app.run_test():
-            result = await copy(
-                app, text, folder=folder, environment=environment, desktop_copy=desktop.copy
-            )
+            result = await copy(app, text)
             assert app.clipboard == text
         return result, app
 
-    return asyncio.run(run())
+    with machine(folder, environment, desktop.copy):
+        return asyncio.run(run())
 
 
 @pytest.fixture(autouse=True)
@@ -112,12 +128,7 @@ def test_what_was_copied_last_stays_though_the_copy_before_it_takes_longer(
     async def run() -> None:
         app = TerminalApp()
         async with app.run_test():
-            copies = [
-                asyncio.create_task(
-                    copy(app, text, folder=tmp_path, environment=DESKTOP, desktop_copy=copy_slowly)
-                )
-                for text in ("first", "second")
-            ]
+            copies = [asyncio.create_task(copy(app, text)) for text in ("first", "second")]
             await asyncio.to_thread(begun.wait)
             assert app.clipboard == "second"
             # What could overtake the first one would have done so by then.
@@ -126,7 +137,8 @@ def test_what_was_copied_last_stays_though_the_copy_before_it_takes_longer(
             await asyncio.gather(*copies)
             assert app.clipboard == held[-1] == "second"
 
-    asyncio.run(run())
+    with machine(tmp_path, DESKTOP, copy_slowly):
+        asyncio.run(run())
 
 
 def test_a_desktop_that_hangs_is_followed_by_the_terminal(
@@ -175,13 +187,14 @@ def test_a_disk_that_hangs_holds_up_nothing_else(
     async def run() -> CopyResult:
         app = TerminalApp()
         async with app.run_test():
-            copying = asyncio.create_task(copy(app, "x", folder=tmp_path, environment={}))
+            copying = asyncio.create_task(copy(app, "x"))
             while not app.sent:
                 await asyncio.sleep(0.001)
             on_disk.set()
             return await copying
 
-    assert asyncio.run(run()).file == str(tmp_path / "copied-1.txt")
+    with machine(tmp_path, {}, Desktop().copy):
+        assert asyncio.run(run()).file == str(tmp_path / "copied-1.txt")
 
 
 @pytest.mark.parametrize("environment", [DESKTOP, {}])

@@ -5,7 +5,7 @@ from sys import getrefcount
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.widgets.conversation.header import action_at, add_words, header_words
+from tokviz.tui.widgets.conversation.blocks import action_at, add_words, header_words
 from tokviz.tui.widgets.conversation.rows import (
     MOST_ROWS,
     BlockRows,

@@ -10,9 +10,8 @@ from rich.cells import cell_len
 
 from tests.oracles.nasty import byte_texts, texts
 from tokviz.glyphs import HIDDEN, SHOWN, Glyphs
-from tokviz.tui.widgets.editor import breaks as breaks_module
-from tokviz.tui.widgets.editor.breaks import breaks, fits, safe_cut, width_bound
-from tokviz.tui.widgets.editor.cells import lay_out
+from tokviz.tui.widgets.editor import cells as breaks_module
+from tokviz.tui.widgets.editor.cells import breaks, fits, lay_out, safe_cut, width_bound
 from tokviz.tui.widgets.editor.long_line import FlatLongLine, LinePart, WrappedLongLine
 
 TABLES = st.sampled_from([SHOWN, HIDDEN])

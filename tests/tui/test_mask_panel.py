@@ -171,7 +171,7 @@ async def test_tokens_that_are_the_texts_own_are_linked_both_ways() -> None:
         assert screen.editor.token_at_cursor() == 2
         screen.editor.focus()
         await pilot.press("ctrl+home")
-        assert panel.flow._pin == 0
+        assert panel.flow.pinned == 0
 
 
 async def test_the_mask_follows_the_text() -> None:

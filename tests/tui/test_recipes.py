@@ -90,11 +90,10 @@ class LengthPanel(Static):
     def sync(self):
         self.update(f"{self.live.n_chars} characters")
     def set_marks(self, hover, pin, *, scroll=False): pass
-    def set_palette(self, palette): pass
 
-def _length(live, palette):
+def _length(session, palette):
     '''How long the text is.'''
-    return LengthPanel(live)
+    return LengthPanel(session.live)
 
 panels.PANELS = (*panels.PANELS, panels.PanelKind("length", "Length", ("alt+x",), _length))
 importlib.reload(side)

@@ -17,8 +17,7 @@ from tokviz.live.document import LiveDocument
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 from tokviz.pretokenize.split import split
 from tokviz.tui.widgets.splits import rows
-from tokviz.tui.widgets.splits.pieces import KnownPieces, pieces_near
-from tokviz.tui.widgets.splits.rows import CustomRow, NamedRow
+from tokviz.tui.widgets.splits.rows import CustomRow, KnownPieces, NamedRow, pieces_near
 
 TEXT = st.text("aB1 \n\r\t'!/.s中\u0301é", max_size=60)
 NEAR = 300

@@ -94,11 +94,6 @@ def test_pending_text_shows_progress_instead_of_a_ratio() -> None:
     assert "bytes/token" not in text and "ms" not in text
 
 
-def test_nothing_is_counted_before_the_vocabulary_is_there() -> None:
-    state = StatusState(chars=9, bytes=9, pending_chars=9, tokenizer_known=False)
-    assert line(state, 200).startswith("loading vocabulary…")
-
-
 def test_notes_are_warnings_and_safe() -> None:
     state = StatusState(tokens=1, chars=1, bytes=1, notes=("2 invalid bytes kept", "\x1b[31m"))
     segments = status_text(state, 200)
@@ -133,7 +128,6 @@ def test_durations_read_like_durations(seconds: float, text: str) -> None:
         seconds=st.none() | st.floats(0, 100),
         selection=st.none() | st.builds(SelectionCounts, *[st.integers(0, 10**7)] * 3),
         notes=st.lists(st.text(max_size=30), max_size=2).map(tuple),
-        tokenizer_known=st.booleans(),
         share_read=st.none() | st.floats(0, 1),
     ),
     st.integers(1, 220),

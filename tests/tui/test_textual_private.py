@@ -64,7 +64,6 @@ textual.document._edit:Edit
 textual.document._history:EditHistory
 textual.document._history:EditHistory._undo_stack
 textual.document._wrapped_document:WrappedDocument
-textual.document._wrapped_document:WrappedDocument._width
 textual.driver:Driver._app
 textual.driver:Driver._auto_restart
 textual.driver:Driver._debug

@@ -9,9 +9,13 @@ from tokviz.explain.facts import entry_of
 from tokviz.formats.report import FileFinding, Report
 from tokviz.glyphs import UNSAFE
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.screens.vocabulary.columns import TokenRow, fit_columns, head_text
-from tokviz.tui.screens.vocabulary.other_pages import check_rows, syntax_rows
-from tokviz.tui.screens.vocabulary.overview import length_value, overview_rows
+from tokviz.tui.screens.vocabulary.other_pages import (
+    check_rows,
+    length_value,
+    overview_rows,
+    syntax_rows,
+)
+from tokviz.tui.screens.vocabulary.table import TokenRow, fit_columns, head_text
 from tokviz.tui.screens.vocabulary.token_page import TokenPage, page_rows
 from tokviz.tui.widgets.fit import bar_text
 from tokviz.tui.widgets.flow import Row
@@ -115,9 +119,7 @@ SMALL = Tokenizer(
 @example(257)
 @example(300)
 def test_a_tokens_page_fits_its_width(token_id: int) -> None:
-    page = TokenPage(
-        entry_of(SMALL, token_id), "Latin", True, 3, (1, 2), "your text", ((b"ab", 256),)
-    )
+    page = TokenPage(entry_of(SMALL, token_id), "Latin", True, 3, (1, 2), ((b"ab", 256),))
     for width in (16, 30, 46, 100):
         rows = page_rows(page, width)
         assert width_of(rows) <= max(width, 30)
@@ -125,7 +127,7 @@ def test_a_tokens_page_fits_its_width(token_id: int) -> None:
 
 
 def test_a_page_tells_what_is_not_known_yet() -> None:
-    page = TokenPage(entry_of(SMALL, 256), "Latin", None, 0, (), "your text")
+    page = TokenPage(entry_of(SMALL, 256), "Latin", None, 0, ())
     assert "Merged into …" in text_of(page_rows(page, 46))
     assert "not in your text" in text_of(page_rows(page, 46))
 

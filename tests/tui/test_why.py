@@ -26,7 +26,7 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import character
 from tokviz.tui.dialogs.character import CharacterDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
-from tokviz.tui.dialogs.why import WhyDialog
+from tokviz.tui.dialogs.why import WhyDialog, why_rows
 from tokviz.tui.palette import N_HUES, palette_of, token_palette
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.chat import ChatScreen
@@ -36,7 +36,6 @@ from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.editor.painting import UNSTABLE, LookStyles
-from tokviz.tui.widgets.why_rows import why_rows
 
 TEXT = "it's unbelievable, 12345  times"
 CONVERSATION = Conversation((Message("user", "unbelievable"), Message("assistant", "Yes, it is.")))

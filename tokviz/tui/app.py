@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from inspect import isawaitable
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -52,15 +51,15 @@ from tokviz.tui.actions import (
     declared_by,
     declared_in,
     doable,
+    everywhere_but,
 )
 from tokviz.tui.idle_clicks import IdleClicks, widget_at
 from tokviz.tui.line_filter import OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question, TakenBack
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.part_styles import StylesOnDemand
-from tokviz.tui.screens.base import TokvizScreen
+from tokviz.tui.screens.base import TokvizScreen, ask
 from tokviz.tui.screens.choosing import take_back_wishes
-from tokviz.tui.screens.copying import copied
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work, unsay
@@ -289,10 +288,10 @@ class TokvizApp(App[None]):
     async def _take(self, event: events.Event) -> None:
         if self._overtakes(event):
             return
-        if isinstance(event, events.Key) and event.key == "escape" and self._is_too_many(event):
-            return
-        if isinstance(event, events.Key) and event.key == "escape" and self._stops_work():
-            return
+        if isinstance(event, events.Key) and event.key == "escape":
+            is_alone = len(self.screen_stack) == 1
+            if self._is_too_many(event) or (is_alone and stop_work(self)):
+                return
         is_answer = isinstance(event, events.Key) and event.key in _ANSWERS
         if is_answer and event.time - self._taken_back < ESCAPE_SECONDS:
             return
@@ -332,9 +331,6 @@ class TokvizApp(App[None]):
             self._let_answer(answering)
         if is_input and len(self._notifications):
             self.call_after_refresh(self._place_toasts)
-
-    def _stops_work(self) -> bool:
-        return len(self.screen_stack) == 1 and stop_work(self)
 
     def _answerers(self, event: events.Key | events.MouseUp) -> list[MessagePump]:
         """List what may have something to do for a key or click, in the order of hearing of it.
@@ -469,7 +465,7 @@ class TokvizApp(App[None]):
         return await super().run_action(action, default_namespace, namespaces)
 
     async def _copy_error(self, trace: str) -> None:
-        from tokviz.tui.clipboard import copy
+        from tokviz.tui.clipboard import copied, copy
 
         self.notify(copied(await copy(self, trace), "the error"), markup=False)
 
@@ -563,12 +559,11 @@ class TokvizApp(App[None]):
             return
         found = [(one, node) for one, node in doable(self, self.screen) if one.second_keys()]
 
-        async def chosen(at: int | None) -> None:
-            if at is not None:
-                action, node = found[at]
-                await self.run_action(action.call, node)
+        async def chosen(at: int) -> None:
+            action, node = found[at]
+            await self.run_action(action.call, node)
 
-        self.push_screen(MoreKeys([one for one, _ in found]), chosen)
+        ask(self, MoreKeys([one for one, _ in found]), chosen)
 
     @actions(
         *(
@@ -685,12 +680,7 @@ class TokvizApp(App[None]):
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
         options = [Option(name, name, help=look.help) for name, look in THEMES.items()]
-
-        def chosen(name: str | None) -> None:
-            if name is not None:
-                self._use_theme(name)
-
-        self.push_screen(PickDialog("Theme", options, current=self.theme), chosen)
+        ask(self, PickDialog("Theme", options, current=self.theme), self._use_theme)
 
     def _use_theme(self, name: str) -> None:
         self.register_theme(theme(name, self._colours))
@@ -735,19 +725,13 @@ class TokvizApp(App[None]):
         """Every action by its name."""
         from tokviz.tui.dialogs.action_palette import (
             ActionPalette,
-            Offer,
             offers_elsewhere,
             offers_here,
         )
 
-        async def chosen(offer: Offer | None) -> None:
-            doing = None if offer is None else offer.do()
-            if isawaitable(doing):
-                await doing
-
         if not isinstance(self.screen, ActionPalette):
             palette = ActionPalette(offers_here(self), lambda: list(offers_elsewhere(self)))
-            self.push_screen(palette, chosen)
+            ask(self, palette, lambda offer: offer.do())
 
     @action(
         "Help",
@@ -802,15 +786,15 @@ class TokvizApp(App[None]):
             screen.dismiss(None)
             return
 
-        def chosen(target: Target | None) -> None:
-            if target is not None and target.takes is not None:
+        def chosen(target: Target) -> None:
+            if target.takes is not None:
                 screen.set_focus(target.takes)
-            elif target is not None:
+            else:
                 for event in click(target.place):
                     self.post_message(event)
 
         strips = screen._compositor.render_strips()
-        self.push_screen(JumpMode(targets(screen, strips), strips), chosen)
+        ask(self, JumpMode(targets(screen, strips), strips), chosen)
 
     @action("Glossary", f"{LEADER} g", section="App",
             words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
@@ -836,12 +820,8 @@ class TokvizApp(App[None]):
         if self._begin_tour():
             return
         options = [Option("skip_step", "Skip this step"), Option("end_tour", "End the first steps")]
-
-        async def chosen(answer: str | None) -> None:
-            if answer is not None:
-                await self.run_action(f"app.{answer}")
-
-        self.push_screen(PickDialog("First steps", options), chosen)
+        dialog = PickDialog("First steps", options)
+        ask(self, dialog, lambda answer: self.run_action(f"app.{answer}"))
 
     def _begin_tour(self) -> bool:
         """Begin the first steps, unless they are under way: tell which."""
@@ -903,10 +883,7 @@ class TokvizApp(App[None]):
         fields = {key: value for screen in made for key, value in screen.saved().items()}
         save = saved_of(session, self.current_mode, fields)
 
-        def save_to(path: Path | None) -> None:
-            if path is None:
-                return
-
+        def save_to(path: Path) -> None:
             def saved(_: None) -> None:
                 self._session_file = path
                 self.notify(f"Saved the session to {home_label(path)}.", markup=False)
@@ -924,7 +901,7 @@ class TokvizApp(App[None]):
             title="Save the session",
             kinds=(SESSION_ENDING[1:],),
         )
-        self.push_screen(dialog, save_to)
+        ask(self, dialog, save_to)
 
     @action("Open a session…", f"{LEADER} o", section="App",
             words="load workspace project tokviz.json resume")  # fmt: skip
@@ -932,12 +909,8 @@ class TokvizApp(App[None]):
         """Show what a session file holds. Undo brings your text and conversation back."""
         from tokviz.tui.dialogs.open_file import OpenFileDialog
 
-        def opened(path: Path | None) -> None:
-            if path is not None:
-                self._open_session(path)
-
         dialog = OpenFileDialog(self.session.folder, title="Open a session", takes_any=True)
-        self.push_screen(dialog, opened)
+        ask(self, dialog, self._open_session)
 
     def _open_session(self, path: Path) -> None:
         from tokviz.saved import Found, look_up, read_session, restore
@@ -1006,8 +979,6 @@ def actions_on(screen_id: str) -> list[Action]:
 
 def explained_on(screen_id: str) -> list[Action]:
     """List what the help of a screen explains: also the keys of its parts, and those of all."""
-    from tokviz.tui.dialogs.keyboard import everywhere_but
-
     screen = screen_class(screen_id)
     parts = [found for part in screen.parts() for found in declared_by(part)]
     keys = everywhere_but(actions_on(screen_id))

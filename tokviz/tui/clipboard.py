@@ -14,7 +14,6 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -25,6 +24,7 @@ from tokviz.confinement import confinement
 from tokviz.errors import OutputFileError
 from tokviz.files import write_file
 from tokviz.folders import state_folder
+from tokviz.listing import home_label
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -66,53 +66,33 @@ class CopyResult(NamedTuple):
     """What the clipboard could not hold, or why there is no file; empty if all is well."""
 
 
-async def copy(
-    app: App[Any],
-    text: str,
-    *,
-    folder: Path | None = None,
-    environment: Mapping[str, str] = os.environ,
-    desktop_copy: Callable[[str], None] | None = None,
-) -> CopyResult:
+async def copy(app: App[Any], text: str) -> CopyResult:
     """Copy byte text. Pasting inside the app gives it back exactly, wherever else it went.
-
-    Args:
-        app: The running app.
-        text: The byte text.
-        folder: Where a file goes, the user's state folder if not given.
-        environment: The environment variables.
-        desktop_copy: Puts text on the desktop's clipboard, pyperclip's `copy` if not given.
 
     Raises:
         OutputFileError: If only a file was left, and that failed too.
     """
     app._clipboard = text
     async with _TURNS.setdefault(app, asyncio.Lock()):
-        return await _copy(app, text, folder, environment, desktop_copy or _pyperclip_copy)
+        return await _copy(app, text)
 
 
-async def _copy(
-    app: App[Any],
-    text: str,
-    folder: Path | None,
-    environment: Mapping[str, str],
-    desktop_copy: Callable[[str], None],
-) -> CopyResult:
+async def _copy(app: App[Any], text: str) -> CopyResult:
     # A long text takes a while, and so may the disk: neither is to hold up the keys.
     clean, lost = await asyncio.to_thread(lambda: (_without_surrogates(text), _lost_bytes(text)))
     if confinement() is not None and len(clean.encode()) <= BROWSER_BYTES:
         _send(app, clean)
         return CopyResult("browser", "", lost)
-    if _has_desktop(app, environment) and await _copy_to_desktop(clean, desktop_copy):
+    if _has_desktop(app) and await _copy_to_desktop(clean):
         if not lost:
             return CopyResult("clipboard")
-        return await asyncio.to_thread(_kept, "clipboard", text, folder, lost)
+        return await asyncio.to_thread(_kept, "clipboard", text, lost)
     is_short = len(clean) <= TERMINAL_BYTES and len(clean.encode()) <= TERMINAL_BYTES
     if is_short and app._driver is not None:
         _send(app, clean)
-        method: _Way = "tmux" if environment.get("TMUX") else "terminal"
-        return await asyncio.to_thread(_kept, method, text, folder, lost)
-    return CopyResult("file", str(await asyncio.to_thread(_write, text, folder)))
+        method: _Way = "tmux" if os.environ.get("TMUX") else "terminal"
+        return await asyncio.to_thread(_kept, method, text, lost)
+    return CopyResult("file", str(await asyncio.to_thread(_write, text)))
 
 
 def _send(app: App[Any], clean: str) -> None:
@@ -127,10 +107,10 @@ def _without_surrogates(text: str) -> str:
     return replace_surrogates(RAW_BYTES.sub("\ufffd", text))[0]
 
 
-def _kept(method: _Way, text: str, folder: Path | None, lost: str) -> CopyResult:
+def _kept(method: _Way, text: str, lost: str) -> CopyResult:
     """Keep the exact text in a file besides; not to be able to is said, and no error."""
     try:
-        return CopyResult(method, str(_write(text, folder)), lost)
+        return CopyResult(method, str(_write(text)), lost)
     except OutputFileError as error:
         return CopyResult(method, "", f"{lost} The exact text could not be kept: {error}".lstrip())
 
@@ -143,9 +123,9 @@ def _lost_bytes(text: str) -> str:
     return f"{n_raw:,} {'byte' if n_raw == 1 else 'bytes'} became U+FFFD: not UTF-8."
 
 
-def _write(text: str, folder: Path | None) -> Path:
+def _write(text: str) -> Path:
     """Write a file of the next number, and take away those that are too old."""
-    folder = state_folder() if folder is None else folder
+    folder = state_folder()
     with _NUMBERING:
         found = [_FILE.fullmatch(path.name) for path in folder.glob("copied-*.txt")]
         numbers = sorted(int(name[1]) for name in found if name)
@@ -164,22 +144,16 @@ def _exact_bytes(text: str) -> bytes:
         return _without_surrogates(text).encode()
 
 
-def _has_desktop(app: App[Any], environment: Mapping[str, str]) -> bool:
+def _has_desktop(app: App[Any]) -> bool:
     """Tell whether the clipboard of this machine is the user's: not over SSH or in a browser."""
-    if app.is_web or any(environment.get(name) for name in _REMOTE):
+    if app.is_web or any(os.environ.get(name) for name in _REMOTE):
         return False
     if sys.platform in ("win32", "darwin"):
         return True
-    return any(environment.get(name) for name in _DESKTOPS)
+    return any(os.environ.get(name) for name in _DESKTOPS)
 
 
-def _pyperclip_copy(text: str) -> None:
-    import pyperclip
-
-    pyperclip.copy(text)
-
-
-async def _copy_to_desktop(text: str, desktop_copy: Callable[[str], None]) -> bool:
+async def _copy_to_desktop(text: str) -> bool:
     """Copy in a thread of its own, which is left alone if it hangs.
 
     Returns:
@@ -194,7 +168,9 @@ async def _copy_to_desktop(text: str, desktop_copy: Callable[[str], None]) -> bo
 
     def work() -> None:
         try:
-            desktop_copy(text)
+            import pyperclip
+
+            pyperclip.copy(text)
             worked = True
         except Exception:  # pyperclip raises what its helper programs make it raise
             worked = False
@@ -208,3 +184,24 @@ async def _copy_to_desktop(text: str, desktop_copy: Callable[[str], None]) -> bo
         return await asyncio.wait_for(done, DESKTOP_SECONDS)
     except TimeoutError:
         return False
+
+
+def copied(result: CopyResult, what: str) -> str:
+    """Say where a copy went, and what is known of whether it arrived."""
+    file = home_label(Path(result.file)) if result.file else ""
+    kept = {
+        "clipboard": f"The exact text is in {file}",
+        "file": f"It is in {file}",
+    }.get(result.method, f"If you cannot paste it, it is in {file}")
+    places = {
+        "clipboard": "",
+        "browser": "The browser was asked to put the copy on the clipboard.",
+        "terminal": f"{_ASKED.format('The terminal')} It does not say whether it did.",
+        "tmux": f"{_ASKED.format('tmux')} It does so only if its option set-clipboard is on.",
+        "file": "The copy is too long for the terminal to take.",
+    }
+    said = (f"Copied {what}.", places[result.method], result.lost, kept if file else "")
+    return " ".join(filter(None, said))
+
+
+_ASKED = "{} was asked to put the copy on the clipboard (by the control sequence OSC 52)."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import CancelledError
+from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -63,7 +64,6 @@ def in_thread(
     exclusive: bool = True,
     stoppable: str = "",
     is_said: bool = False,
-    agreed: Collection[str] = (),
 ) -> Worker[None]:
     """Do something in a thread, and hand over what came of it.
 
@@ -77,25 +77,17 @@ def in_thread(
         stoppable: What it does, such as "Loading a.json", if that may take long: then it is said
             so, Esc ends it, and `failed` takes that.
         is_said: Whether the screen says that already.
-        agreed: What the user was asked and agreed to: sentences about large files.
     """
+    agreed: set[str] = set()
+    """Sentences about large files that the user was asked about and agreed to."""
 
     def complain(error: TokvizError) -> None:
         node.post_message(Notice(str(error), "error"))
 
     def ask(error: LargeFileError) -> None:
         def go_on() -> None:
-            in_thread(
-                node,
-                group,
-                work,
-                done,
-                failed=failed,
-                exclusive=exclusive,
-                stoppable=stoppable,
-                is_said=is_said,
-                agreed={*agreed, str(error)},
-            )
+            agreed.add(str(error))
+            begin()
 
         def leave() -> None:
             if failed is not None:
@@ -132,25 +124,30 @@ def in_thread(
             return
         finally:
             if stoppable:
-                task.tell_app(over)
+                task.tell_app(over, task._worker)
         if done is not None:
             task.tell(hand_over, done, result)
 
-    def over() -> None:
+    def over(worker: Worker[None]) -> None:
         _STOPPABLE.pop(worker, None)
         # What was said last may still be on its way.
         node.app.call_later(unsay, node.app, f"{stoppable}…")
 
-    def stop() -> None:
-        over()
+    def stop(worker: Worker[None]) -> None:
+        over(worker)
         (failed or complain)(StoppedError(f"{stoppable} was stopped"))
 
-    worker = node.run_worker(run, group=group, description=group, exclusive=exclusive, thread=True)
-    if stoppable:
-        _STOPPABLE[worker] = stop
-        if not is_said:
-            _tell_of(node, worker, stoppable)
-    return worker
+    def begin() -> Worker[None]:
+        worker = node.run_worker(
+            run, group=group, description=group, exclusive=exclusive, thread=True
+        )
+        if stoppable:
+            _STOPPABLE[worker] = partial(stop, worker)
+            if not is_said:
+                _tell_of(node, worker, stoppable)
+        return worker
+
+    return begin()
 
 
 def coming(asked: tuple[T, Worker[None]] | None, now: T) -> T:

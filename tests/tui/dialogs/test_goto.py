@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.tui.dialogs.ask_text import Wrong
-from tokviz.tui.dialogs.goto import GotoDialog, Numbered, read_place
+from tokviz.tui.dialogs.ask_text import GotoDialog, Numbered, Wrong, read_place
 
 
 def kinds(n_tokens: int = 1000) -> list[Numbered]:

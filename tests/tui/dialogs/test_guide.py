@@ -14,8 +14,8 @@ from tests.tui.waiting import WAIT, settle, until
 from tokviz.guide import PAGES, anchor, page, sections, title
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.base import About
 from tokviz.tui.dialogs.guide import GuideDialog
-from tokviz.tui.dialogs.list_dialog import About
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.dialogs.why import WhyDialog
 

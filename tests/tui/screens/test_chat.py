@@ -34,11 +34,11 @@ from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.chat.dataset import read_row
 from tokviz.tui.screens.chat.files import sample_conversation
-from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.scan import Scan
+from tokviz.tui.screens.chat.state import Origin
 from tokviz.tui.screens.chat.views import VIEWS
-from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.view import PartEditor
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.mask.why import why_content
 

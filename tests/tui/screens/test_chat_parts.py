@@ -10,7 +10,7 @@ from tokviz.chat.conversation import Conversation, Message, Part
 from tokviz.errors import OutputFileError
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.files import append_line
-from tokviz.tui.screens.chat.history import History, State
+from tokviz.tui.screens.chat.state import History, State
 from tokviz.tui.widgets.conversation.rows import PartPlace
 
 PARTS = (Part("text", "look"), Part("python", "1+1"), Part("python_output", "2"))

@@ -22,22 +22,21 @@ from tokviz.tui.screens.replay.card import (
     paint_merge,
 )
 from tokviz.tui.screens.replay.comparison import nothing_rows
-from tokviz.tui.screens.replay.corpus_rows import corpus_rows
+from tokviz.tui.screens.replay.corpus_rows import corpus_rows, draw
 from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
-from tokviz.tui.screens.replay.ladder import draw
 from tokviz.tui.screens.replay.opened import Opened, open_source, spread
-from tokviz.tui.screens.replay.position import (
+from tokviz.tui.screens.replay.searching import MergesPanel
+from tokviz.tui.screens.replay.state import (
     FRAMES_SHOWN_UP_TO,
     SPEEDS,
     START,
     Player,
     Position,
+    ReplayState,
     clamped,
     frame_back,
     frame_on,
 )
-from tokviz.tui.screens.replay.searching import MergesPanel
-from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.card_rows import tree_rows
 from tokviz.tui.widgets.curve import Curve
@@ -132,8 +131,8 @@ def test_borders_that_a_merge_takes_away_are_lit_up() -> None:
 
 
 def test_pairs_are_merged_from_the_left() -> None:
-    assert merged([1, 1, 1, 1, 1], 1, 1, 9) == [9, 9, 1]
-    assert merged([], 1, 1, 9) == []
+    assert merged([1, 1, 1, 1, 1], (1, 1, 9)) == [9, 9, 1]
+    assert merged([], (1, 1, 9)) == []
 
 
 @pytest.mark.parametrize("number", range(4))

@@ -781,7 +781,7 @@ async def test_pointing_at_an_id_lights_up_its_text_and_the_other_way_round() ->
         screen.post_message(TokenPicked(2))
         await pilot.pause()
         assert screen.text.selected_range() == (11, 11)
-        assert grid._pin == 2
+        assert grid.pinned == 2
 
 
 async def test_a_token_that_an_edit_moves_from_the_pointer_is_lit_up_no_longer() -> None:
@@ -811,7 +811,7 @@ async def test_next_occurrence_goes_round_the_token() -> None:
     async with app.run_test() as pilot:
         screen = screen_of(app)
         await pilot.press("right", "right", "right", "right", "right", "right", "right", "right")
-        screen.text.pick_token(2)
+        screen.text.editor.go_to_token(2)
         await pilot.press("f3")
         assert screen.text.selected_range() == (15, 15)
         await pilot.press("ctrl+r")

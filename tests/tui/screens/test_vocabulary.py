@@ -309,7 +309,7 @@ async def test_a_token_of_the_text_is_shown_in_the_vocabulary() -> None:
     async with app.run_test(size=(120, 50)) as pilot:
         await settle(pilot)
         tokens = tokens_screen(app)
-        tokens.text.pick_token(tokens.live.occurrences(THE)[1][0])
+        tokens.text.editor.go_to_token(tokens.live.occurrences(THE)[1][0])
         await pilot.press("alt+w")
         await settle(pilot)
         screen = app.screen

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from tokviz.tui.terminal.output import TerminalOutput
+from tokviz.tui.terminal.driver import TerminalOutput
 
 
 def test_text_is_written_at_the_flush() -> None:

@@ -20,7 +20,7 @@ from tokviz.replay.request import ReplayRequest
 from tokviz.runs import list_runs
 from tokviz.session import Request, RunAction, UseTokenizer
 from tokviz.tui.actions import doable, key_label
-from tokviz.tui.dialogs.list_dialog import About, ListDialog
+from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
@@ -129,6 +129,8 @@ class ActionPalette(ListDialog[Offer, Offer]):
 
     dialog_title = "All actions"
     nothing = "Nothing fits."
+    rows_wanted = 27
+    """Room for a good part of what can be done here."""
 
     def __init__(self, here: Sequence[Offer], elsewhere: Callable[[], Sequence[Offer]]) -> None:
         """Take what can be done here, and what lists, in a thread, what can be done elsewhere."""
@@ -146,10 +148,6 @@ class ActionPalette(ListDialog[Offer, Offer]):
         """Show what can be done here, and look for the rest, so that the first key need not."""
         self._search()
         in_thread(self, "elsewhere", lambda task: self._list_elsewhere(), self._take)
-
-    def wanted_height(self) -> int:
-        """Leave room for a good part of what can be done here."""
-        return 27
 
     def _take(self, elsewhere: Sequence[Offer]) -> None:
         self._elsewhere = elsewhere

@@ -16,7 +16,7 @@ from tokviz.explain.stream import StreamStep, stream
 from tokviz.glyphs import safe, token_label
 from tokviz.sentences import said
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.list_dialog import About, ListDialog
+from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import column, fit
@@ -88,6 +88,8 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
     dialog_title = "Decode token ids"
     verb = "put into the text"
     nothing = "Type or paste ids: their tokens are listed here."
+    rows_wanted = 22
+    """Room for a dozen tokens."""
 
     def __init__(self, tokenizer: Tokenizer, ids: str = "") -> None:
         """Begin with some ids.
@@ -115,10 +117,6 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
             "[", r"\["
         )
         self._decode(self._ids)
-
-    def wanted_height(self) -> int:
-        """Leave room for a dozen tokens."""
-        return 22
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -164,10 +162,6 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
             drift = row.drift
             why = () if drift is None else (("≠ ", *drift.why),)
             self.query_one("#step", About).tell(said([*why, row.step.words], token_label))
-
-    @on(RowList.Picked)
-    def _picked(self, event: RowList.Picked) -> None:
-        event.stop()
 
 
 def _paint(row: _Row, width: int) -> list[Cell]:

@@ -30,8 +30,7 @@ from tokviz.listing import (
     time_label,
 )
 from tokviz.sentences import counted
-from tokviz.tui.dialogs.base import Hint, field_row, rule
-from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.dialogs.base import Hint, ListDialog, field_row, rule
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit, fit_end
@@ -80,6 +79,8 @@ class FileDialog(ListDialog[Path, FolderEntry]):
 
     seeks = True
     """Whether the name in the field is looked for, filters the list and highlights the best."""
+    rows_wanted = 20
+    """A good part of the screen."""
 
     def __init__(
         self,
@@ -141,10 +142,6 @@ class FileDialog(ListDialog[Path, FolderEntry]):
     def on_mount(self) -> None:
         """Show the folder."""
         self._follow_field()
-
-    def wanted_height(self) -> int:
-        """Take a good part of the screen."""
-        return 20
 
     @property
     def field(self) -> PathField:

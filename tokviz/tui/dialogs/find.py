@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -19,7 +19,7 @@ from tokviz.glyphs import UNSAFE
 from tokviz.live.find import FindQuery, Matches, escaped, find_all, forget_text
 from tokviz.tui.dialogs.base import Dialog, Hint
 from tokviz.tui.tasks import Task, in_thread
-from tokviz.tui.widgets.field import Field, first_line
+from tokviz.tui.widgets.field import Field
 
 _PATIENCE = 0.3
 """Seconds after which a search is worth a word."""
@@ -40,9 +40,7 @@ class FindResult:
 class PutField(Field):
     """A field for what takes the place of matches: the spaces around it count."""
 
-    def clean_paste(self, text: str) -> str:
-        """Keep the spaces around."""
-        return first_line(text)
+    KEEPS_SPACES = True
 
 
 class FindField(PutField):
@@ -197,24 +195,22 @@ class FindDialog(Dialog[FindResult]):
 
     @on(Input.Changed, "FindField")
     def _changed(self, event: Input.Changed) -> None:
-        self.find_query = replace(self.find_query, text=event.value)
-        self._find()
+        self._look_for(text=event.value)
 
     @on(FindField.Escaped)
     def _escaped(self) -> None:
-        self.find_query = replace(self.find_query, regex=True)
-        self._show_options()
-        self._find()
+        self._look_for(regex=True)
 
     def action_toggle_regex(self) -> None:
         """Take what is typed as a regular expression, or as it is."""
-        self.find_query = replace(self.find_query, regex=not self.find_query.regex)
-        self._show_options()
-        self._find()
+        self._look_for(regex=not self.find_query.regex)
 
     def action_toggle_case(self) -> None:
         """Tell upper from lower case, or not."""
-        self.find_query = replace(self.find_query, case=not self.find_query.case)
+        self._look_for(case=not self.find_query.case)
+
+    def _look_for(self, **changes: Any) -> None:
+        self.find_query = replace(self.find_query, **changes)
         self._show_options()
         self._find()
 

@@ -13,6 +13,8 @@ class GlossaryDialog(PickDialog):
     """Lists the words of the glossary, those on the screen first, and explains one."""
 
     DEFAULT_CSS = "GlossaryDialog #about { height: 6; color: $foreground; }"
+    rows_wanted = 22
+    """Room for a dozen words, and what one means."""
 
     def __init__(self, word: str, shown: str) -> None:
         """Take the word to begin with, and the text on the screen: near the keyboard first."""
@@ -32,7 +34,3 @@ class GlossaryDialog(PickDialog):
     def hints(self) -> Sequence[Hint]:
         """Give the keys of the last line."""
         return [("Esc", "close", "cancel"), ("↑↓", "move", "")]
-
-    def wanted_height(self) -> int:
-        """Leave room for a dozen words, and what one means."""
-        return 22

@@ -36,6 +36,9 @@ class GuideDialog(PageDialog):
         Binding("backspace", "back", show=False),
     ]
 
+    rows_wanted = 1000
+    """What the screen has."""
+
     def __init__(self, name: str, heading: str = "") -> None:
         """Take the page to begin with, and the heading to begin at."""
         self._page = Markdown(with_links(page(name)), open_links=False)
@@ -66,10 +69,6 @@ class GuideDialog(PageDialog):
             ("Backspace", "back", "back"),
             ("↑↓ Space", "scroll", "page(1)"),
         ]
-
-    def wanted_height(self) -> int:
-        """Take what the screen has."""
-        return 1000
 
     def action_turn(self, step: int) -> None:
         """Show the next page or the one before; the first follows the last."""

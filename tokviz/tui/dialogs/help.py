@@ -118,6 +118,9 @@ class HelpDialog(PageDialog):
         Binding("g", "guide", show=False),
     ]
 
+    rows_wanted = 1000
+    """What the screen has."""
+
     def __init__(self, actions: Sequence[Action], gestures: Sequence[Gesture]) -> None:
         """Take what can be done, by keys and by the mouse."""
         super().__init__()
@@ -150,7 +153,3 @@ class HelpDialog(PageDialog):
     def _close_and(self, action: str) -> None:
         self.dismiss()
         self.app.call_later(self.app.run_action, f"app.{action}")
-
-    def wanted_height(self) -> int:
-        """Take what the screen has."""
-        return 1000

@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from tokviz.characters import USEFUL, Character, by_number, search
 from tokviz.glyphs import token_label
-from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.dialogs.base import ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
@@ -23,6 +23,8 @@ class InsertCharacterDialog(ListDialog[str, Character]):
 
     dialog_title = "Insert a character"
     verb = "insert"
+    rows_wanted = 18
+    """Room for a dozen characters."""
 
     def __init__(self) -> None:
         """Begin with nothing typed."""
@@ -37,10 +39,6 @@ class InsertCharacterDialog(ListDialog[str, Character]):
     def on_mount(self) -> None:
         """Offer characters that matter to tokenizers."""
         self.rows.show(USEFUL, 0)
-
-    def wanted_height(self) -> int:
-        """Leave room for a dozen characters."""
-        return 18
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.widgets import Input
 
 from tokviz.glyphs import safe
-from tokviz.tui.dialogs.list_dialog import About, ListDialog
+from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList

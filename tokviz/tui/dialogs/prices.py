@@ -23,8 +23,7 @@ from tokviz.prices import (
     prices_path,
 )
 from tokviz.sentences import why
-from tokviz.tui.dialogs.base import Hint, rule
-from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.dialogs.base import Hint, ListDialog, rule
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList

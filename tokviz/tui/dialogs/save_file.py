@@ -111,9 +111,5 @@ class SaveFileDialog(FileDialog):
     def action_next_kind(self) -> None:
         """Change the end of the name."""
         path = Path(self.field.value or "tokens")
-        self._kind = neighbour(self._kinds, _ending(path))
+        self._kind = neighbour(self._kinds, path.suffix.lower().removeprefix("."))
         self.field.put(str(path.with_suffix(f".{self._kind}")))
-
-
-def _ending(path: Path) -> str:
-    return path.suffix.lower().removeprefix(".")

@@ -19,8 +19,7 @@ from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.dialogs.base import rule
-from tokviz.tui.dialogs.list_dialog import ListDialog
+from tokviz.tui.dialogs.base import ListDialog, rule
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.fit import column
@@ -97,7 +96,6 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
 
     @on(RowList.Picked)
     def _clicked(self, event: RowList.Picked) -> None:
-        event.stop()
         if event.again:
             self.action_choose()
 

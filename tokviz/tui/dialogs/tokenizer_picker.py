@@ -25,9 +25,8 @@ from tokviz.runs import Run, delete_run, list_runs, rename_run, restore_run
 from tokviz.settings import MOST_RECENT
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
-from tokviz.tui.dialogs.base import Hint, field_row, rule
+from tokviz.tui.dialogs.base import About, Hint, ListDialog, field_row, rule
 from tokviz.tui.dialogs.confirm import ConfirmDialog
-from tokviz.tui.dialogs.list_dialog import About, ListDialog
 from tokviz.tui.dialogs.tokenizer_rows import (
     PickerRow,
     SourceRow,

@@ -11,8 +11,7 @@ from textual.binding import Binding, BindingType
 
 from tokviz.autosave import Leftover
 from tokviz.bytetext import from_bytes
-from tokviz.tui.dialogs.base import Hint, rule
-from tokviz.tui.dialogs.list_dialog import About, ListDialog
+from tokviz.tui.dialogs.base import About, Hint, ListDialog, rule
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from textual import events
@@ -17,6 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
+from tokviz.listing import home_label
 from tokviz.sentences import why
 from tokviz.session import (
     Asked,
@@ -34,7 +36,6 @@ from tokviz.tui.compositor import SteadyCompositor, Ticks
 from tokviz.tui.idle_clicks import widget_at
 from tokviz.tui.messages import Begun, CopyRequested, Notice
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
-from tokviz.tui.screens.copying import copied
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread, unsay
 from tokviz.tui.widgets.bar import Bar, BarItem
@@ -131,7 +132,7 @@ class TokvizScreen(Screen[None]):
         return ()
 
     def answer_with(self, controller: Controller) -> None:
-        """Let a controller do its actions and receive its messages from now on."""
+        """Let a controller do its actions and receive its messages, which go no further."""
         for found in declared_by(type(controller)):
             self._owners[found.method] = found, controller
             setattr(self, PREFIX + found.method, getattr(controller, found.method))
@@ -152,6 +153,7 @@ class TokvizScreen(Screen[None]):
                     match(selector, getattr(message, attribute))
                     for attribute, selector in selectors.items()
                 ):
+                    message.stop()
                     yield type(self), getattr(controller, name)
 
     # -- what every screen does
@@ -240,14 +242,13 @@ class TokvizScreen(Screen[None]):
 
     def on_notice(self, message: Notice) -> None:
         """Show what a widget, or work in the background, has to say."""
-        message.stop()
         self.say(message.text, message.severity)
 
     def copy(self, text: str, what: str) -> None:
         """Copy in the background, and say where the copy went; `what` names the text."""
 
         async def copy_it() -> None:
-            from tokviz.tui.clipboard import copy
+            from tokviz.tui.clipboard import copied, copy
 
             try:
                 result = await copy(self.app, text)
@@ -261,7 +262,6 @@ class TokvizScreen(Screen[None]):
 
     def on_copy_requested(self, message: CopyRequested) -> None:
         """Copy what a widget shows."""
-        message.stop()
         self.copy(message.text, message.what)
 
     # -- the tokenizer at hand
@@ -377,6 +377,15 @@ class TokvizScreen(Screen[None]):
         """Fit words to the room, once widgets know their sizes; by default there are none."""
 
 
+def ask(app: App[Any], dialog: Screen[T], answered: Callable[[T], object]) -> None:
+    """Show a dialog, and take the answer unless the user gave none; await it where need be."""
+
+    def take(answer: T | None) -> Any:
+        return None if answer is None else answered(answer)
+
+    app.push_screen(dialog, take)
+
+
 class Controller:
     """One idea of a screen, with its own fields, timers and workers.
 
@@ -425,12 +434,7 @@ class Controller:
 
     def ask(self, dialog: Screen[T], answered: Callable[[T], object]) -> None:
         """Show a dialog, and take the answer unless the user gave none."""
-
-        def take(answer: T | None) -> None:
-            if answer is not None:
-                answered(answer)
-
-        self.app.push_screen(dialog, take)
+        ask(self.app, dialog, answered)
 
     def in_thread(
         self,
@@ -441,3 +445,14 @@ class Controller:
     ) -> None:
         """Do something in a thread, and hand over what came of it; see `tasks.in_thread`."""
         in_thread(self.screen, group, work, done, **options)
+
+    def write(self, path: Path, work: Callable[[], object], done: str, what: str = "") -> None:
+        """Write to a path in a thread, and say so, such as "Exported" with `what`, or why not."""
+        told = f"{done} {what} to" if what else f"{done} to"
+        self.in_thread(
+            "save",
+            lambda task: work(),
+            lambda _: self.say(f"{told} {home_label(path)}."),
+            failed=lambda error: self.say(why(f"Not {done.lower()}", error), "error"),
+            exclusive=False,
+        )

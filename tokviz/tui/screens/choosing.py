@@ -53,10 +53,17 @@ def take_back_wishes(app: App[Any]) -> None:
 
 
 class TokenizerChoice(Controller):
-    """Changes the tokenizer at hand."""
+    """Changes the tokenizer at hand; a path is pasted where a file is dropped on the terminal."""
 
     _asked: tuple[str, Worker[None]] | None = None
     """What was asked for last, and what loads it."""
+
+    def __init__(
+        self, screen: TokvizScreen, take_back: Callable[[Pasted], object] | None = None
+    ) -> None:
+        """Take what takes a path out of where it was pasted, None where a paste is a text."""
+        super().__init__(screen)
+        self._take_back = take_back
 
     @property
     def coming(self) -> str:
@@ -115,27 +122,14 @@ class TokenizerChoice(Controller):
         work = in_thread(self.screen, GROUP, build, use, stoppable=f"Loading {name}")
         self._asked = source, work
 
-
-class Dropped(Controller):
-    """Offers to load a tokenizer whose path is pasted: so terminals tell of a dropped file."""
-
-    def __init__(
-        self, screen: TokvizScreen, choice: TokenizerChoice, take_back: Callable[[Pasted], object]
-    ) -> None:
-        """Take what chooses the tokenizer, and what takes the path out of where it was pasted."""
-        super().__init__(screen)
-        self._choice = choice
-        self._take_back = take_back
-
     @on(Pasted)
     def _pasted(self, message: Pasted) -> None:
-        message.stop()
-        text = message.text.strip()
-        if text and "\n" not in text and len(text) <= _LONGEST_PATH:
-            offer = partial(self._offer, message)
+        text, take_back = message.text.strip(), self._take_back
+        if take_back and text and "\n" not in text and len(text) <= _LONGEST_PATH:
+            offer = partial(self._offer, partial(take_back, message))
             self.in_thread("pasted", lambda task: _tokenizer_at(text), offer)
 
-    def _offer(self, pasted: Pasted, found: tuple[str, str] | None) -> None:
+    def _offer(self, take_back: Callable[[], object], found: tuple[str, str] | None) -> None:
         from tokviz.tui.dialogs.confirm import ConfirmDialog
 
         if found is None or not self.screen.is_current:
@@ -148,8 +142,8 @@ class Dropped(Controller):
 
         def answered(load_it: bool) -> None:
             if load_it:
-                self._take_back(pasted)
-                self._choice.pick(source)
+                take_back()
+                self.pick(source)
 
         self.ask(ConfirmDialog("Tokenizer", question, "load it"), answered)
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tokviz.files import write_file
-from tokviz.listing import home_label
-from tokviz.sentences import why
 from tokviz.share import ENDINGS, written
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -16,6 +14,7 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 if TYPE_CHECKING:
     from tokviz.share.figure import Figure
 
+FormT = TypeVar("FormT")
 Shown = tuple[str, Callable[[], "Figure"]] | str
 """What it is called and what makes a figure of it, in a thread; or why there is nothing."""
 
@@ -41,41 +40,39 @@ class Exporting(Controller):
             return
         name, make = shown
         title = "Export what is shown as a web page (html), a picture, Markdown or text"
-        self.export_as(name, title, ENDINGS, lambda form: written(make(), form))
+        export_as(self, name, title, ENDINGS, lambda form: written(make(), form))
 
-    def export_as(
-        self,
-        name: str,
-        title: str,
-        forms: Mapping[str, str],
-        make: Callable[[str], Iterable[bytes]],
-    ) -> None:
-        """Ask for a file, and write it in a thread.
 
-        Args:
-            name: What the file is called, without its ending.
-            title: What the dialog says.
-            forms: The endings that its name may have, and the form that each asks for.
-            make: Makes what is written, in a form.
-        """
-        from tokviz.tui.dialogs.save_file import SaveFileDialog
+def export_as(
+    controller: Controller,
+    name: str,
+    title: str,
+    forms: Mapping[str, FormT],
+    make: Callable[[FormT], bytes | Iterable[bytes]],
+    what: str = "",
+) -> None:
+    """Ask for a file, and write it in a thread.
 
-        def export_to(path: Path) -> None:
-            form = forms[path.suffix.lower().removeprefix(".")]
-            self.in_thread(
-                "export",
-                lambda task: write_file(path, make(form)),
-                lambda _: self.say(f"Exported to {home_label(path)}."),
-                failed=lambda error: self.say(why("Not exported", error), "error"),
-                exclusive=False,
-            )
+    Args:
+        controller: Who asks.
+        name: What the file is called, without its ending.
+        title: What the dialog says.
+        forms: The endings that its name may have, and the form that each asks for.
+        make: Makes what is written, in a form.
+        what: What is said to be exported, empty for nothing.
+    """
+    from tokviz.tui.dialogs.save_file import SaveFileDialog
 
-        ending, *_ = forms
-        dialog = SaveFileDialog(
-            self.session.folder,
-            f"{Path(name).stem}.{ending}",
-            title=title,
-            verb="export",
-            kinds=tuple(forms),
-        )
-        self.ask(dialog, export_to)
+    def export_to(path: Path) -> None:
+        form = forms[path.suffix.lower().removeprefix(".")]
+        controller.write(path, lambda: write_file(path, make(form)), "Exported", what)
+
+    ending, *_ = forms
+    dialog = SaveFileDialog(
+        controller.session.folder,
+        f"{Path(name).stem}.{ending}",
+        title=title,
+        verb="export",
+        kinds=tuple(forms),
+    )
+    controller.ask(dialog, export_to)

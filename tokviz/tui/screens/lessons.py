@@ -1,13 +1,15 @@
-"""Choosing a lesson, which the Replay screen then shows."""
+"""What the Train and the Replay screen share: choosing a lesson, and the scale of curves."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from tokviz.lessons import lessons
 from tokviz.replay.request import ReplayRequest
 from tokviz.sentences import counted
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.screens.base import Controller
+from tokviz.tui.screens.base import Controller, TokvizScreen
 
 
 class Lessons(Controller):
@@ -37,3 +39,22 @@ class Lessons(Controller):
             self.session.ask(ReplayRequest(folder, 0, lesson.text, lesson=name, play=True))
 
         self.in_thread("lesson", lambda task: str(lesson.ready()), show)
+
+
+class Scaling(Controller):
+    """Has everything that stands over the merges drawn on the scale that the user chose."""
+
+    def __init__(self, screen: TokvizScreen, draw: Callable[[bool], object]) -> None:
+        """Take what draws it, told whether the scale is logarithmic."""
+        super().__init__(screen)
+        self._draw = draw
+
+    def show(self) -> None:
+        """Draw on the scale in force."""
+        self._draw(self.settings.log_scale)
+
+    @action("Linear or logarithmic curves", "f9", section="Curves")
+    def toggle_scale(self) -> None:
+        """Linear shows how much is gained by how many merges; logarithmic, how it begins."""
+        self.session.change_settings(log_scale=not self.settings.log_scale)
+        self.show()

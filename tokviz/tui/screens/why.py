@@ -42,10 +42,6 @@ class Explaining(Controller):
         """What a second tokenizer was loaded by last, and that."""
 
     @on(WhyWanted)
-    def _why_wanted(self, message: WhyWanted) -> None:
-        message.stop()
-        self.why()
-
     @action(
         "Why?",
         "shift+f1",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import select
+import sys
+import tempfile
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,8 +14,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from tokviz.tui.terminal import watcher
 from tokviz.tui.terminal.input import TerminalParser
-from tokviz.tui.terminal.native_stderr import NativeStderr
-from tokviz.tui.terminal.output import open_output
+from tokviz.tui.terminal.modes import terminal_fd
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -23,6 +24,101 @@ READ_BYTES = 1 << 16
 
 HANGUP_CODE = 129
 """Exit code when the terminal has gone, as a shell says it for SIGHUP."""
+
+
+_LAST_BYTES = 8_000
+
+
+class NativeStderr:
+    """File descriptor 2 leads into a temporary file while it is held."""
+
+    def __init__(self) -> None:
+        """Change nothing yet."""
+        self._real: int | None = None
+        self.last_words = ""
+        """The end of what was written while it was held. Not safe for a terminal."""
+
+    def hold(self) -> None:
+        """Lead it away from the terminal. Where it is none, or nothing can be opened, leave it."""
+        if self._real is not None or not os.isatty(2):
+            return
+        try:
+            with tempfile.TemporaryFile() as file:
+                real = os.dup(2)
+                os.dup2(file.fileno(), 2)
+        except OSError:
+            return
+        self._real = real
+
+    def release(self) -> None:
+        """Lead it to the terminal again."""
+        if self._real is None:
+            return
+        size = os.lseek(2, 0, os.SEEK_END)
+        os.lseek(2, max(0, size - _LAST_BYTES), os.SEEK_SET)
+        words = os.read(2, _LAST_BYTES).decode("utf-8", "replace")
+        self.last_words = words or self.last_words
+        os.dup2(self._real, 2)
+        os.close(self._real)
+        self._real = None
+
+
+_BLOCK_CHARACTERS = 1 << 16
+
+
+class TerminalOutput:
+    """A text file that writes to a terminal and outlives it.
+
+    Textual's writer thread writes to this. When the terminal has gone, what is written is dropped:
+    an error would end that thread, and everybody who waits for it.
+    """
+
+    def __init__(self, fd: int) -> None:
+        """Take the file descriptor of the terminal."""
+        self._fd = fd
+        self._parts: list[str] = []
+        self._n_waiting = 0
+        self._gone = False
+
+    def fileno(self) -> int:
+        """Return the file descriptor."""
+        return self._fd
+
+    def isatty(self) -> bool:
+        """Tell whether it is a terminal."""
+        return os.isatty(self._fd)
+
+    def write(self, text: str) -> int:
+        """Keep text for the next flush, or write it if there is much of it."""
+        self._parts.append(text)
+        self._n_waiting += len(text)
+        if self._n_waiting >= _BLOCK_CHARACTERS:
+            self.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is waiting. A lone surrogate, which nobody can encode, becomes `?`."""
+        data = memoryview("".join(self._parts).encode("utf-8", "replace"))
+        self._parts.clear()
+        self._n_waiting = 0
+        while data and not self._gone:
+            try:
+                data = data[os.write(self._fd, data) :]
+            except BlockingIOError:  # another program left the terminal in non-blocking mode
+                select.select((), (self._fd,), ())
+            except OSError:
+                self._gone = True
+
+
+def open_output() -> TerminalOutput:
+    """Open the terminal for writing: stdout, else stderr (Textual's choice), else `/dev/tty`."""
+    fd = terminal_fd()
+    if fd is not None:
+        return TerminalOutput(fd)
+    try:
+        return TerminalOutput(os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY))
+    except OSError:
+        return TerminalOutput(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2)
 
 
 class TerminalDriver(LinuxDriver):

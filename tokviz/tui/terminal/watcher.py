@@ -48,8 +48,8 @@ def start() -> None:
     terminal = terminal_fd()
     if _pipe is not None or terminal is None or sys.platform == "win32" or not sys.executable:
         return
-    saved = save_terminal(terminal)
-    command = [sys.executable, "-I", "-S", "-c", _PROGRAM, str(_PACKAGES), _packed(saved)]
+    packed = marshal.dumps(save_terminal(terminal).attributes).hex()
+    command = [sys.executable, "-I", "-S", "-c", _PROGRAM, str(_PACKAGES), packed]
     try:
         reader, writer = os.pipe()
     except OSError:
@@ -93,10 +93,6 @@ def _send(word: bytes) -> None:
     except OSError:  # somebody killed the watcher
         os.close(_pipe)
         _pipe = None
-
-
-def _packed(saved: SavedTerminal) -> str:
-    return marshal.dumps(saved.attributes).hex()
 
 
 def watch(packed_attributes: str) -> NoReturn:

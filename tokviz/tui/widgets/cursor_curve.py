@@ -10,11 +10,10 @@ from textual.containers import Vertical
 from textual.strip import Strip
 
 from tokviz.tui.widgets.bar import Bar, BarItem, Role
-from tokviz.tui.widgets.curve import Curve, curve_rows
-from tokviz.tui.widgets.dragged import Dragged
+from tokviz.tui.widgets.curve import Curve, Scale, curve_rows
 from tokviz.tui.widgets.flow import flow, words_of
 from tokviz.tui.widgets.roles import role_strip
-from tokviz.tui.widgets.scale import Scale
+from tokviz.tui.widgets.scrubber import Dragged
 
 AXIS_COLUMNS = 7
 """Columns at the left for the labels of the y axis and the axis itself."""

@@ -37,6 +37,9 @@ class Field(Input):
     MOST_PASTED: ClassVar[int] = 20_000
     """Characters of a paste; with more, every key would take long, and undo would keep them all."""
 
+    KEEPS_SPACES: ClassVar[bool] = False
+    """Whether the spaces around a paste count."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z", "undo", "Undo", show=False),
         Binding("ctrl+y", "redo", "Redo", show=False),
@@ -114,4 +117,4 @@ class Field(Input):
 
     def clean_paste(self, text: str) -> str:
         """Turn pasted text into what may stand in the field."""
-        return first_line(text.strip())
+        return first_line(text if self.KEEPS_SPACES else text.strip())

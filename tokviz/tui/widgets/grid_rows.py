@@ -126,15 +126,10 @@ def list_strip(
 
 def _gutter(row: GridRow, shape: GridShape, look: GridLook) -> list[Segment]:
     """Draw the index of the row's first token, if there is room for it."""
-    waiting = -1 in row.pending_after
+    gap = _gap(row, -1, look)
     if not shape.gutter:
-        return (
-            [Segment(PENDING, look.base + look.palette.pending)]
-            if waiting and not row.tokens
-            else []
-        )
+        return [gap] if -1 in row.pending_after and not row.tokens else []
     index = f"{row.first:>{shape.gutter - 1}}" if row.tokens else " " * (shape.gutter - 1)
-    gap = Segment(PENDING, look.base + look.palette.pending) if waiting else Segment(" ", look.base)
     return [Segment(index, look.dim), gap]
 
 

@@ -88,12 +88,12 @@ class IdGrid(TokenView):
         """Mark the token under the pointer and the pinned one; with `scroll`, bring it in view."""
         touched = {
             index // self._shape.per_row
-            for old, new in ((self._hover, hover), (self._pin, pin))
+            for old, new in ((self._hover, hover), (self.pinned, pin))
             if old != new
             for index in (old, new)
             if index is not None
         }
-        self._hover, self._pin = hover, pin
+        self._hover, self.pinned = hover, pin
         self.refresh_rows(touched)
         if scroll and pin is not None and self.size:
             self.show_row(pin // self._shape.per_row)
@@ -172,7 +172,7 @@ class IdGrid(TokenView):
             tokens,
             frozenset(index - first for index in gaps if index - first in places),
             _place(self._hover, first, len(tokens)),
-            _place(self._pin, first, len(tokens)),
+            _place(self.pinned, first, len(tokens)),
         )
 
     def _read(self, first: int, last: int) -> tuple[list[tuple[int, int]], list[int]]:
@@ -218,8 +218,8 @@ class IdGrid(TokenView):
     def on_resize(self) -> None:
         """Fit the cells to the new width and keep the pinned token in view."""
         self.sync()
-        if self._pin is not None:
-            self.show_row(self._pin // self._shape.per_row)
+        if self.pinned is not None:
+            self.show_row(self.pinned // self._shape.per_row)
 
     def on_show(self) -> None:
         """Catch up with what happened while the grid was hidden."""
@@ -247,7 +247,7 @@ class IdGrid(TokenView):
 
     def hover(self, index: int | None) -> None:
         """Light up the token under the pointer, and tell the screen."""
-        self.set_marks(index, self._pin)
+        self.set_marks(index, self.pinned)
         self.post_message(TokenHovered(index))
 
     def pin(self, index: int) -> None:
@@ -261,7 +261,7 @@ class IdGrid(TokenView):
 
     def action_pick(self) -> None:
         """Pick the marked token again, so that the editor goes there."""
-        index = self._pin if self._pin is not None else self._hover
+        index = self.pinned if self.pinned is not None else self._hover
         self.move_to(self.first_in_view() if index is None else index)
 
     @action("Ids alone, or with their text", "l", section="In the IDs panel", footer="Grid / list")
@@ -269,8 +269,8 @@ class IdGrid(TokenView):
         """Change between a grid of ids and a list with the text of every token."""
         self.as_list = not self.as_list
         self.sync()
-        if self._pin is not None:
-            self.show_row(self._pin // self._shape.per_row)
+        if self.pinned is not None:
+            self.show_row(self.pinned // self._shape.per_row)
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 

@@ -42,6 +42,8 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
     """
 
     HEARS_RIGHT: ClassVar[bool] = True
+    TELLS_WHY: ClassVar[bool] = False
+    """Whether the right button also asks why a row is as it is."""
     DEFAULT_CSS = """
     RowList {
         height: 1fr;
@@ -55,11 +57,12 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         & > .row-list--strong { text-style: bold; }
         & > .row-list--muted { color: $text-muted; }
         & > .row-list--accent { color: $text-accent; }
+        & > .row-list--warning { color: $text-warning; }
         &:nocolor > .row-list--highlighted { text-style: reverse; }
     }
     """
 
-    ROLES: ClassVar[tuple[str, ...]] = ("strong", "muted", "accent")
+    ROLES: ClassVar[tuple[str, ...]] = ("strong", "muted", "accent", "warning")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "row-list--hover",
         "row-list--highlighted",
@@ -274,6 +277,8 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         self.highlighted = index
         if event.button == RIGHT:
             self.post_message(RowList.Moved(self, index))
+            if self.TELLS_WHY:
+                self.post_message(WhyWanted())
             return None
         self.post_message(RowList.Picked(self, index, again))
         return index
@@ -282,6 +287,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
 class PickList(RowList[RowT], can_focus=True):
     """Rows of which the user picks one: by moving to it, by Enter, or by a click."""
 
+    TELLS_WHY = True
     DEFAULT_CSS = """
     PickList {
         &:blur > .row-list--highlighted {
@@ -292,10 +298,3 @@ class PickList(RowList[RowT], can_focus=True):
         &:nocolor:blur > .row-list--highlighted { text-style: bold underline; }
     }
     """
-
-    def take_click(self, event: events.Click) -> int | None:
-        """Pick the row under the mouse; the right button asks why it is as it is."""
-        picked = super().take_click(event)
-        if event.button == RIGHT and self.index_at(event) is not None:
-            self.post_message(WhyWanted())
-        return picked

@@ -140,10 +140,6 @@ class MaskPanel(Vertical):
         if self.masked is not None and self.masked.aligned and self._made_of == self._state():
             self._set_pin(pin, scroll=scroll)
 
-    def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
-        self.flow.set_palette(palette)
-
     @property
     def is_of_text(self) -> bool:
         """Whether its tokens are those of the text, which the editor marks too."""

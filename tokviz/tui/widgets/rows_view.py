@@ -82,15 +82,11 @@ class RowsView(QuietScroll):
         super().__init__(id=id)
         self._palette = palette
         self._make: Callable[[int], Sequence[Row]] = lambda width: ()
-        self._rows: Sequence[Row] = ()
+        self.rows: Sequence[Row] = ()
+        """What is shown."""
         self._made_for = -1
         self._pointed: Link | None = None
         self._styles: dict[tuple[Role, int], Style] = {}
-
-    @property
-    def rows(self) -> Sequence[Row]:
-        """What is shown."""
-        return self._rows
 
     def show(self, make: Callable[[int], Sequence[Row]], *, from_top: bool = False) -> None:
         """Show other rows.
@@ -110,9 +106,9 @@ class RowsView(QuietScroll):
         if self._made_for <= 0:
             return
         self.point_at(None)
-        before, self._rows = self._rows, self._make(self._made_for)
-        self.set_row_count(len(self._rows))
-        in_view, now = range(self.top_row, self.top_row + self.size.height), self._rows
+        before, self.rows = self.rows, self._make(self._made_for)
+        self.set_row_count(len(self.rows))
+        in_view, now = range(self.top_row, self.top_row + self.size.height), self.rows
         self.refresh_rows(row for row in in_view if before[row : row + 1] != now[row : row + 1])
 
     def set_palette(self, palette: TokenPalette) -> None:
@@ -141,7 +137,7 @@ class RowsView(QuietScroll):
         number = self.top_row + y
         segments: list[Segment] = []
         x = 0
-        for span in self._rows[number] if number < len(self._rows) else ():
+        for span in self.rows[number] if number < len(self.rows) else ():
             style = self._style(span.role, span.hue)
             if span.action is not None:
                 style += TARGET
@@ -217,13 +213,13 @@ class RowsView(QuietScroll):
     def _link_at(self, place: Offset | None) -> Link | None:
         if place is None:
             return None
-        links = links_of(place.y, self._rows[place.y])
+        links = links_of(place.y, self.rows[place.y])
         found = (link for link in links if link.start <= place.x < link.stop)
         return next(found, None) or self._word_at(place)
 
     def _role_at(self, place: Offset) -> Role | None:
         x = 0
-        for span in self._rows[place.y]:
+        for span in self.rows[place.y]:
             x += cell_len(span.text)
             if place.x < x:
                 return span.role
@@ -235,7 +231,7 @@ class RowsView(QuietScroll):
 
         text = "".join(
             span.text if span.role in _WORDS and not span.action else " " * len(span.text)
-            for span in self._rows[place.y]
+            for span in self.rows[place.y]
         )
         for first, last, name in words_in(text):
             start, stop = cell_len(text[:first]), cell_len(text[:last])
@@ -322,7 +318,7 @@ class LinkRows(RowsView):
     def lay_out(self) -> None:
         """Make the rows again, and find their links."""
         super().lay_out()
-        rows, before = enumerate(self._rows), self._links
+        rows, before = enumerate(self.rows), self._links
         self._links = [link for number, row in rows for link in links_of(number, row)]
         if self._chosen is not None:
             self._chosen = _same_link(before, self._chosen, self._links)

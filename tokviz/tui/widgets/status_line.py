@@ -82,8 +82,6 @@ class StatusState(NamedTuple):
     selection: SelectionCounts | None = None
     notes: tuple[str, ...] = ()
     """Things to know about the document, such as "2 invalid bytes kept"."""
-    tokenizer_known: bool = True
-    """False until the vocabulary is loaded: no token can be counted before."""
     cost: CostNote | None = None
     """Whose cost is shown, None for nobody's."""
     slow: Sequence[PatternError] = ()
@@ -170,8 +168,6 @@ def _parts(state: StatusState) -> Iterator[_Part]:
 
 
 def _tokens(state: StatusState) -> _Part:
-    if not state.tokenizer_known:
-        return _Part("count", [(0, "loading vocabulary…"), (12, "loading…")])
     more = "+" if state.pending_chars else ""
     unit = "token" if state.tokens == 1 and not more else "tokens"
     number = f"{state.tokens:,}{more}"

@@ -26,7 +26,7 @@ from tokviz.tui.widgets.editor.painting import (
     row_looks,
 )
 from tokviz.tui.widgets.editor.row_painter import RowPainter
-from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument, RowPart
+from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 from tokviz.tui.widgets.quiet_scroll import QuietScroll
 
 if TYPE_CHECKING:
@@ -91,14 +91,10 @@ class TokenText(QuietScroll):
         self._take_text("")
 
     def _take_text(self, text: str) -> None:
-        self._live = LiveDocument(text, None)
-        self._wrapped: ExactWrappedDocument | None = None
-        self._painter = RowPainter(self._live, self._palette, self._glyphs, self._looks)
-
-    @property
-    def live(self) -> LiveDocument:
+        self.live = LiveDocument(text, None)
         """The text, without tokens of its own."""
-        return self._live
+        self._wrapped: ExactWrappedDocument | None = None
+        self._painter = RowPainter(self.live, self._palette, self._glyphs, self._looks)
 
     # -- what the screen tells
 
@@ -135,17 +131,15 @@ class TokenText(QuietScroll):
         if first < len(tokens.lit_starts) and tokens.lit_starts[first] < below:
             return
         target = int(tokens.lit_starts[first % len(tokens.lit_starts)])
-        place = self._live.location(self._live.char_offset(target))
+        place = self.live.location(self.live.char_offset(target))
         self.show_row(wrapped.location_to_offset(place).y)
 
     def _start_byte(self, row: int) -> int:
         wrapped = self._wrapped
         if wrapped is None or row >= wrapped.height:
-            return self._live.n_bytes + 1
-        return self._live.byte_offset(self._start_char(wrapped.row_part(row)))
-
-    def _start_char(self, part: RowPart) -> int:
-        return self._live.line_start(part.line) + part.start
+            return self.live.n_bytes + 1
+        part = wrapped.row_part(row)
+        return self.live.byte_offset(self.live.line_start(part.line) + part.start)
 
     # -- drawing
 
@@ -153,7 +147,7 @@ class TokenText(QuietScroll):
         """Break the text into rows of the present width."""
         width = self.row_width
         if width > 0 and (self._wrapped is None or self._wrapped.width != width):
-            document = ExactDocument(self._live)
+            document = ExactDocument(self.live)
             self._wrapped = ExactWrappedDocument(document, width, self._glyphs, self._stay)
             self.set_row_count(self._wrapped.height)
 
@@ -186,8 +180,8 @@ class TokenText(QuietScroll):
         if tokens is None:
             spans = [TokenSpan(start, end, -1, -1, -1, 0)] if n_chars else []
             return row_looks(start, n_chars, spans, (), marks)
-        first_byte = self._live.byte_offset(start)
-        offsets = char_offsets(self._live.text_in(start, end), first_byte)
+        first_byte = self.live.byte_offset(start)
+        offsets = char_offsets(self.live.text_in(start, end), first_byte)
         spans = spans_in(tokens, offsets, start)
         looks = row_looks(start, n_chars, spans, self._specials, marks)
         for first, last, bit in lit_chars(tokens, offsets):
@@ -205,7 +199,7 @@ class TokenText(QuietScroll):
         offset = self._painter.offset_at(wrapped, place.x, place.y)
         if offset is None:
             return
-        byte = self._live.byte_offset(offset)
+        byte = self.live.byte_offset(offset)
         index = int(tokens.byte_ends.searchsorted(byte, "right"))
         if index < len(tokens.ids) and event.button == RIGHT:
             self.asked = offset

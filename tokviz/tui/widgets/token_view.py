@@ -31,15 +31,10 @@ class TokenView(QuietScroll):
 
     _hover: int | None = None
     """The token under the pointer."""
-    _pin: int | None = None
+    pinned: int | None = None
     """The token that is explained."""
 
     # -- where tokens stand
-
-    @property
-    def pinned(self) -> int | None:
-        """The token that is explained."""
-        return self._pin
 
     @property
     @abstractmethod
@@ -108,18 +103,18 @@ class TokenView(QuietScroll):
 
     def action_move(self, step: int) -> None:
         """Pin the token some places on, or the first one in view if none is pinned."""
-        self.move_to(self.first_in_view() if self._pin is None else self._pin + step)
+        self.move_to(self.first_in_view() if self.pinned is None else self.pinned + step)
 
     def action_move_rows(self, step: int) -> None:
         """Pin the token above or below, or the first one in view if none is pinned."""
-        if self._pin is None or not self.n_tokens:
+        if self.pinned is None or not self.n_tokens:
             self.action_move(0)
             return
-        here = self.row_of(min(self._pin, self.n_tokens - 1))
+        here = self.row_of(min(self.pinned, self.n_tokens - 1))
         last = self.virtual_size.height - 1
         target = self.row_tokens(max(0, min(here + step, last)))
         if target:
-            into = min(self._pin - self.row_tokens(here).start, len(target) - 1)
+            into = min(self.pinned - self.row_tokens(here).start, len(target) - 1)
             self.move_to(target.start + max(0, into))
 
     def action_move_pages(self, step: int) -> None:

@@ -122,21 +122,17 @@ class Turns(Container):
         """
         super().__init__(id=id)
         self._turns = {turn.id: turn for turn in turns}
-        self._shown = shown if shown in self._turns else turns[0].id
+        self.shown = shown if shown in self._turns else turns[0].id
+        """The id of what is shown, or will be once something is."""
         self._made: dict[str, Widget] = {}
         self._titles = {turn.id: turn.title for turn in turns}
         self._frame = frame or self
         self._draw_tabs()
 
     @property
-    def shown(self) -> str:
-        """The id of what is shown, or will be once something is."""
-        return self._shown
-
-    @property
     def current(self) -> Widget | None:
         """What is shown, None before the first time."""
-        return self._made.get(self._shown)
+        return self._made.get(self.shown)
 
     def show(self, turn_id: str) -> None:
         """Show another one; the keyboard goes with it if it was within.
@@ -144,7 +140,7 @@ class Turns(Container):
         Before there is anything on the screen it is only noted, for the first time.
         """
         had_focus = self.has_focus_within
-        self._shown = turn_id
+        self.shown = turn_id
         if not self.is_attached:
             self._draw_tabs()
             return
@@ -163,8 +159,8 @@ class Turns(Container):
 
     def step(self, by: int) -> str:
         """Show the one so many tabs further on, in a circle; give its id."""
-        self.show(neighbour(list(self._turns), self._shown, by))
-        return self._shown
+        self.show(neighbour(list(self._turns), self.shown, by))
+        return self.shown
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Give the keyboard to what is shown."""
@@ -188,7 +184,7 @@ class Turns(Container):
 
     def _draw_tabs(self) -> None:
         tabs = (
-            (title, self._turns[turn_id].action, turn_id == self._shown)
+            (title, self._turns[turn_id].action, turn_id == self.shown)
             for turn_id, title in self._titles.items()
             if title
         )

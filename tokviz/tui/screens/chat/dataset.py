@@ -25,9 +25,8 @@ from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.dataset_view import DatasetRows, RowWords, lengths_rows
-from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.scan import Checks, Scan
-from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.chat.state import ConversationAtHand, Origin
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.rows_view import RowsView
@@ -228,7 +227,6 @@ class Rows(Controller):
     @on(RowList.Moved, "#rows")
     def _moved(self, message: RowList.Moved) -> None:
         """Show the row that the user moved to, and edit one that was picked."""
-        message.stop()
         self._read(message.row)
         if isinstance(message, RowList.Picked) and message.again:
             self._left.show("conversation")

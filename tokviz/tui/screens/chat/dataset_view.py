@@ -39,9 +39,8 @@ class DatasetRows(RowList[int], can_focus=True):
     """
 
     DEFAULT_CSS = """
-    DatasetRows { & > .row-list--warning { color: $text-warning; text-style: bold; } }
+    DatasetRows { & > .row-list--warning { text-style: bold; } }
     """
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "pick", "edit")]
 
     describe: Callable[[int], RowWords]

@@ -13,7 +13,6 @@ from textual import on
 from tokviz import bytetext, json_file
 from tokviz.assets import asset_path
 from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.errors import TokvizError
 from tokviz.files import output_error, read_file
 from tokviz.listing import home_label
 from tokviz.sentences import counted
@@ -21,12 +20,11 @@ from tokviz.tui.actions import action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
-from tokviz.tui.screens.chat.history import Origin, State
-from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.chat.state import ConversationAtHand, Origin, State
 from tokviz.tui.screens.recovery import CONVERSATIONS
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved
-from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.view import PartEditor
 
 _SAMPLES = "conversations"
 
@@ -163,16 +161,10 @@ class Files(Controller):
     def _append(self, path: Path) -> None:
         conversation = self._chat.conversation
 
-        def failed(error: TokvizError) -> None:
-            self.say(f"Not appended: {error}", "error")
+        def work() -> None:
+            append_line(path, bytetext.to_bytes(editing.json_of(conversation)))
 
-        self.in_thread(
-            "save",
-            lambda task: append_line(path, bytetext.to_bytes(editing.json_of(conversation))),
-            lambda _: self.say(f"Appended to {home_label(path)}."),
-            failed=failed,
-            exclusive=False,
-        )
+        self.write(path, work, "Appended")
 
     # -- new, sample, paste
 
@@ -202,7 +194,6 @@ class Files(Controller):
     @on(PartEditor.Pasted)
     def _pasted(self, message: PartEditor.Pasted) -> None:
         """Ask what to do with a conversation unless there is but the sample; else it is text."""
-        message.stop()
         text = message.text if "\n" in message.text else message.text.replace("\r", "\n")
         insert = partial(self._chat.messages.editor.insert_pasted, text)
         try:

@@ -1,4 +1,4 @@
-"""Looking: the views, the focus, the token that is explained, and findings."""
+"""Looking: the views, the focus, the token that is explained, findings, and places by number."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from textual.widgets.text_area import Selection
 from tokviz import bytetext
 from tokviz.tui.actions import action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.chat.dataset import Rows
 from tokviz.tui.screens.chat.editing import place_in, text_at
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand
@@ -33,12 +34,13 @@ class Looking(Controller):
         rendered: RenderedConversation,
         left: Turns,
         views: ChatViews,
+        rows: Rows,
         one_part: OnePart,
     ) -> None:
-        """Take the conversation and its tokens, and both sides of the screen."""
+        """Take the conversation and its tokens, both sides of the screen, and the dataset."""
         super().__init__(screen)
         self._chat, self._rendered, self._left, self._views = chat, rendered, left, views
-        self._one_part = one_part
+        self._rows, self._one_part = rows, one_part
         self._came_by_token: tuple[PartPlace, Selection] | None = None
         """Where the cursor is because a token was chosen."""
 
@@ -115,7 +117,6 @@ class Looking(Controller):
 
     @on(RowsView.Picked)
     def _finding_picked(self, message: RowsView.Picked) -> None:
-        message.stop()
         if isinstance(message.action, ToFinding):
             self._go_to_finding(message.action.number)
 
@@ -137,17 +138,14 @@ class Looking(Controller):
             self._go_to_token(finding.token_index)
             self.pick_token(finding.token_index)
         elif finding.message_index is not None:
-            place = place_in(self._chat.conversation, PartPlace(finding.message_index))
-            if place is not None:
-                self._chat.messages.go_to(place, (0, 0))
-                self.focus_left()
+            self._go_to_message(finding.message_index + 1)
+            self.focus_left()
         return True
 
     # -- tokens
 
     @on(MaskTokenPicked)
     def _token_picked(self, message: MaskTokenPicked) -> None:
-        message.stop()
         self.pick_token(message.index, scroll=False)
 
     def pick_token(self, index: int | None, *, scroll: bool = True) -> None:
@@ -155,9 +153,8 @@ class Looking(Controller):
         self._views.set_pin(index, scroll=scroll)
 
     @on(MaskView.Entered)
-    def _token_entered(self, message: MaskView.Entered) -> None:
+    def _token_entered(self) -> None:
         """Go to the message of the chosen token."""
-        message.stop()
         if self._views.pin is not None:
             self._go_to_token(self._views.pin)
 
@@ -180,10 +177,6 @@ class Looking(Controller):
         self.focus_left()
 
     @on(TextArea.SelectionChanged)
-    def _cursor_moved(self, message: TextArea.SelectionChanged) -> None:
-        message.stop()
-        self.follow_cursor()
-
     def follow_cursor(self) -> None:
         """Choose the token at the cursor, unless the cursor went there because of a token."""
         editor = self._chat.messages.editor
@@ -211,7 +204,6 @@ class Looking(Controller):
     @on(MessageList.Moved)
     def _message_moved(self, message: MessageList.Moved) -> None:
         """Bring the tokens of the message at the cursor into view."""
-        message.stop()
         self._chat.remember_cursor()
         self._chat.history.break_run()
         self._views.show_message(message.place.message)
@@ -224,3 +216,29 @@ class Looking(Controller):
         show = not messages.editor.show_invisibles
         messages.set_invisibles(show)
         self.session.change_settings(show_invisibles=show)
+
+    # -- places by number
+
+    @action("Go to…", "ctrl+g", section="View")
+    def goto(self) -> None:
+        """Jump to a row of the dataset (12), a message (m3) or a token (#12)."""
+        from tokviz.tui.dialogs.ask_text import GotoDialog, Numbered
+
+        rendering, dataset, chat = self._rendered.rendering, self._rows.dataset, self._chat
+        n_messages = len(chat.conversation.messages)
+        last_token = -1 if rendering is None else len(rendering) - 1
+        kinds = [
+            Numbered("m", "m3", "message", 1, n_messages, self._go_to_message),
+            Numbered("#", "#12", "token", 0, last_token, lambda n, _: self.pick_token(n)),
+        ]
+        if dataset is not None and dataset.n_rows:
+            go_to_row = self._rows.go_to
+            rows = Numbered("", "12", "row", 1, dataset.n_rows, lambda n, _: go_to_row(n - 1))
+            kinds.insert(0, rows)
+        self.ask(GotoDialog(kinds), lambda go: go())
+
+    def _go_to_message(self, number: int, _column: int = 1) -> None:
+        # A file or a row may have come since it was asked for, which has fewer messages.
+        place = place_in(self._chat.conversation, PartPlace(number - 1))
+        if place is not None:
+            self._chat.messages.go_to(place, (0, 0))

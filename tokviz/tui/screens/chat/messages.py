@@ -13,9 +13,8 @@ from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.state import ConversationAtHand
-from tokviz.tui.widgets.conversation.editor import PartEditor
 from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
-from tokviz.tui.widgets.conversation.view import MessageList
+from tokviz.tui.widgets.conversation.view import MessageList, PartEditor
 from tokviz.tui.widgets.turns import neighbour
 
 _ROLE_HELP = {
@@ -54,7 +53,6 @@ class Messages(Controller):
     @on(MessageList.Asked)
     def _asked(self, message: MessageList.Asked) -> None:
         """Do what was clicked in the list."""
-        message.stop()
         name, _, role = message.action.partition(":")
         if name == "add":
             self._add(len(self._chat.conversation.messages), role)
@@ -223,9 +221,8 @@ class Messages(Controller):
         self._chat.change(joined, PartPlace(place.message))
 
     @on(PartEditor.Emptied)
-    def _emptied(self, message: PartEditor.Emptied) -> None:
+    def _emptied(self) -> None:
         """Delete what is empty already, at a further press of Backspace."""
-        message.stop()
         place, conversation = self._chat.place, self._chat.conversation
         if place is None or len(conversation.messages) < 2:
             return

@@ -27,13 +27,11 @@ from tokviz.tui.screens.chat.copying import CopyConversation
 from tokviz.tui.screens.chat.dataset import Rows
 from tokviz.tui.screens.chat.dataset_view import DatasetRows
 from tokviz.tui.screens.chat.files import Files, sample_conversation
-from tokviz.tui.screens.chat.goto import GoTo
-from tokviz.tui.screens.chat.history import Origin
 from tokviz.tui.screens.chat.lines import row_items, status_items
 from tokviz.tui.screens.chat.looking import Looking
 from tokviz.tui.screens.chat.messages import Messages
 from tokviz.tui.screens.chat.rendering import RenderedConversation
-from tokviz.tui.screens.chat.state import ConversationAtHand
+from tokviz.tui.screens.chat.state import ConversationAtHand, Origin
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.screens.choosing import TokenizerChoice
@@ -62,7 +60,6 @@ class ChatScreen(TokvizScreen):
         Templates,
         TokenizerChoice,
         Looking,
-        GoTo,
         Rows,
         CopyConversation,
         Exporting,
@@ -116,10 +113,9 @@ class ChatScreen(TokvizScreen):
         self.recovery = Recovery(self, self.files.safe, CONVERSATIONS.noun, self.files.restore)
         self.templates = Templates(self, chat, self.rendered.refresh)
         one_part = OnePart(self, self.views, "-short")
-        self.looking = Looking(self, chat, self.rendered, left, self.views, one_part)
+        self.looking = Looking(self, chat, self.rendered, left, self.views, self.rows, one_part)
         Messages(self, chat)
         self.choice = TokenizerChoice(self)
-        GoTo(self, chat, self.rendered, self.rows, self.looking.pick_token)
         Exporting(self, CopyConversation(self, chat, self.rendered).shown)
         Explaining(self, self._asked_why)
         yield self.title_bar

@@ -12,12 +12,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tokviz.chat.lint import Finding
+from tokviz.chat.lint import RULES, Finding
 from tokviz.chat.render import Rendering
 from tokviz.glyphs import safe
 from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of
-from tokviz.tui.screens.chat.findings import finding_rows
+from tokviz.tui.widgets.flow import Role, Row, Span, ToFinding, flow, words_of
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_rows
 from tokviz.tui.widgets.mask.flow import MaskFlow
@@ -212,3 +212,29 @@ class ChatViews(Container):
         why = why_content(self.rendering, self.pin, self._roles, width, brief=brief)
         # Its height is given, so no layout is needed.
         self.why.update(why, layout=False)
+
+
+_SIGNS: dict[str, tuple[str, Role]] = {
+    "error": ("✗ ", "error"),
+    "warning": ("! ", "warning"),
+    "note": ("i ", "link"),
+}
+
+
+def finding_rows(findings: Sequence[Finding], waiting: str, width: int) -> list[Row]:
+    """Draw findings, each of which leads to where it is.
+
+    Args:
+        findings: What was found.
+        waiting: What is to be waited for before there can be any, empty for nothing.
+        width: Columns of a row.
+    """
+    if not findings:
+        sign = Span("… ", "dim") if waiting else Span("✓ ", "good")
+        return flow(words_of(waiting or "Nothing was found."), width, (sign,))
+    rows: list[Row] = []
+    for number, finding in enumerate(findings):
+        sign, go = Span(*_SIGNS[finding.severity]), ToFinding(number)
+        text = safe(f"{RULES[finding.code].title}: {finding.message}")
+        rows += flow(words_of(text, "text", go), width, (sign._replace(action=go),))
+    return rows

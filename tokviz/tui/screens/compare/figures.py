@@ -1,36 +1,80 @@
-"""The table of the Compare screen: what the text comes to in every tokenizer, as it gets known."""
+"""The table of the Compare screen: its tokenizers, and what the text comes to in each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tokviz.compare.figures import Figures, WordCounter, markdown_table
-from tokviz.compare.lanes import MOST_OTHERS
+from tokviz.compare.lanes import MOST_OTHERS, Other
 from tokviz.prices import ModelPrice, model_for
+from tokviz.session import OthersChanged, source_of
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.choosing import TOKENIZER_WORDS, tokenizer_picker
 from tokviz.tui.screens.compare.rows import Line, cells_of, table_rows
 from tokviz.tui.screens.compare.state import CompareState
+from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.widgets.rows_view import RowsView
 
 
 class Table(Controller):
-    """Shows, compares and copies the figures."""
+    """Adds and removes tokenizers; shows, compares and copies their figures as they get known."""
 
     def __init__(
         self,
         screen: TokvizScreen,
         state: CompareState,
+        lanes: Lanes,
         rows: RowsView,
         based: Callable[[], object],
     ) -> None:
-        """Take the state, what shows the table, and what hears of another base."""
+        """Take the state, what loads tokenizers and shows them, and what hears of another base."""
         super().__init__(screen)
-        self._based = based
-        self._state, self._rows = state, rows
+        self._state, self._lanes, self._rows, self._based = state, lanes, rows, based
         self._words = WordCounter()
         self._counted_for = -1
         self._models: tuple[ModelPrice, ...] = ()
+
+    # -- which tokenizers
+
+    @action("Add a tokenizer…", "a", "ctrl+o", section="Tokenizers", footer="add",
+            words=f"compare versus diff {TOKENIZER_WORDS}")  # fmt: skip
+    def add_tokenizer(self) -> None:
+        """Compare with one more: a built-in one, one you trained, a file, one from the hub."""
+        if len(self._state.others) == MOST_OTHERS:
+            self.say(f"{MOST_OTHERS + 1} tokenizers is the most. Remove one first (x).")
+            return
+        picker = tokenizer_picker(self.session, title="Compare with")
+
+        def picked(source: str) -> None:
+            tokenizer = picker.loaded
+            if tokenizer is None:
+                return
+            source = source_of(tokenizer, source)
+            known = [self.session.tokenizer_source, *(one.source for one in self._state.others)]
+            if source in known:
+                self.say(f"{tokenizer.name} is compared already.")
+                return
+            self._lanes.add(Other(source, tokenizer))
+            self._remember()
+
+        self.ask(picker, picked)
+
+    @action("Remove the last tokenizer", "x", "delete", section="Tokenizers",
+            when=lambda self: bool(self._state.others), call="remove_tokenizer(0)")  # fmt: skip
+    def remove_tokenizer(self, number: int) -> None:
+        """Compare with one fewer. The × in the table removes another one."""
+        other = self._state.others.pop(number - 1)
+        if other.tokenizer is not None:
+            other.tokenizer.close()
+        self._state.take_out(number or len(self._state.others) + 1)
+        self._remember()
+        self.session.tell(OthersChanged())
+
+    def _remember(self) -> None:
+        self.session.change_settings(compared=tuple(one.source for one in self._state.others))
+
+    # -- their figures
 
     def take_prices(self, models: tuple[ModelPrice, ...]) -> None:
         """Say what the text costs by the user's table."""

@@ -137,7 +137,6 @@ class Disagreements(Controller):
 
     @on(PieceClicked)
     def _clicked(self, message: PieceClicked) -> None:
-        message.stop()
         self._steps.clear()
         self._char, self.asked = message.offset, None
         if isinstance(message.row, TokenRow) and message.row.document is not self._state.live:

@@ -16,7 +16,6 @@ from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
-from tokviz.tui.screens.compare.choosing import Compared
 from tokviz.tui.screens.compare.figures import Table
 from tokviz.tui.screens.compare.looking import Disagreements
 from tokviz.tui.screens.compare.report import Reports
@@ -45,7 +44,7 @@ class CompareScreen(TokvizScreen):
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#gloss"
     CONTROLLERS = (
-        Disagreements, Compared, Table, Views, Vocabularies, Reports, TokenizerChoice, Explaining,
+        Disagreements, Table, Views, Vocabularies, Reports, TokenizerChoice, Explaining,
         Exporting,
     )  # fmt: skip
     GESTURES = (
@@ -81,7 +80,7 @@ class CompareScreen(TokvizScreen):
         frame = Container(empty, *views.values(), id="lanes")
         self.disagreements = Disagreements(self, state, self.gloss, self.card, self._reveal_tokens)
         self.lanes = Lanes(self, self._show_others, self._show_tokens)
-        self.figures = Table(self, state, self.table, self._show_view)
+        self.figures = Table(self, state, self.lanes, self.table, self._show_view)
         self.vocabularies = Vocabularies(
             self, state, self.vocabulary_rows, lambda: self.views.show_view("vocabularies")
         )
@@ -94,7 +93,6 @@ class CompareScreen(TokvizScreen):
             leave=self._reveal_tokens,
         )
         self.views = Views(self, frame, views, self._show_view)
-        Compared(self, state, self.lanes)
         TokenizerChoice(self)
         Explaining(self, self._asked_why)
         Exporting(self, self._shown)
@@ -210,7 +208,6 @@ class CompareScreen(TokvizScreen):
 
     @on(RowsView.Picked)
     def _picked(self, event: RowsView.Picked) -> None:
-        event.stop()
         if isinstance(event.action, ToToken):
             self.session.ask(ShowToken(event.action.token_id))
 

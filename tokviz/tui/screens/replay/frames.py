@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokviz.bpe.python_trainer import merge_pair
 from tokviz.replay.why import in_text
 from tokviz.tui.widgets.token_text import TextTokens
 
@@ -163,26 +164,18 @@ def pair_of(step: MergeStep) -> Pair:
 
 
 def _shown(piece: PieceTokens, pair: Pair | None) -> ShownPiece:
-    after = piece.ids if pair is None else merged(piece.ids, *pair)
+    after = piece.ids if pair is None else merged(piece.ids, pair)
     return ShownPiece(piece.count, piece.ids, after, (piece.start > 0, piece.is_cut))
 
 
-def merged(ids: Sequence[int], left_id: int, right_id: int, new_id: int) -> list[int]:
+def merged(ids: Sequence[int], pair: Pair) -> list[int]:
     """Merge a pair wherever it stands, from the left.
 
-    >>> merged([1, 1, 1, 2], 1, 1, 9)
+    >>> merged([1, 1, 1, 2], (1, 1, 9))
     [9, 1, 2]
     """
-    made: list[int] = []
-    index = 0
-    while index < len(ids):
-        if index + 1 < len(ids) and ids[index] == left_id and ids[index + 1] == right_id:
-            made.append(new_id)
-            index += 2
-        else:
-            made.append(ids[index])
-            index += 1
-    return made
+    left, right, new = pair
+    return merge_pair(list(ids), (left, right), new)
 
 
 def own_frame(before: TokensAt, after: TokensAt) -> OwnFrame:

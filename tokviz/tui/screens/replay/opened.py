@@ -11,9 +11,8 @@ from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
 from tokviz.replay.beside import Beside, newest_training
 from tokviz.replay.replay import Replay
-from tokviz.tui.screens.replay.ladder import Ladder, draw
-from tokviz.tui.widgets.curve import Curve, compression_curve
-from tokviz.tui.widgets.scale import Scale
+from tokviz.tui.screens.replay.corpus_rows import Ladder, draw
+from tokviz.tui.widgets.curve import Curve, Scale, compression_curve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,23 +108,19 @@ def merge_counts(replay: Replay) -> Curve:
         return Curve(title, nothing="Not known: the vocabulary came without its corpus.")
     points = [(float(k), float(replay.step(k).count or 1)) for k in spread(replay.n_merges) if k]
     top = max(count for _, count in points)
-    return Curve(title, points, replay.n_merges, (0.0, top), _short, log_from=1.0)
+    return Curve(title, points, replay.n_merges, (0.0, top), short_number, log_from=1.0)
 
 
-def _short(number: float) -> str:
-    return short_number(round(number))
-
-
-def short_number(number: int) -> str:
+def short_number(number: float) -> str:
     """Spell a number in at most five characters.
 
     >>> short_number(950), short_number(12_345), short_number(4_200_000)
     ('950', '12k', '4.2M')
     """
-    if number < 1000:
-        return str(number)
-    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
-        if number >= size:
-            value = number / size
-            return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
-    return str(number)
+    whole = round(number)
+    if whole < 1000:
+        return str(whole)
+    units = (("G", 10**9), ("M", 10**6), ("k", 10**3))
+    unit, size = next((unit, size) for unit, size in units if whole >= size)
+    value = whole / size
+    return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"

@@ -19,7 +19,7 @@ from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.exporting import Exporting
-from tokviz.tui.screens.lessons import Lessons
+from tokviz.tui.screens.lessons import Lessons, Scaling
 from tokviz.tui.screens.replay.card import lesson_rows, merge_rows, origin_rows, paint_candidate
 from tokviz.tui.screens.replay.comparing import Comparing
 from tokviz.tui.screens.replay.frames import Candidate, Frame
@@ -29,13 +29,11 @@ from tokviz.tui.screens.replay.opened import Opened
 from tokviz.tui.screens.replay.opening import Opening
 from tokviz.tui.screens.replay.own_text import OwnText, YourText
 from tokviz.tui.screens.replay.panels import CorpusSide, Curves
-from tokviz.tui.screens.replay.position import clamped
 from tokviz.tui.screens.replay.searching import MergeSearch, MergesPanel
 from tokviz.tui.screens.replay.sharing import Sharing
-from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.screens.replay.state import ReplayState, clamped
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
-from tokviz.tui.screens.scaling import Scaling
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.widgets.bar import Bar, BarItem

@@ -128,7 +128,6 @@ class MergeSearch(Controller):
 
     @on(Input.Changed, "#search")
     def _search_changed(self, event: Input.Changed) -> None:
-        event.stop()
         self._goes, self._sought = False, None
         replay = self._state.replay
         if replay is None:
@@ -156,7 +155,6 @@ class MergeSearch(Controller):
     @on(Input.Submitted, "#search")
     def _search_submitted(self, event: Input.Submitted) -> None:
         """Go to the best match; the keyboard then moves through the list."""
-        event.stop()
         if event.value == self._sought:
             self._goes = True
         else:
@@ -170,6 +168,5 @@ class MergeSearch(Controller):
 
     @on(PickList.Moved, "#merges")
     def _merge_picked(self, event: PickList.Moved) -> None:
-        event.stop()
         if event.row != self._state.position.number:
             self._transport.jump_to(event.row)

@@ -8,7 +8,7 @@ from tokviz.share.animation import animation
 from tokviz.share.replayed import replay_figure
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.exporting import Exporting, Shown
+from tokviz.tui.screens.exporting import Exporting, Shown, export_as
 from tokviz.tui.screens.replay.state import ReplayState
 
 _NOTHING = "Nothing is replayed yet."
@@ -21,7 +21,7 @@ class Sharing(Controller):
         """Take what is replayed."""
         super().__init__(screen)
         self._state = state
-        self._exporting = Exporting(screen, self._shown)
+        Exporting(screen, self._shown)
 
     def _shown(self) -> Shown:
         opened, prepared, number = self._state.opened, self._state.prepared, self._state.number
@@ -48,4 +48,4 @@ class Sharing(Controller):
             return animation(replay, 1, number or replay.n_merges, prepared, say=say)
 
         title = "Export the merges as a picture that moves (svg)"
-        self._exporting.export_as(opened.source.name, title, {"svg": "svg"}, make)
+        export_as(self, opened.source.name, title, {"svg": "svg"}, make)

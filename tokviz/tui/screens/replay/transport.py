@@ -12,23 +12,22 @@ from textual.widgets import Input, TextArea
 
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.replay.position import (
+from tokviz.tui.screens.replay.state import (
     SPEEDS,
     START,
     Position,
+    ReplayState,
     clamped,
     frame_back,
     frame_on,
     speed_label,
 )
-from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.dragged import Dragged
+from tokviz.tui.widgets.curve import Scale
 from tokviz.tui.widgets.flow import ToMerge, ToToken
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.scale import Scale
-from tokviz.tui.widgets.scrubber import Scrubber
+from tokviz.tui.widgets.scrubber import Dragged, Scrubber
 from tokviz.tui.widgets.token_text import TokenText
 
 FRAMES_PER_SECOND = 30
@@ -260,17 +259,14 @@ class Transport(Controller):
 
     @on(Dragged.Moved)
     def _scrubbed(self, event: Dragged.Moved) -> None:
-        event.stop()
         self._go_to_number(event.value)
 
     @on(TokenText.Picked)
     def _token_picked(self, event: TokenText.Picked) -> None:
-        event.stop()
         self.jump_to_token(event.token_id)
 
     @on(RowsView.Picked)
     def _word_picked(self, event: RowsView.Picked) -> None:
-        event.stop()
         match event.action:
             case ToMerge(number):
                 self.jump_to(number)
@@ -295,7 +291,6 @@ class Transport(Controller):
 
     @on(PickList.Picked, "#candidates")
     def _candidate_picked(self, event: PickList.Picked) -> None:
-        event.stop()
         number = event.row.number
         if number is None:
             self.say("This pair is never merged.")

@@ -13,12 +13,17 @@ from tokviz.files import looks_binary
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.sentences import why
 from tokviz.session import notes_about
-from tokviz.tui.actions import LEADER, action
+from tokviz.tui.actions import LEADER, action, key_label
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.tasks import Task, coming, in_thread
+from tokviz.tui.widgets.status_line import IdsNote
+from tokviz.tui.widgets.turns import neighbour
 
+_DECODE_KEY = "alt+d"
+_MOST_CHARS = 50_000
+"""A longer text is not looked at for ids after every key."""
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
@@ -44,9 +49,7 @@ class Reading(Controller):
 
     def _neighbour(self, step: int) -> None:
         names = [builtin.name for builtin in BUILTIN_TOKENIZERS]
-        current = self._choice.coming
-        place = names.index(current) if current in names else -step
-        self._choice.use(names[(place + step) % len(names)])
+        self._choice.use(neighbour(names, self._choice.coming, step))
 
     @action("Special tokens: recognised or as text", "f6", section="Tokenizer")
     def toggle_specials(self) -> None:
@@ -80,12 +83,18 @@ class Reading(Controller):
 
 
 class Editing(Controller):
-    """Undo, redo, and edits that no key types."""
+    """Undo, redo, and edits that no key types; ids in place of a text are decoded.
+
+    Attributes:
+        note: That the text is nothing but ids, None where it is anything else. A single number is
+            taken for an id only in brackets.
+    """
 
     def __init__(self, screen: TokvizScreen, text: TextAtHand) -> None:
         """Take the text."""
         super().__init__(screen)
         self._text = text
+        self.note: IdsNote | None = None
 
     @action("Undo", "ctrl+z", section="Edit", bound=False)
     def undo(self) -> None:
@@ -157,3 +166,35 @@ class Editing(Controller):
                 editor.move_cursor((min(row, live.n_lines - 1), 0))
 
         editor.rewrite(lambda text: _LINE_END.sub(line_end, text), converted)
+
+    # -- ids
+
+    def look(self) -> None:
+        """See whether the text, which has changed, is nothing but ids."""
+        live = self._text.live
+        begins = live.text_in(0, 1)
+        self.note = None
+        if live.n_chars <= _MOST_CHARS and (begins.isspace() or begins in "[(0123456789"):
+            from tokviz.explain.ids import ids_in
+
+            ids = ids_in(live.text)
+            if ids is not None and (len(ids) > 1 or begins in "[("):
+                self.note = IdsNote(len(ids), key_label(_DECODE_KEY))
+
+    @action("Decode token ids…", _DECODE_KEY, section="Edit", words="numbers detokenize paste list")
+    def decode_ids(self) -> None:
+        """See what ids stand for with the tokenizer at hand, and put their text into yours.
+
+        It begins with the selected ids, or with the whole text where that is nothing but ids.
+        """
+        from tokviz.explain.ids import ids_in
+        from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
+
+        selected = self._text.live.text_in(*self._text.selected_range())
+        begin, put = "", self._text.editor.type_text
+        if len(selected) <= _MOST_CHARS and ids_in(selected):
+            begin = selected
+        elif self.note is not None:
+            begin, put = self._text.live.text, self._text.replace_all
+        dialog = DecodeIdsDialog(self.session.tokenizer, " ".join(begin.split()))
+        self.ask(dialog, lambda data: put(bytetext.from_bytes(data)))

@@ -65,7 +65,7 @@ class Finding(Controller):
     @action("Go to…", "ctrl+g", section="Find")
     def goto(self) -> None:
         """Jump to a line (12 or 12:3), a token (#12) or a byte (@345)."""
-        from tokviz.tui.dialogs.goto import GotoDialog, Numbered
+        from tokviz.tui.dialogs.ask_text import GotoDialog, Numbered
 
         live = self._text.live
         kinds = [
@@ -83,7 +83,7 @@ class Finding(Controller):
         self._text.go_to(min(start + column - 1, end))
 
     def _go_to_token(self, number: int, _column: int) -> None:
-        self._text.pick_token(min(number, self._text.live.n_tokens - 1))
+        self._text.editor.go_to_token(min(number, self._text.live.n_tokens - 1))
 
     def _go_to_byte(self, number: int, _column: int) -> None:
         live = self._text.live
@@ -131,4 +131,4 @@ class Finding(Controller):
         if found is None:
             self.say("This token occurs only here.")
         else:
-            self._text.pick_token(found)
+            self._text.editor.go_to_token(found)

@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from textual.containers import Container
 from textual.widget import Widget
 
-from tokviz.live.document import LiveDocument
 from tokviz.session import Session
 from tokviz.tui.palette import TokenPalette, palette_of
 from tokviz.tui.widgets.turns import Turn, Turns
@@ -25,10 +24,6 @@ class Panel(Protocol):
         """Mark the token under the pointer and the one at the cursor."""
         ...
 
-    def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
-        ...
-
 
 @runtime_checkable
 class ExplainsSelection(Protocol):
@@ -39,41 +34,34 @@ class ExplainsSelection(Protocol):
         ...
 
 
-@runtime_checkable
-class Recalls(Protocol):
-    """A panel that begins as it was left."""
-
-    def recall(self, session: Session) -> None:
-        """Take the remembered choices, and remember others from now on."""
-        ...
-
-
-def _ids(live: LiveDocument, palette: TokenPalette) -> Widget:
+def _ids(session: Session, palette: TokenPalette) -> Widget:
     """The token ids in order. Pointing at one lights up its text, and the other way round."""
     from tokviz.tui.widgets.id_grid import IdGrid
 
-    return IdGrid(live, palette)
+    return IdGrid(session.live, palette)
 
 
-def _splits(live: LiveDocument, palette: TokenPalette) -> Widget:
+def _splits(session: Session, palette: TokenPalette) -> Widget:
     """The pieces that two named patterns and your own regex cut from the same text."""
     from tokviz.tui.widgets.splits.panel import SplitsPanel
 
-    return SplitsPanel(live, palette)
+    panel = SplitsPanel(session.live, palette)
+    panel.recall(session)
+    return panel
 
 
-def _token(live: LiveDocument, palette: TokenPalette) -> Widget:
+def _token(session: Session, palette: TokenPalette) -> Widget:
     """A token: bytes, rank, merges, where else it occurs. Why a selected text is not one token."""
     from tokviz.tui.widgets.token_card import TokenCard
 
-    return TokenCard(live, palette)
+    return TokenCard(session.live, palette)
 
 
-def _mask(live: LiveDocument, palette: TokenPalette) -> Widget:
+def _mask(session: Session, palette: TokenPalette) -> Widget:
     """The text as a conversation: which tokens a model learns from, and why."""
     from tokviz.tui.widgets.mask_panel import MaskPanel
 
-    return MaskPanel(live, palette)
+    return MaskPanel(session.live, palette)
 
 
 class PanelKind(NamedTuple):
@@ -90,7 +78,7 @@ class PanelKind(NamedTuple):
     id: str
     title: str
     keys: tuple[str, ...]
-    make: Callable[[LiveDocument, TokenPalette], Widget]
+    make: Callable[[Session, TokenPalette], Widget]
     words: str = ""
 
     @property
@@ -115,20 +103,17 @@ class SidePanels(Turns):
         """Take what the panels show, and what is remembered of them."""
 
         def turn(kind: PanelKind) -> Turn:
-            return Turn(kind.id, kind.title, f"show_panel('{kind.id}')", lambda: made(kind))
+            def make() -> Widget:
+                return panel(kind, session, palette_of(self.app))
 
-        def made(kind: PanelKind) -> Widget:
-            widget = panel(kind, session.live, palette_of(self.app))
-            if isinstance(widget, Recalls):
-                widget.recall(session)
-            return widget
+            return Turn(kind.id, kind.title, f"show_panel('{kind.id}')", make)
 
         super().__init__([turn(kind) for kind in PANELS], session.settings.panel, id="side")
 
 
-def panel(kind: PanelKind, live: LiveDocument, palette: TokenPalette) -> Widget:
+def panel(kind: PanelKind, session: Session, palette: TokenPalette) -> Widget:
     """Make a panel."""
-    widget = kind.make(live, palette)
+    widget = kind.make(session, palette)
     widget.add_class("panel", update=False)  # it has no styles yet
     return widget
 
@@ -139,10 +124,10 @@ TOKEN = next(kind for kind in PANELS if kind.id == "token")
 class TokenDetail(Container):
     """The token card for terminals so large that it can stand beside another panel."""
 
-    def __init__(self, live: LiveDocument) -> None:
+    def __init__(self, session: Session) -> None:
         """Take what the card shows; it is made when there is first room for it."""
         super().__init__(id="detail")
-        self._live = live
+        self._session = session
         self._card: Widget | None = None
         self.border_title = " Token "
 
@@ -154,5 +139,5 @@ class TokenDetail(Container):
     def on_show(self) -> None:
         """Make the card when it is first seen."""
         if self._card is None:
-            self._card = panel(TOKEN, self._live, palette_of(self.app))
+            self._card = panel(TOKEN, self._session, palette_of(self.app))
             self.mount(self._card)

@@ -33,16 +33,15 @@ from tokviz.tui.actions import Gesture
 from tokviz.tui.messages import Pasted, TextWanted
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
+from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs
-from tokviz.tui.screens.tokens.decoding import Decoding
 from tokviz.tui.screens.tokens.editing import Editing, Reading
-from tokviz.tui.screens.tokens.encoding import BackgroundEncoding
+from tokviz.tui.screens.tokens.encoding import BackgroundEncoding, UnstableMark
 from tokviz.tui.screens.tokens.files import Files, ReadingOn
 from tokviz.tui.screens.tokens.finding import Finding
 from tokviz.tui.screens.tokens.panels import PANELS, SidePanels, TokenDetail
@@ -50,7 +49,6 @@ from tokviz.tui.screens.tokens.side import Side
 from tokviz.tui.screens.tokens.split_lab import SplitLab
 from tokviz.tui.screens.tokens.strip import OtherCounts
 from tokviz.tui.screens.tokens.text import TextAtHand
-from tokviz.tui.screens.tokens.unstable import UnstableMark
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
@@ -85,7 +83,6 @@ class TokensScreen(TokvizScreen):
         CopyTokens,
         Exporting,
         Editing,
-        Decoding,
         SplitLab,
         OtherCounts,
         Recovery,
@@ -132,7 +129,7 @@ class TokensScreen(TokvizScreen):
         self.editor.make_room = lambda: session.is_sample and session.path is None
         panels = SidePanels(session)
         right = Container(id="right")
-        detail = TokenDetail(live)
+        detail = TokenDetail(session)
         self.panels, self.detail = panels, detail
         self.status = StatusLine(id="status")
         self._make_controllers(right)
@@ -151,21 +148,19 @@ class TokensScreen(TokvizScreen):
         self.text = text = TextAtHand(self.session, self.editor, self.refresh_document)
         self.files = Files(self, text)
         self.recovery = Recovery(self, self.files.safe, "text", self.files.restore, CONVERSATIONS)
-        self.choice = TokenizerChoice(self)
+        self.choice = TokenizerChoice(self, self._take_back_paste)
         self.costs = Costs(self, self._show_status, self._edit_prices)
         one_part = OnePart(self, right, "-short", "-narrow")
         self.side = Side(self, text, right, self.panels, self.detail, one_part)
         self.reading_on = ReadingOn(self, text, self._show_status)
         self.encoding = BackgroundEncoding(self, self._show_tokens)
         self.unstable = UnstableMark(self, text)
-        self.decoding = Decoding(self, text)
         self.other_counts = OtherCounts(self)
         Finding(self, text)
         Reading(self, text, self.choice)
         Exporting(self, CopyTokens(self, text).shown)
-        Editing(self, text)
+        self.editing = Editing(self, text)
         self.split_lab = SplitLab(self, self.panels, self.side.show_panel)
-        Dropped(self, self.choice, self._take_back_paste)
         Explaining(self, self._asked_why)
         self._update_seconds: float | None = None
 
@@ -227,7 +222,7 @@ class TokensScreen(TokvizScreen):
         self.side.sync()
         self._update_seconds = self.editor.last_edit_seconds + time.perf_counter() - started
         self._show_name()
-        self.decoding.look()
+        self.editing.look()
         self._show_status()
         self.other_counts.sync()
         self.encoding.start()
@@ -236,7 +231,7 @@ class TokensScreen(TokvizScreen):
         """Show in every part what has become of the document."""
         if self.session.edits == 0:
             self._update_seconds = None
-        self.decoding.look()
+        self.editing.look()
         self._show_tokens()
         self._show_name()
         self.encoding.start()
@@ -262,7 +257,7 @@ class TokensScreen(TokvizScreen):
             case ShowText(text):
                 self.text.replace_all(text)
             case GoToToken(index):
-                self.call_after_refresh(self.text.pick_token, index)
+                self.call_after_refresh(self.text.editor.go_to_token, index)
             case UseTokenizer(source):
                 self.choice.use(source)
             case ShowSaved():
@@ -320,17 +315,14 @@ class TokensScreen(TokvizScreen):
 
     def on_piece_clicked(self, message: PieceClicked) -> None:
         """Select the piece that was clicked in the Splits panel."""
-        message.stop()
         self.text.go_to(message.offset, message.end)
 
     def on_mask_panel_chat_wanted(self, message: MaskPanel.ChatWanted) -> None:
         """Show the conversation of the Mask panel on the Chat screen."""
-        message.stop()
         self.session.ask(ShowConversation(message.conversation))
 
     def on_text_wanted(self, message: TextWanted) -> None:
         """Show the text that a panel offers. Undo brings the old one back."""
-        message.stop()
         self.text.replace_all(message.text)
 
     # -- the lines above and below
@@ -356,12 +348,11 @@ class TokensScreen(TokvizScreen):
                 notes=(f"{counted(live.n_raw_bytes, 'invalid byte')} kept",)
                 if live.n_raw_bytes
                 else (),
-                tokenizer_known=live.tokenizer is not None,
                 lossless=live.lossless,
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),
                 slow=live.slow_pieces(),
-                ids=self.decoding.note,
+                ids=self.editing.note,
                 share_read=self.reading_on.share,
             )
         )

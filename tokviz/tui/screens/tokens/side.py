@@ -79,7 +79,6 @@ class Side(Controller):
 
     @on(TokenHovered)
     def _hovered(self, message: TokenHovered) -> None:
-        message.stop()
         if message.index == self.hover:
             return
         self.hover, self._pointed = message.index, self._token(message.index)
@@ -89,8 +88,7 @@ class Side(Controller):
 
     @on(TokenPicked)
     def _picked(self, message: TokenPicked) -> None:
-        message.stop()
-        self._text.pick_token(message.index)
+        self._text.editor.go_to_token(message.index)
 
     # -- which panel
 

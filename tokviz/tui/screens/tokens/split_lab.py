@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 from textual import on
 
-from tokviz.errors import TokvizError
 from tokviz.pretokenize.patterns import (
     SPLIT_PATTERNS,
     STARTERS,
@@ -88,7 +87,6 @@ class SplitLab(Controller):
 
     @on(PatternsWanted)
     def _patterns_wanted(self, message: PatternsWanted) -> None:
-        message.stop()
         if message.row == CUSTOM_ROW:
             self.split_patterns()
         else:
@@ -139,11 +137,7 @@ class SplitLab(Controller):
     def _copy(self, copy: Callable[[SplitPattern], object]) -> None:
         """Copy the custom pattern, or say what is wrong with it."""
         text = self._panel.pattern
-
-        def failed(error: TokvizError) -> None:
-            self.say(str(error), "error")
-
-        self.in_thread("pattern", lambda task: get_split_pattern(text), copy, failed=failed)
+        self.in_thread("pattern", lambda task: get_split_pattern(text), copy)
 
 
 def _named(prefix: str = "") -> list[Option]:

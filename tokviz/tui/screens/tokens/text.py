@@ -56,13 +56,7 @@ class TextAtHand:
 
     def selected_range(self) -> tuple[int, int]:
         """Give the selected characters as offsets, equal ones if nothing is selected."""
-        start, end = sorted(self.editor.selection)
-        return self.offset_of(start), self.offset_of(end)
-
-    def offset_of(self, location: tuple[int, int]) -> int:
-        """Turn a row and column into an offset in characters."""
-        row, column = location
-        return self.live.line_start(row) + column
+        return self.editor.document.offsets(self.editor.selection)
 
     def go_to(self, start: int, end: int | None = None) -> None:
         """Put the cursor at an offset, or select a stretch, and bring it into view."""
@@ -71,7 +65,3 @@ class TextAtHand:
         self.editor.selection = Selection(first, last)
         self.editor.scroll_cursor_visible(center=True)
         self.editor.focus()
-
-    def pick_token(self, index: int) -> None:
-        """Put the cursor on a token, and let every panel show it."""
-        self.editor.go_to_token(index)

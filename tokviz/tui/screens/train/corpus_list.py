@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -29,11 +30,9 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
     CorpusList {
         height: 1;
         &:blur > .row-list--highlighted { background: transparent; color: $foreground; }
-        & > .row-list--warning { color: $text-warning; }
         &:nocolor:blur > .row-list--highlighted { text-style: none; }
     }
     """
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--warning"}
 
     class Removed(Message):
         """The user took an entry off the list."""
@@ -90,13 +89,6 @@ def paint_corpus_entry(entry: CorpusEntry, width: int) -> list[Cell]:
         about, role = f"{files}  {size_label(entry.n_bytes):>7}", "muted"
     room = width - len(_REMOVE)
     about = fit(about, max(8, room * 2 // 3))
-    name = fit_end(safe(home_label_of(entry.source)), room - cell_len(about) - 2)
+    name = fit_end(safe(home_label(Path(entry.source))), room - cell_len(about) - 2)
     gap = " " * max(1, room - cell_len(name) - cell_len(about))
     return [(name, ""), (gap, ""), (about, role), (_REMOVE, "muted")]
-
-
-def home_label_of(source: str) -> str:
-    """Spell a path or pattern with ~ for the home folder."""
-    from pathlib import Path
-
-    return home_label(Path(source))

@@ -8,10 +8,8 @@ from tokviz.chat.templates import template_for
 from tokviz.corpus.entries import EXCLUDE
 from tokviz.formats.run import read_about
 from tokviz.jobs.train_messages import TrainSummary
-from tokviz.listing import home_label
 from tokviz.replay.request import LADDER_BYTES, ReplayRequest
 from tokviz.runs import copy_run
-from tokviz.sentences import why
 from tokviz.session import TrainWith, UseTokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -113,13 +111,4 @@ class Result(Controller):
             placeholder="Name of a new folder",
             existing="refuse",
         )
-        self.ask(dialog, lambda target: self._save(run, target))
-
-    def _save(self, run: Path, target: Path) -> None:
-        self.in_thread(
-            "save",
-            lambda task: copy_run(run, target),
-            lambda _: self.say(f"Saved to {home_label(target)}."),
-            failed=lambda error: self.say(why("Not saved", error), "error"),
-            exclusive=False,
-        )
+        self.ask(dialog, lambda path: self.write(path, lambda: copy_run(run, path), "Saved"))

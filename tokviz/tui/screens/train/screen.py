@@ -14,8 +14,7 @@ from tokviz.session import Request, TrainWith
 from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
-from tokviz.tui.screens.lessons import Lessons
-from tokviz.tui.screens.scaling import Scaling
+from tokviz.tui.screens.lessons import Lessons, Scaling
 from tokviz.tui.screens.train.corpus import Corpus
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.form import TrainForm

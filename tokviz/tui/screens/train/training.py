@@ -66,8 +66,7 @@ class Training(Controller):
     # -- the plan
 
     @on(TrainForm.Changed)
-    def _form_changed(self, event: TrainForm.Changed) -> None:
-        event.stop()
+    def _form_changed(self) -> None:
         if self._form.typed != self._failed:
             self._side.show_error("")
         self.show_plan()

@@ -1,15 +1,17 @@
-"""The page of the search language, and the page of what was checked when the tokenizer came."""
+"""The pages but that of a token: the overview, the search language, what was checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tokviz.formats.report import FileFinding, Report
 from tokviz.glyphs import safe
 from tokviz.places import short_name
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.widgets.flow import Role, Row, Search, Span, flow, words_of
-from tokviz.vocabulary.query import SYNTAX
+from tokviz.tui.widgets.fit import bar_text
+from tokviz.tui.widgets.flow import Filter, Role, Row, Search, Span, flow, words_of
+from tokviz.vocabulary.query import SYNTAX, split_words
+from tokviz.vocabulary.search import LengthCount, Selection
 
 _SIGNS: dict[str, tuple[str, Role]] = {
     "error": ("✗ ", "warning"),
@@ -69,3 +71,65 @@ def _finding_rows(finding: FileFinding, width: int) -> Iterator[Row]:
     yield from flow(words, width, (Span(sign, role),))
     if finding.remedy:
         yield from flow(words_of(safe(finding.remedy), "dim"), width, (Span("  → ", "dim"),))
+
+
+_LABEL = 10
+_NUMBER = 9
+_EXPLAINED = {
+    "Common": "no letters",
+    "Mixed": "several scripts",
+    "Bytes": "partial characters",
+    "Other": "rare scripts",
+}
+
+
+def overview_rows(selection: Selection, query: str, width: int) -> list[Row]:
+    """Draw both histograms.
+
+    Args:
+        selection: What the query found.
+        query: What was typed, for the marks of what is filtered by now.
+        width: Columns of a row.
+    """
+    if not any(count.n_tokens for count in selection.lengths):
+        nothing = "No token fits, so there is nothing to count. Esc shows all tokens again."
+        return list(flow(words_of(nothing, "dim"), width))
+    rows: list[Row] = [(Span("Length in bytes", "heading"),)]
+    lengths = [(length_value(count), count.n_tokens) for count in selection.lengths]
+    rows += _bars("len", [(value.rjust(5), value, n) for value, n in lengths], query, width)
+    rows += [(), (Span("Script of the letters", "heading"),)]
+    scripts = [(script, script.lower(), n) for script, n in selection.scripts]
+    rows += _bars("script", scripts, query, width)
+    hint = "Choose or click a row to see only its tokens, and once more to see all."
+    return [*rows, (), *flow(words_of(hint, "dim"), width)]
+
+
+def length_value(count: LengthCount) -> str:
+    """Write a class of lengths as the search language does: 3, 9-12 or >64."""
+    if count.first == count.last:
+        return str(count.first)
+    return f">{count.first - 1}" if count.last >= 2**32 else f"{count.first}-{count.last}"
+
+
+def _bars(name: str, bars: Sequence[tuple[str, str, int]], query: str, width: int) -> Iterator[Row]:
+    """Draw a histogram of a filter: of each of its values the label, the value, and the tokens."""
+    words = (word for word in split_words(query) if word.name == name and not word.negated)
+    active = {word.value.lower() for word in words}
+    most = max((n_tokens for *_, n_tokens in bars), default=0)
+    for label, value, n_tokens in bars:
+        action = Filter(name, value)
+        mark = "● " if value in active else "  "
+        shown = label[:_LABEL].ljust(_LABEL)
+        number = f"{n_tokens:>{_NUMBER},} "
+        room = max(0, width - len(mark) - len(shown) - len(number))
+        bar = bar_text(n_tokens, most, room)
+        spans = [
+            Span(mark, "link", action),
+            Span(shown, "text", action),
+            Span(number, "dim", action),
+            Span(bar, "bar", action),
+        ]
+        note = _EXPLAINED.get(label, "")
+        if note and len(bar) + len(note) + 1 <= room:
+            spans.append(Span(f" {note}", "dim", action))
+        yield tuple(spans)

@@ -17,10 +17,8 @@ from tokviz.sentences import said
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.vocabulary.filtering import SearchField
-from tokviz.tui.screens.vocabulary.other_pages import check_rows, syntax_rows
-from tokviz.tui.screens.vocabulary.overview import overview_rows
-from tokviz.tui.screens.vocabulary.searching import Searching
+from tokviz.tui.screens.vocabulary.other_pages import check_rows, overview_rows, syntax_rows
+from tokviz.tui.screens.vocabulary.searching import SearchField, Searching
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
 from tokviz.tui.tasks import Task
@@ -136,18 +134,14 @@ class Pages(Controller):
             self._show_side()
 
     @on(RowList.Highlighted)
-    def _marked(self, event: RowList.Highlighted) -> None:
-        event.stop()
+    def _marked(self) -> None:
         if self._table.token_id == self._marked_id:
             return
         self._marked_id = self._table.token_id
         self._trail = ()
-        self._show_token(from_top=True)
-
-    def _show_token(self, *, from_top: bool = False) -> None:
         if self.side.shown == "token":
-            self._show_side(from_top=from_top)
-        self._show_beside(from_top=from_top)
+            self._show_side(from_top=True)
+        self._show_beside(from_top=True)
 
     def _show_side(self, *, from_top: bool = False) -> None:
         self.rows.show(partial(self._rows_of, self.side.shown), from_top=from_top)
@@ -221,7 +215,6 @@ class Pages(Controller):
             None if index.unreachable is None else bool(index.unreachable[row]),
             n_uses,
             tuple(places),
-            "your text",
             None if children is None else tuple((token_bytes(i), i) for i in children.ids),
             children is None or children.complete,
             self._origin(index.tokenizer, token_id),

@@ -18,11 +18,10 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.choosing import Dropped, TokenizerChoice
+from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.vocabulary.files import Files
-from tokviz.tui.screens.vocabulary.filtering import Filtering, SearchField
 from tokviz.tui.screens.vocabulary.pages import Pages
-from tokviz.tui.screens.vocabulary.searching import Searching
+from tokviz.tui.screens.vocabulary.searching import Filtering, SearchField, Searching
 from tokviz.tui.screens.vocabulary.table import TableHead, TokenTable
 from tokviz.tui.screens.vocabulary.token_actions import TokenActions
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
@@ -87,8 +86,7 @@ class VocabularyScreen(TokvizScreen):
         self.filtering = Filtering(self, self.searching, self.field)
         self.pages = Pages(self, self.searching, self.field, self.table)
         self.tokens = TokenActions(self, self.pages)
-        choice = TokenizerChoice(self)
-        Dropped(self, choice, self.field.take_back)
+        TokenizerChoice(self, self.field.take_back)
         Files(self, self.searching)
         Explaining(self, self._asked_why)
         self._shown_for: object = None
@@ -206,7 +204,6 @@ class VocabularyScreen(TokvizScreen):
 
     @on(RowsView.Picked)
     def _picked(self, event: RowsView.Picked) -> None:
-        event.stop()
         match event.action:
             case ToToken(token_id):
                 self.pages.go_to(token_id)

@@ -1,17 +1,29 @@
-"""Reading the vocabulary and searching it, in threads: only the newest question counts."""
+"""The vocabulary, read and searched in threads: only the newest question counts.
+
+What is searched for and in which order says the search field, the filters below it, the columns.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on
+from textual.binding import Binding, BindingType
 
 from tokviz.tokenizer import Tokenizer
+from tokviz.tui.actions import action
+from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.vocabulary.table import TableHead
 from tokviz.tui.tasks import Task
+from tokviz.tui.widgets.bar import Bar, BarItem, Role
+from tokviz.tui.widgets.field import Field
+from tokviz.tui.widgets.turns import neighbour
 from tokviz.vocabulary.index import VocabularyIndex
-from tokviz.vocabulary.query import Query, parse_query
+from tokviz.vocabulary.query import Flag, Query, parse_query, split_words, toggle_word
 from tokviz.vocabulary.reachable import unreachable_rows
-from tokviz.vocabulary.search import Order, Searcher, Selection
+from tokviz.vocabulary.search import ORDERS, Order, Searcher, Selection
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,3 +132,177 @@ class Searching(Controller):
     def n_found(self) -> int:
         """How many tokens the last search found."""
         return 0 if self.selection is None else len(self.selection.rows)
+
+
+_PLACEHOLDER = "Search: text, 0xe4b8, /regex/, #498, len:>10, script:han, is:partial"
+_SHORT_PLACEHOLDER = "Search for text, #498, len:>10"
+_HOW = 17
+"""Columns of the link to the search help, beside the field."""
+_FLAG_WORDS: dict[Flag, str] = {
+    "special": "special",
+    "partial": "partial characters",
+    "unreachable": "unreachable",
+    "used": "in your text",
+}
+_SHORT_FLAG_WORDS: dict[Flag, str] = {**_FLAG_WORDS, "partial": "partial", "used": "in text"}
+
+HELP = "screen.show_page('syntax')"
+"""The action that shows what can be typed."""
+
+
+_MORE = BarItem((("…", "key"),), HELP, weight=2)
+"""Stands for the filters that there is no room for: the search help tells them all."""
+
+
+class SearchField(Field):
+    """The search field. It tells of a paste, which may be the path of a tokenizer."""
+
+    KEEPS_SPACES = True
+    """They are searched for too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "token"),
+        Binding("home", "home_or_first", show=False),
+        Binding("end", "end_or_last", show=False),
+    ]
+
+    async def action_home_or_first(self) -> None:
+        """Go to the beginning of the field; from there, to the first token."""
+        await self._go_or(self.action_home, "screen.edge(-1)", at_edge=self.cursor_at_start)
+
+    async def action_end_or_last(self) -> None:
+        """Go to the end of the field; from there, to the last token."""
+        await self._go_or(self.action_end, "screen.edge(1)", at_edge=self.cursor_at_end)
+
+    async def _go_or(self, go: Callable[[], object], action: str, *, at_edge: bool) -> None:
+        if at_edge and self.selection.is_empty:
+            await self.run_action(action)
+        else:
+            go()
+
+    def _on_paste(self, event: events.Paste) -> None:
+        super()._on_paste(event)
+        self.post_message(Pasted(event.text, self.value))
+
+    def take_back(self, pasted: Pasted) -> None:
+        """Undo a paste, if nothing was typed since."""
+        if self.value == pasted.version:
+            self.action_undo()
+
+    def fit(self, columns: int) -> None:
+        """Say what can be typed, in the words that there is room for."""
+        fits = columns > len(_PLACEHOLDER) + _HOW + 4
+        self.placeholder = _PLACEHOLDER if fits else _SHORT_PLACEHOLDER
+
+
+class Filtering(Controller):
+    """Searches while something is typed, puts filters into the field, changes the order."""
+
+    def __init__(self, screen: TokvizScreen, searching: Searching, field: SearchField) -> None:
+        """Take what searches, and the field."""
+        super().__init__(screen)
+        self._searching, self._field = searching, field
+        self.bar = Bar(id="filters")
+        self.how = Bar(id="how")
+        self.how.show([BarItem((("F9", "key"), (" search help", "plain")), HELP)])
+
+        # At once, and not with the message that the field sends: the letter and what it finds come
+        # in one frame.
+        screen.watch(field, "value", self._typed, init=False)
+
+    def _typed(self, value: str) -> None:
+        self._searching.typed = value
+        self.show()
+        self._searching.search()
+
+    # -- filters
+
+    @property
+    def flags(self) -> set[str]:
+        """The properties that are asked for by now, such as "special"."""
+        words = split_words(self._searching.typed)
+        return {word.value for word in words if word.name == "is" and not word.negated}
+
+    def toggle(self, name: str, value: str) -> None:
+        """Put a filter into the search field, or take it out."""
+        self._field.put(toggle_word(self._searching.typed, name, value))
+
+    @action("Clear the search", "escape", section="Search", priority=False)
+    def clear_search(self) -> None:
+        """Show all tokens again. In a panel, Esc goes back to the search field."""
+        if self._field.has_focus or not self._searching.n_found:
+            self._field.put("")
+        self._field.focus()
+
+    @action("Only tokens of your text, or all", "f6", section="Search")
+    def only_used(self) -> None:
+        """Show only the tokens that the text on the Tokens screen uses."""
+        self.toggle("is", "used")
+
+    @action("Only special tokens, or all", section="Search")
+    def only_special(self) -> None:
+        """Show only tokens such as <|endoftext|>."""
+        self.toggle("is", "special")
+
+    @action("Only partial characters, or all", section="Search")
+    def only_partial(self) -> None:
+        """Show only tokens that hold a part of a character."""
+        self.toggle("is", "partial")
+
+    @action("Only unreachable tokens, or all", section="Search")
+    def only_unreachable(self) -> None:
+        """Show only tokens that encoding their own bytes does not give."""
+        self.toggle("is", "unreachable")
+
+    def show(self) -> None:
+        """Show the properties as words to click, with how many tokens have each."""
+        index, uses = self._searching.index, self._searching.uses
+        if index is None:
+            self.bar.show([])
+            return
+        counts: dict[Flag, int | None] = {
+            "special": int(index.special.sum()),
+            "partial": int(index.partial.sum()),
+            "unreachable": None if index.unreachable is None else int(index.unreachable.sum()),
+            "used": len(uses),
+        }
+        if index.tokenizer.remote:
+            del counts["unreachable"]
+        active = self.flags
+        items = [_item(flag, counts[flag], flag in active) for flag in counts]
+        self.bar.show(items, more=_MORE)
+
+    # -- order
+
+    @on(TableHead.SortAsked)
+    def _sort_asked(self, event: TableHead.SortAsked) -> None:
+        if event.order == self._searching.order:
+            self.reverse_order()
+        else:
+            self._searching.sort(event.order)
+
+    @action("Sort by the next column", "f7", section="Order", footer="sort")
+    def next_order(self) -> None:
+        """Sort by id, text, bytes, characters, rank or uses in your text."""
+        self._searching.sort(neighbour(ORDERS, self._searching.order))
+
+    @action("Reverse the order", "f8", section="Order", footer="reverse")
+    def reverse_order(self) -> None:
+        """Begin with the greatest, or with the smallest."""
+        self._searching.sort(self._searching.order, not self._searching.descending)
+
+    @action("Longest tokens first", section="Order")
+    def longest_first(self) -> None:
+        """Sort by the number of bytes, the longest first."""
+        self._searching.sort("length")
+
+
+def _item(flag: Flag, number: int | None, is_active: bool) -> BarItem:
+    role: Role = "active" if is_active else "plain"
+    shown = "…" if number is None else f"{number:,}"
+    words: tuple[tuple[str, Role], ...] = (
+        ("● " if is_active else "○ ", "key"),
+        (f"{_FLAG_WORDS[flag]} ", role),
+        (shown, role),
+    )
+    return BarItem(words, f"screen.only_{flag}", (words[0], (_SHORT_FLAG_WORDS[flag], role)))

@@ -22,17 +22,12 @@ class TokenActions(Controller):
         super().__init__(screen)
         self._pages = pages
 
-    @on(Input.Submitted, "#query")
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.open_token()
-
     @on(RowList.Picked, "#table")
-    def _clicked(self, event: RowList.Picked) -> None:
-        event.stop()
+    def _clicked(self) -> None:
         if not self._pages.beside.display:
             self._pages.show_page("token")
 
+    @on(Input.Submitted, "#query")
     @action("Show the token's page", "enter", section="Tokens", footer="token", bound=False)
     def open_token(self) -> None:
         """Everything about the marked token: bytes, merges, what it is merged into, your text."""

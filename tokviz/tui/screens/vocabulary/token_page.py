@@ -35,7 +35,6 @@ class TokenPage:
         unreachable: Whether encoding never gives it, None while that is not known.
         n_uses: How often the text at hand holds it.
         places: The first of its indexes among the text's tokens.
-        text_name: What the text is called.
         children: Tokens that a merge makes from it, with their ids; None while they are sought.
         all_children: Whether these are all.
         origin: Which files of a training paid for it; empty if it is no training or not yet known.
@@ -46,7 +45,6 @@ class TokenPage:
     unreachable: bool | None
     n_uses: int
     places: tuple[int, ...]
-    text_name: str
     children: tuple[tuple[bytes, int], ...] | None = None
     all_children: bool = True
     origin: str = ""
@@ -98,9 +96,9 @@ def _length_words(entry: Entry) -> list[Word]:
 
 def _use_rows(page: TokenPage, width: int) -> Iterator[Row]:
     if not page.n_uses:
-        yield from field_rows("in text", words_of(f"not in {page.text_name}", "dim"), width)
+        yield from field_rows("in text", words_of("not in your text", "dim"), width)
         return
-    words = words_of(f"{counted(page.n_uses, 'time')} in {page.text_name}")
+    words = words_of(f"{counted(page.n_uses, 'time')} in your text")
     yield from field_rows("in text", words, width)
     if page.places:
         links: list[Word] = [(Span("go to", "dim"),)]

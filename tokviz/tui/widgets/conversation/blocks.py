@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal, NamedTuple, get_args
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -13,16 +14,10 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 
-from tokviz.tui.widgets.conversation.header import (
-    LOOKS,
-    Words,
-    action_at,
-    add_words,
-    header_words,
-    kind_words,
-)
+from tokviz.glyphs import safe
 from tokviz.tui.widgets.conversation.rows import BlockRow, BlockRows, MessageBlock, PartPlace
 from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
+from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.quiet_scroll import DiffedScroll
 
 GUTTER = 2
@@ -31,6 +26,95 @@ _SIGNS = ("│ ", "┃ ")
 _STRIPS_KEPT = 512
 _WORDED = ("header", "kind", "add")
 """The rows between the texts, which are made of words."""
+
+
+Look = Literal[
+    "rule", "role", "live", "muted", "warning", "button", "main", "text", "learned", "other"
+]
+LOOKS: tuple[Look, ...] = get_args(Look)
+
+
+class Words(NamedTuple):
+    """Some words of a row.
+
+    Attributes:
+        text: What is drawn, safe for the terminal.
+        look: How.
+        action: What a click does, empty for nothing.
+    """
+
+    text: str
+    look: Look
+    action: str = ""
+
+
+def header_words(block: MessageBlock, index: int, width: int, *, is_live: bool) -> list[Words]:
+    """Draw the header of a message.
+
+    A click on the role asks for another one, and the signs at the right move and delete it; a
+    narrow list leaves them and the note out.
+    """
+    look: Look = "live" if is_live else "role"
+    role = Words(f"{fit(safe(block.role), 16)} ▾", look, "role")
+    left = [Words(f"{index + 1} ", look), role, Words(" ", "rule")]
+    note = [Words(f" {block.note} ", "warning" if block.warns else "muted")] if block.note else []
+    signs = [
+        Words(" ", "rule"),
+        Words("↑", "button", "up"),
+        Words(" ", "rule"),
+        Words("↓", "button", "down"),
+        Words(" ", "rule"),
+        Words("✕", "button", "delete"),
+    ]
+    for right in ([*note, *signs], signs, []):
+        rule = width - _width(left) - _width(right)
+        if rule >= 1:
+            break
+    return _cut([*left, Words("─" * max(0, rule), "rule"), *right], width)
+
+
+def kind_words(kind: str, width: int, *, is_live: bool) -> list[Words]:
+    """Draw the row above a part that names its kind."""
+    look: Look = "live" if is_live else "muted"
+    words = [
+        Words(f"{safe(kind)} ▾", look, "kind"),
+        Words("  ", "rule"),
+        Words("✕", "button", "delete_part"),
+    ]
+    return _cut(words, width)
+
+
+def add_words(roles: Sequence[str], width: int) -> list[Words]:
+    """Draw the last row: a button for each role, the one whose turn it is first."""
+    words: list[Words] = []
+    for number, role in enumerate(roles):
+        words.append(Words(f" + {safe(role)} ", "button" if number else "main", f"add:{role}"))
+        words.append(Words(" ", "rule"))
+    return _cut(words, width)
+
+
+def action_at(words: Sequence[Words], x: int) -> str:
+    """Find what a click at a column does."""
+    for word in words:
+        x -= cell_len(word.text)
+        if x < 0:
+            return word.action
+    return ""
+
+
+def _width(words: Sequence[Words]) -> int:
+    return sum(cell_len(word.text) for word in words)
+
+
+def _cut(words: Sequence[Words], width: int) -> list[Words]:
+    """Leave out what does not fit."""
+    kept: list[Words] = []
+    for word in words:
+        width -= cell_len(word.text)
+        if width < 0:
+            break
+        kept.append(word)
+    return kept
 
 
 class Blocks(DiffedScroll, can_focus=False):

@@ -13,8 +13,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from tokviz.tui.widgets.editor.breaks import breaks
-from tokviz.tui.widgets.editor.cells import glyph_table
+from tokviz.tui.widgets.editor.cells import breaks, glyph_table
 
 RowKind = Literal["header", "kind", "text", "more", "editor", "add"]
 

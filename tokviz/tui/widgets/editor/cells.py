@@ -1,9 +1,15 @@
-"""Which cells of a row each character takes: the one truth for wrapping, painting and the mouse."""
+"""The cells of characters, and where lines are broken.
+
+Which cells of a row each character takes is one truth for wrapping, painting and the mouse.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -84,3 +90,128 @@ def _with_tabs(text: str, drawn: list[str], glyphs: Glyphs) -> Cells:
         cell += _WIDTHS[drawn[index]]
         starts.append(cell)
     return Cells(drawn, starts)
+
+
+# Characters of one cell, of two cells, and of at most so many however they are drawn.
+_NARROW: Final = (
+    " -~\xa1-\xac\xae-\u02ff\u0384-\u0482\u048a-\u0530\u05d0-\u05ea\u060c\u0620-\u064a\u0660-\u066f"
+    "\u2010-\u2027\u2030-\u205e\u2500-\u259f"
+)
+_WIDE: Final = (
+    "\u3001-\u3029\u3041-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60"
+)
+_UP_TO_ONE: Final = _NARROW + "\u0300-\u034e\u064b-\u065f\u0900-\u097f\u0e01-\u0e3a\u0e3f-\u0e5b"
+_UP_TO_TWO: Final = _UP_TO_ONE + _WIDE + "\U0001f300-\U0001f6ff\U0001f900-\U0001f9ff"
+
+
+@cache
+def _only(chars: str) -> Callable[..., re.Match[str] | None]:
+    """Make a test for text of these characters only. The large sets take a while to compile."""
+    return re.compile(f"[{chars}]*").fullmatch
+
+
+def _is_wide(text: str, index: int) -> bool:
+    char = text[index]
+    return not char.isascii() and _only(_WIDE)(char) is not None
+
+
+def is_plain(text: str) -> bool:
+    """Tell whether every character takes one cell, as far as a quick look tells."""
+    return text.isascii() and "\t" not in text
+
+
+def width_bound(text: str, glyphs: Glyphs) -> int:
+    """Return the cells that a text takes, or up to twice as many."""
+    if is_plain(text) or _only(_UP_TO_ONE)(text):
+        return len(text)
+    return 2 * len(text) if _only(_UP_TO_TWO)(text) else lay_out(text, glyphs).width
+
+
+def fits(text: str, width: int) -> bool:
+    """Tell whether a text certainly fits into a row; False is no proof that it does not."""
+    if len(text) > width:
+        return False
+    if is_plain(text) or _only(_UP_TO_ONE)(text):
+        return True
+    return 2 * len(text) <= width and _only(_UP_TO_TWO)(text) is not None
+
+
+def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
+    """Break a text into rows, after the last space that fits or where writing has no spaces.
+
+    Args:
+        text: A line or a part of one that is laid out by itself.
+        width: The cells of a row, at least 1. A glyph that is wider gets a row of its own.
+        glyphs: How characters are drawn.
+
+    Returns:
+        The index of the first character of every row but the first.
+    """
+    if fits(text, width):
+        return ()
+    found: list[int] = []
+    start, likely = 0, width
+    plain = is_plain(text)
+    while True:
+        end = (
+            min(start + width, len(text)) if plain else _row_end(text, start, width, glyphs, likely)
+        )
+        likely = end - start
+        if end >= len(text):
+            return tuple(found)
+        start = _break_before(text, start, end)
+        found.append(start)
+
+
+def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> int:
+    """Find the end of the longest row that fits, which has about the `likely` characters."""
+    end = start + width
+    if not _is_mark(text, end) and _only(_NARROW)(text, start, end):
+        return end
+    half = start + max(width // 2, 1)
+    if half < len(text) and _only(_WIDE)(text, start, half) and _is_wide(text, half):
+        return half
+    if half >= len(text) and _only(_UP_TO_TWO)(text, start):
+        return len(text)
+    # A letter with its marks takes at least a cell and is at most three characters.
+    most = 3 * width if glyphs.style.clusters else width
+    for reach in (min(likely + likely // 4 + 4, most), most):
+        cells = lay_out(text[start : start + reach + 1], glyphs)
+        fitting = bisect_right(cells.starts, width) - 1
+        if fitting < len(cells.glyphs) - 1:
+            # What follows could only be a mark on the last one.
+            break
+    if fitting:
+        return start + fitting
+    # The first glyph is too wide: it gets the row, with the marks drawn on it.
+    return start + next((i for i, glyph in enumerate(cells.glyphs) if i and glyph), len(text))
+
+
+def _break_before(text: str, start: int, end: int) -> int:
+    """Choose the break of a row that could reach to `end`."""
+    if text[end] == " " or _is_wide(text, end) or _is_wide(text, end - 1):
+        return end
+    space = text.rfind(" ", start, end)
+    return end if space < 0 else space + 1
+
+
+def _is_mark(text: str, index: int) -> bool:
+    return index < len(text) and unicodedata.category(text[index]) == "Mn"
+
+
+def safe_cut(text: str, wanted: int, back: int) -> int:
+    """Choose where a long line may be cut into parts that are laid out by themselves.
+
+    Args:
+        text: The line.
+        wanted: About where; less than the length.
+        back: How far before that a space is looked for.
+
+    Returns:
+        An index behind a space, else one that no combining mark follows, if there is one near.
+    """
+    space = text.rfind(" ", wanted - back, wanted)
+    if space >= 0:
+        return space + 1
+    candidates = range(wanted, wanted - back, -1)
+    return next((cut for cut in candidates if not _is_mark(text, cut)), wanted)

@@ -41,7 +41,7 @@ class ExactDocument(Document):
     def __init__(self, live: LiveDocument) -> None:
         """Take the live document; its text must change only through here."""
         self._newline = "\n"
-        self._live = live
+        self.live = live
         self._asked: tuple[int, int, str] = -1, -1, ""
         self.before_change: Callable[[int, int], None] = lambda first, last: None
         """Called before every replacement with the first and the last line that it changes."""
@@ -51,29 +51,24 @@ class ExactDocument(Document):
         """Called when everything is another text."""
 
     @property
-    def live(self) -> LiveDocument:
-        """The live document."""
-        return self._live
-
-    @property
     def text(self) -> str:
         """The whole text."""
-        return self._live.text
+        return self.live.text
 
     @property
     def lines(self) -> list[str]:
         """All lines; what it costs grows with the text."""
-        return self._live.text.split("\n")
+        return self.live.text.split("\n")
 
     @property
     def line_count(self) -> int:
         """The number of lines."""
-        return self._live.n_lines
+        return self.live.n_lines
 
     @property
     def end(self) -> Location:
         """The location behind the last character."""
-        return self._live.location(self._live.n_chars)
+        return self.live.location(self.live.n_chars)
 
     @overload
     def __getitem__(self, line_index: int) -> str: ...
@@ -85,9 +80,9 @@ class ExactDocument(Document):
         """Return a line, or several, without their line feeds."""
         if isinstance(line_index, slice):
             return self.lines[line_index]
-        number, revision = line_index % self.line_count, self._live.revision
+        number, revision = line_index % self.line_count, self.live.revision
         if self._asked[:2] != (number, revision):
-            self._asked = number, revision, self._live.lines(number, number + 1)[0]
+            self._asked = number, revision, self.live.lines(number, number + 1)[0]
         return self._asked[2]
 
     def get_size(self, tab_width: int) -> Size:
@@ -100,23 +95,23 @@ class ExactDocument(Document):
         top, bottom = sorted((self._clamped(start), self._clamped(end)))
         (first, column), (last, last_column) = top, bottom
         offset = self._offset(top)
-        replaced = self._live.text_in(offset, self._offset(bottom))
+        replaced = self.live.text_in(offset, self._offset(bottom))
         n_lines = text.count("\n") + 1
         end_column = len(text) - text.rfind("\n") - 1 + (column if n_lines == 1 else 0)
         self.before_change(first, last)
-        self._live.edit(offset, len(replaced), text)
+        self.live.edit(offset, len(replaced), text)
         self.on_change(LineChange(first, last, n_lines, column, last_column, len(replaced), text))
         return EditResult((first + n_lines - 1, end_column), replaced)
 
     def load(self, text: str) -> None:
         """Take another text in place of this one."""
-        self._live.set_text(text)
+        self.live.set_text(text)
         self.on_load()
 
     def get_text_range(self, start: Location, end: Location) -> str:
         """Return the text between two locations, exactly."""
         top, bottom = sorted((self._clamped(start), self._clamped(end)))
-        return self._live.text_in(self._offset(top), self._offset(bottom))
+        return self.live.text_in(self._offset(top), self._offset(bottom))
 
     def get_index_from_location(self, location: Location) -> int:
         """Return the offset of a location in characters."""
@@ -124,7 +119,7 @@ class ExactDocument(Document):
 
     def get_location_from_index(self, index: int) -> Location:
         """Return the location of an offset in characters."""
-        return self._live.location(max(0, min(index, self._live.n_chars)))
+        return self.live.location(max(0, min(index, self.live.n_chars)))
 
     def offsets(self, selection: Selection) -> tuple[int, int]:
         """Return the offsets of a selection's beginning and end, in text order."""
@@ -133,7 +128,7 @@ class ExactDocument(Document):
 
     def _offset(self, location: Location) -> int:
         row, column = location
-        return self._live.line_start(row) + column
+        return self.live.line_start(row) + column
 
     def _clamped(self, location: Location) -> Location:
         row, column = location

@@ -13,8 +13,7 @@ from itertools import accumulate
 from typing import ClassVar, Final, NamedTuple
 
 from tokviz.glyphs import Glyphs
-from tokviz.tui.widgets.editor.breaks import breaks, is_plain, safe_cut
-from tokviz.tui.widgets.editor.cells import lay_out
+from tokviz.tui.widgets.editor.cells import breaks, is_plain, lay_out, safe_cut
 
 _SEARCH_SHARE: Final = 8
 """The part of a part, counted from its end, in which a space is looked for to end it at."""

@@ -12,8 +12,7 @@ from textual.document._wrapped_document import WrappedDocument
 from textual.geometry import Offset
 
 from tokviz.glyphs import Glyphs
-from tokviz.tui.widgets.editor.breaks import breaks, is_plain, width_bound
-from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, lay_out
+from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, breaks, is_plain, lay_out, width_bound
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
 from tokviz.tui.widgets.editor.long_line import (
     FlatLongLine,
@@ -108,13 +107,15 @@ class ExactWrappedDocument(WrappedDocument):
         self._prepared: _Prepared | None = None
         document.before_change = lambda first, last: self._rows.prepare(first, last)
         document.on_change = self._follow
-        document.on_load = lambda: self.wrap(self._width)
+        document.on_load = lambda: self.wrap(self.width)
         super().__init__(document, width, TAB_WIDTH)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
         """Wrap all lines."""
-        self._width = width
-        self._widest = 0
+        self.width = width
+        """The cells of a row, 0 for no wrapping."""
+        self.widest = 0
+        """Cells that no row exceeds of those looked at; edits do not make it smaller."""
         self._rows = RowIndex(self._guessed(0, self.document.line_count), self._laid_out)
         self._lay_out_more()
         if self._on_laid_out:
@@ -129,7 +130,7 @@ class ExactWrappedDocument(WrappedDocument):
         """Guess the rows of the lines first to last, in blocks: how many lines, how many rows."""
         for n_lines, n_cells in self.document.live.line_blocks(first, last, _BLOCK_SIZE):
             # What they are on average if short lines are more frequent than long ones.
-            filled = self._width * n_lines / max(n_cells, 1)
+            filled = self.width * n_lines / max(n_cells, 1)
             yield n_lines, round(-n_lines / expm1(-filled)) if filled else n_lines
 
     def _laid_out(self, first: int, last: int) -> list[Line]:
@@ -137,8 +138,8 @@ class ExactWrappedDocument(WrappedDocument):
         return self._lines(self.document.live.lines(first, last))
 
     def _lines(self, texts: list[str]) -> list[Line]:
-        if not self._width:
-            self._widest = max(self._widest, *(width_bound(text, self.glyphs) for text in texts))
+        if not self.width:
+            self.widest = max(self.widest, *(width_bound(text, self.glyphs) for text in texts))
         return list(map(Line, texts, self._broken(texts)))
 
     def _line(self, number: int, known: Iterable[Stretch]) -> Line:
@@ -150,7 +151,7 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _noted(self, line: Line) -> Line:
         if isinstance(line.breaks, FlatLongLine):
-            self._widest = max(self._widest, line.breaks.extent)
+            self.widest = max(self.widest, line.breaks.extent)
         return line
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
@@ -159,7 +160,7 @@ class ExactWrappedDocument(WrappedDocument):
     def _follow(self, change: LineChange) -> None:
         """Wrap the changed lines anew; of a long line only the changed parts."""
         prepared, self._prepared = self._prepared, None
-        if prepared and prepared[:3] != (self._width, self.glyphs, change.inserted):
+        if prepared and prepared[:3] != (self.width, self.glyphs, change.inserted):
             prepared = None
         first = change.first
         old, text = self._rows.line(first).breaks, self.document[first]
@@ -202,14 +203,14 @@ class ExactWrappedDocument(WrappedDocument):
     def prepare_edit(self, inserted: str) -> None:
         """Break the outer lines of a text that is about to be inserted. For any thread."""
         ends = [inserted.split("\n", 1)[0], inserted.rsplit("\n", 1)[-1]]
-        self._prepared = _Prepared(self._width, self.glyphs, inserted, *self._broken(ends))
+        self._prepared = _Prepared(self.width, self.glyphs, inserted, *self._broken(ends))
 
     @property
     def _long_from(self) -> int:
-        return _LONG_WRAPPED if self._width else _LONG_FLAT
+        return _LONG_WRAPPED if self.width else _LONG_FLAT
 
     def _broken(self, lines: list[str]) -> list[LineBreaks]:
-        width, glyphs, long_from = self._width, self.glyphs, self._long_from
+        width, glyphs, long_from = self.width, self.glyphs, self._long_from
         if not width:
             return [self._long_line(line) if len(line) > long_from else () for line in lines]
         together = "".join(lines)
@@ -228,8 +229,8 @@ class ExactWrappedDocument(WrappedDocument):
         ]
 
     def _long_line(self, line: str, known: Iterable[Stretch] = ()) -> LongLine:
-        if self._width:
-            return WrappedLongLine(line, self._width, self.glyphs, known)
+        if self.width:
+            return WrappedLongLine(line, self.width, self.glyphs, known)
         return FlatLongLine(line, self.glyphs, known)
 
     # -- sizes
@@ -237,11 +238,6 @@ class ExactWrappedDocument(WrappedDocument):
     def line(self, number: int) -> str:
         """Return the text of a line."""
         return self._rows.line(number).text
-
-    @property
-    def width(self) -> int:
-        """The cells of a row, 0 for no wrapping."""
-        return self._width
 
     @property
     def height(self) -> int:
@@ -252,11 +248,6 @@ class ExactWrappedDocument(WrappedDocument):
     def wrapped(self) -> bool:
         """Whether any line takes more than one row."""
         return self._rows.n_rows != self._rows.n_lines
-
-    @property
-    def widest(self) -> int:
-        """Cells that no row exceeds of those looked at; edits do not make it smaller."""
-        return self._widest
 
     # -- rows
 

@@ -52,7 +52,7 @@ class MaskView(TokenView, DiffedScroll):
             self.forget()
         if tokens is not self.tokens:
             self._hover = None  # another one stands under the pointer
-        self._pin = pin
+        self.pinned = pin
         self.tokens = tokens
         self.sync()
 
@@ -81,8 +81,8 @@ class MaskView(TokenView, DiffedScroll):
 
     def set_pin(self, index: int | None, *, scroll: bool = False) -> None:
         """Mark the token that is explained, and bring it into view if asked to."""
-        if index != self._pin:
-            self._pin = index
+        if index != self.pinned:
+            self.pinned = index
             self.refresh_changed()
         if scroll and index is not None and self.size and 0 <= index < self.n_tokens:
             self.show_row(self.row_of(index))
@@ -114,7 +114,7 @@ class MaskView(TokenView, DiffedScroll):
             look |= SPECIAL
         if index >= tokens.n_kept:
             look |= CUT
-        if index == self._pin:
+        if index == self.pinned:
             look |= PINNED
         if index == self._hover:
             look |= HOVERED
@@ -157,7 +157,7 @@ class MaskView(TokenView, DiffedScroll):
         if self.tokens is None:
             return
         mask = self.tokens.mask
-        index = step + (-1 if self._pin is None else self._pin)
+        index = step + (-1 if self.pinned is None else self.pinned)
         while 0 <= index < len(mask):
             if mask[index] and (index == 0 or not mask[index - 1]):
                 self._pick(index)
@@ -166,7 +166,7 @@ class MaskView(TokenView, DiffedScroll):
 
     def action_pick(self) -> None:
         """Choose the first token in view, or go to the message of the chosen one."""
-        if self._pin is None:
+        if self.pinned is None:
             self.action_move(0)
         else:
             self.enter()

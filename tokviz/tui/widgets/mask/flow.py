@@ -65,7 +65,7 @@ class MaskFlow(MaskView):
         """Lay out for another width, and keep the chosen token in view."""
         if self._laid_out != (self.tokens, self.row_width):
             self.sync()
-            self.set_pin(self._pin, scroll=True)
+            self.set_pin(self.pinned, scroll=True)
 
     def on_show(self) -> None:
         """Catch up with what happened while it was hidden."""
@@ -134,7 +134,7 @@ class MaskFlow(MaskView):
         here = range(row.first, row.stop)
         ids, mask = tokens.ids[row.first : row.stop].tobytes(), tokens.mask[row.first : row.stop]
         # What `look` depends on, counted from the row's first token, so that a row may move.
-        at = [(n or 0) - row.first if n in here else -1 for n in (self._pin, self._hover)]
+        at = [(n or 0) - row.first if n in here else -1 for n in (self.pinned, self._hover)]
         n_kept = max(0, min(tokens.n_kept, row.stop) - row.first)
         message = row.message if row.begins else -1
         key = (ids, mask, *at, n_kept, message, self.size.width, self._gutter)

@@ -58,7 +58,7 @@ class MaskRows(MaskView):
     def on_resize(self) -> None:
         """Keep the chosen token in view."""
         self.sync()
-        self.set_pin(self._pin, scroll=True)
+        self.set_pin(self.pinned, scroll=True)
 
     def on_show(self) -> None:
         """Catch up with what happened while it was hidden."""

@@ -192,10 +192,6 @@ class SplitsPanel(Vertical):
     def _show_legend(self) -> None:
         self._legend.update(legend(self.size.width, tokens=self._shows_tokens))
 
-    def set_palette(self, palette: TokenPalette) -> None:
-        """Draw in other colours."""
-        self._view.set_palette(palette)
-
     def show(self, offset: int) -> None:
         """Bring a character into view."""
         self._view.show(offset)
@@ -206,11 +202,6 @@ class SplitsPanel(Vertical):
         self._view.set_spans(spans)
         if scroll and spans.pin:
             self.show(spans.pin.start)
-
-    def close(self) -> None:
-        """End the child process at once."""
-        self._active = False
-        self._client.close()
 
     def _chars_of(self, index: int | None) -> range:
         if index is None or not 0 <= index < self._live.n_tokens:
@@ -253,8 +244,9 @@ class SplitsPanel(Vertical):
         self.workers.cancel_group(self, "count")
 
     def on_unmount(self) -> None:
-        """Leave no process behind."""
-        self.close()
+        """Leave no process behind: it ends at once."""
+        self._active = False
+        self._client.close()
 
     # -- splitting again
 

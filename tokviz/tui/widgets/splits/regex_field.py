@@ -20,7 +20,7 @@ from tokviz.glyphs import safe
 from tokviz.jobs.split_result import SplitResult
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.actions import action, bindings_of, declared_in
-from tokviz.tui.widgets.field import Field, first_line
+from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.push_button import PushButton
 
@@ -117,6 +117,9 @@ class _Underlined(Highlighter):
 class RegexInput(Field):
     """An input with a history under the up and down keys."""
 
+    KEEPS_SPACES = True
+    """One at its beginning belongs to a regex."""
+
     def __init__(self, value: str, typed: Iterable[str] = ()) -> None:
         """Take the first regex and those typed before; the named ones are older still."""
         self._error = _Underlined()
@@ -134,10 +137,6 @@ class RegexInput(Field):
         """Point at a character, at none if None."""
         self._error.place = place
         self.refresh()
-
-    def clean_paste(self, text: str) -> str:
-        """Take the first line: a space at its beginning belongs to a regex."""
-        return first_line(text)
 
     @action("Older regex", "up", section=_HEADING, priority=False)
     def action_older(self) -> None:

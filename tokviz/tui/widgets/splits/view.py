@@ -63,7 +63,8 @@ class GlossView(Widget, can_focus=True):
         self._rows = rows
         self._look = Look(palette)
         self._spans = Spans()
-        self._anchor = 0
+        self.top = 0
+        """Offset of a character of the first stretch in view."""
         self._awaited: int | None = None
         """What is to be in view once there is room."""
         self._starts_within: Callable[[str], Iterable[int]] | None = None
@@ -82,11 +83,11 @@ class GlossView(Widget, can_focus=True):
         """Notice that the text or the pieces changed; the view stays with the same text."""
         change = self._live.changes.since(self._revision)
         self._revision = self._live.revision
-        if change is not None and self._anchor >= change.old_end:
-            self._anchor += change.shift
+        if change is not None and self.top >= change.old_end:
+            self.top += change.shift
         elif change is not None:
-            self._anchor = min(self._anchor, change.new_end)
-        self._anchor = min(self._anchor, self._live.n_chars)
+            self.top = min(self.top, change.new_end)
+        self.top = min(self.top, self._live.n_chars)
         self._gloss = None
         self._redraw()
 
@@ -110,7 +111,7 @@ class GlossView(Widget, can_focus=True):
         """Bring a character into view."""
         offset = max(0, min(offset, self._live.n_chars))
         if not self.size.height:
-            self._anchor = self._awaited = offset
+            self.top = self._awaited = offset
             return
         gloss = self._current_gloss()
         first = self._first
@@ -123,15 +124,10 @@ class GlossView(Widget, can_focus=True):
         self.action_go(gloss.step(offset, -min(n_above, 1) if offset < first else -n_above))
 
     @property
-    def top(self) -> int:
-        """Offset of a character of the first stretch in view."""
-        return self._anchor
-
-    @property
     def _first(self) -> int:
         """Offset of the first character that is drawn."""
         lines = self._current_lines()
-        return lines[0].place.start if lines else self._anchor
+        return lines[0].place.start if lines else self.top
 
     @property
     def end(self) -> int:
@@ -154,11 +150,11 @@ class GlossView(Widget, can_focus=True):
     def _current_lines(self) -> list[FrameLine]:
         if self._lines is None:
             gloss, height = self._current_gloss(), self.size.height
-            self._lines = frame(gloss, self._anchor, height, self._spans, self._look)
-            if self._anchor and len(self._lines) < height:
+            self._lines = frame(gloss, self.top, height, self._spans, self._look)
+            if self.top and len(self._lines) < height:
                 # As far as the text goes, the view is full.
                 last = gloss.step(max(0, self._live.n_chars - 1), 1 - self._stretches_in_view())
-                if last < self._anchor:
+                if last < self.top:
                     self._lines = frame(gloss, last, height, self._spans, self._look)
         return self._lines
 
@@ -199,7 +195,7 @@ class GlossView(Widget, can_focus=True):
 
     def action_go(self, offset: int) -> None:
         """Scroll to a character."""
-        self._anchor = offset
+        self.top = offset
         self._redraw()
 
     def action_end(self) -> None:
