@@ -33,7 +33,7 @@ from tokviz.tui.screens.replay import comparing as comparing_module
 from tokviz.tui.screens.replay import opening as opening_module
 from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.frames import Frame, make_frame
-from tokviz.tui.screens.replay.state import START, Position
+from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS

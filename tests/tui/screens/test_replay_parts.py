@@ -25,18 +25,18 @@ from tokviz.tui.screens.replay.comparison import nothing_rows
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows, draw
 from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
 from tokviz.tui.screens.replay.opened import Opened, open_source, spread
-from tokviz.tui.screens.replay.searching import MergesPanel
-from tokviz.tui.screens.replay.state import (
+from tokviz.tui.screens.replay.position import (
     FRAMES_SHOWN_UP_TO,
     SPEEDS,
     START,
     Player,
     Position,
-    ReplayState,
     clamped,
     frame_back,
     frame_on,
 )
+from tokviz.tui.screens.replay.searching import MergesPanel
+from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.card_rows import tree_rows
 from tokviz.tui.widgets.curve import Curve

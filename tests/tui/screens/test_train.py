@@ -24,7 +24,7 @@ from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.replay import ReplayScreen
-from tokviz.tui.screens.replay.state import Position
+from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, form, plan, training
 from tokviz.tui.screens.train.corpus_list import CorpusList

@@ -9,7 +9,8 @@ from tokviz.glyphs import token_label
 from tokviz.replay.steps import MergeStep
 from tokviz.sentences import Sentence, counted
 from tokviz.tui.screens.replay.frames import Candidate
-from tokviz.tui.screens.replay.state import Position, ReplayState
+from tokviz.tui.screens.replay.position import Position
+from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.card_rows import label_of, merge_cells, sentence_words, tree_rows
 from tokviz.tui.widgets.fit import bar_text, column, fit
 from tokviz.tui.widgets.flow import Copy, Light, Row, Span, ToToken, Word, flow, words_of

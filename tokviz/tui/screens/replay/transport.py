@@ -12,16 +12,16 @@ from textual.widgets import Input, TextArea
 
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.replay.state import (
+from tokviz.tui.screens.replay.position import (
     SPEEDS,
     START,
     Position,
-    ReplayState,
     clamped,
     frame_back,
     frame_on,
     speed_label,
 )
+from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.curve import Scale
 from tokviz.tui.widgets.flow import ToMerge, ToToken
