@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import subprocess
 import sys
@@ -22,7 +23,7 @@ LIMITS = Limits(memory_mb=3000)
 
 def life(begin: Any, is_killed: bool) -> tuple[bytes, int, bool]:
     """Give the first words of a job, its exit code, and whether its memory is limited."""
-    command = [sys.executable, "-P", "-m", "tokviz.jobs", "split", *LIMITS.arguments()]
+    command = [sys.executable, "-P", "-m", "tokviz.jobs", "split", json.dumps(LIMITS)]
     pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
     with tempfile.TemporaryFile() as stderr:
         job = begin(

@@ -9,6 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokviz.live import find
 from tokviz.live.find import MAX_MATCHES, FindQuery, Matches, escaped, find_all
 from tokviz.pretokenize import guard, typed
 
@@ -75,7 +76,8 @@ def test_exploding_pattern_ends_with_what_was_found(monkeypatch) -> None:
     assert list(matches.starts) == [0]
 
 
-def test_more_matches_than_the_limit_are_not_counted() -> None:
+def test_more_matches_than_the_limit_are_not_counted(monkeypatch) -> None:
+    monkeypatch.setattr(find, "WORDS_SECONDS", 60.0)
     matches = find_all("a" * (MAX_MATCHES + 5), FindQuery("a", case=True))
     assert len(matches) == MAX_MATCHES
     assert not matches.complete

@@ -224,6 +224,8 @@ def _as_template_error(template: JinjaTemplate, error: TokvizError) -> ChatTempl
         reason = f"took longer than {PATIENCE_SECONDS:g} s and was stopped; does it loop?"
     elif "memory" in str(error):
         reason = f"needs more than {LIMITS.memory_mb} MB of memory"
+    elif "needs the package" in str(error):
+        reason = str(error)
     else:
         reason = f"ended the process it ran in: {error}"
     return ChatTemplateError(template.name, reason)

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from tokviz.child.protocol import Body
+from tokviz.errors import JobError
 
 Job = Callable[[Body, dict[str, Any]], Generator[Body, None, None]]
 """A job answers one request: `job(request, state)` yields the bodies of its answers.
@@ -33,7 +34,21 @@ JOBS: dict[str, str] = {
 
 
 def load_job(name: str) -> Job:
-    """Import a job."""
-    module, function = JOBS[name].split(":")
-    job: Job = getattr(import_module(module), function)
+    """Import a job.
+
+    Raises:
+        JobError: If there is no such job.
+    """
+    place = JOBS.get(name)
+    if place is None:
+        raise JobError(f"no job is called {name!r}; there are: {', '.join(sorted(JOBS))}")
+    module, function = place.split(":")
+    try:
+        job: Job = getattr(import_module(module), function)
+    except ModuleNotFoundError as error:
+        missing = JobError(f"needs the package {error.name}: pip install {error.name}")
+
+        def job(request: Body, state: dict[str, Any]) -> Generator[Body, None, None]:
+            raise missing
+
     return job

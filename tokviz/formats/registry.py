@@ -43,6 +43,11 @@ class BuiltinTokenizer(NamedTuple):
     source: str
     nfc: bool = False
 
+    @property
+    def n_vocab(self) -> int:
+        """One more than its largest id, which a special token has: some ids may have no token."""
+        return max(self.special_tokens.values()) + 1
+
     def load(self) -> Tokenizer:
         """Make the tokenizer; its tables are built when first needed."""
         tokenizer = Tokenizer.of(

@@ -207,8 +207,10 @@ def _without_regexes(part: Any) -> Any:
 
 
 def _made(content: dict[str, Any]) -> Any:
-    import tokenizers
-
+    try:
+        import tokenizers
+    except ImportError:
+        raise JobError("Hugging Face's library is missing: pip install tokenizers") from None
     text = json.dumps(content, ensure_ascii=False)
     content.clear()
     try:
