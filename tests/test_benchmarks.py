@@ -29,7 +29,7 @@ SMALLEST_RUNS = {
     "bulk": ["--size", "20K", "--runs", "1", "--vocabularies", "gpt2"],
     "replay": [
         *("--size", "30K", "--merges", "60", "--steps", "3", "--runs", "1"),
-        *("--vocabularies", "--seconds", "0.5"),
+        *("--vocabularies", "--seconds", "0.5", "--long-text", "20K"),
     ],
     "eta": ["--size", "30K", "--vocabs", "300", "--runs", "1"],
     "chat": ["--size", "50K", "--runs", "1"],

@@ -83,6 +83,7 @@ def main() -> None:
     parser.add_argument("--vocabularies", nargs="*", choices=VOCABULARIES, default=VOCABULARIES)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=4, help="how long to scrub")
+    parser.add_argument("--long-text", default="1M", help="the longer text at any merge")
     options = parser.parse_args()
     with temporary_folder() as folder:
         variables = environment(folder)
@@ -101,9 +102,9 @@ def main() -> None:
             for kind, advise in (("plain", ()), ("advised", ("--advise",)))
         ]
         run([sys.executable, "-c", OPEN, str(output)], variables)
-        texts = {"10 KB": folder / "small.txt", "1 MB": folder / "large.txt"}
-        for (_, path), n_bytes in zip(texts.items(), (10_000, 1_000_000), strict=True):
-            path.write_text(mixed_text(n_bytes), encoding="utf-8", newline="")
+        texts = {f"{size}B": folder / f"{size}.txt" for size in ("10K", options.long_text)}
+        for size, path in zip(("10K", options.long_text), texts.values(), strict=True):
+            path.write_text(mixed_text(parse_size(size)), encoding="utf-8", newline="")
         rows: list[list[str | float]] = []
         found: dict[tuple[str, str], list[float]] = {}
         peak = 0.0
@@ -137,8 +138,8 @@ def main() -> None:
         *(Target(f"scrubbing {how}", n, "≥", 30, "frames/s") for how, n in frames.items()),
     ]
     for name in ("run", *options.vocabularies):
-        slowest = p95(found[name, "text at k, 10 KB"])
-        targets.append(Target(f"{name}: a text of 10 KB", 1000 / slowest, "≥", 30, "frames/s"))
+        slowest = p95(found[name, "text at k, 10KB"])
+        targets.append(Target(f"{name}: a text of 10KB", 1000 / slowest, "≥", 30, "frames/s"))
     for name in options.vocabularies:
         targets.append(Target(f"{name}: open", median(found[name, "open"]), "≤", 1000, "ms"))
     Report("replay", COLUMNS, rows, targets).show(options.json)
