@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
+from operator import itemgetter
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
@@ -32,7 +34,7 @@ from tokviz.errors import VocabularyError
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.scan import Scanner, scanner_of
 from tokviz.pretokenize.scan_kernels import N_TEXTS
-from tokviz.processors import n_processors, one_ahead
+from tokviz.processors import n_processors
 
 if TYPE_CHECKING:
     from tokviz.pretokenize.scan_kernels import Texts
@@ -129,21 +131,43 @@ class BulkEncoder:
     def _encode(
         self, scanner: Scanner, parts: Iterator[_Part], n_threads: int, with_ends: bool
     ) -> Encoded:
-        """Encode parts, several at once."""
+        """Encode parts, of which every thread takes the next when it is done with one."""
+        lock = Lock()
+        found: list[tuple[bool, Encoded]] = []
+        errors: list[tuple[int, BaseException]] = []
 
-        def encode(part: _Part) -> tuple[bool, Encoded]:
+        def run() -> None:
+            nonlocal parts
             try:
                 worker = self._free.pop()
             except IndexError:
                 worker = _Worker(self._vocabulary)
+            number = 0
             try:
-                texts = scanner.texts(part.data, part.starts, part.ends)
-                return part.goes_on, worker.encode(texts, with_ends, part.before)
-            finally:
-                self._free.append(worker)
+                while True:
+                    with lock:
+                        number = len(found)
+                        part = next(parts, None)
+                        if part is None:
+                            break
+                        found.append((part.goes_on, Encoded.none()))
+                    texts = scanner.texts(part.data, part.starts, part.ends)
+                    found[number] = part.goes_on, worker.encode(texts, with_ends, part.before)
+            except BaseException as error:
+                with lock:
+                    errors.append((number, error))
+                    parts = iter(())  # so that the other threads end too
+            self._free.append(worker)
 
-        is_long = n_threads > 1
-        return _joined([*(one_ahead(encode, parts, n_threads) if is_long else map(encode, parts))])
+        threads = [Thread(target=run) for _ in range(n_threads - 1)]
+        for thread in threads:
+            thread.start()
+        run()
+        for thread in threads:
+            thread.join()
+        if errors:
+            raise min(errors, key=itemgetter(0))[1]
+        return _joined(found)
 
 
 class _Worker:
