@@ -1,15 +1,8 @@
-"""How many threads may run compiled loops at once, and work for them."""
+"""How many threads may run compiled loops at once."""
 
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import TypeVar
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 _MOST = 4
 
@@ -23,18 +16,3 @@ def n_processors() -> int:
     if hasattr(os, "nice") and os.nice(0) > 0:
         n -= 1
     return min(n, _MOST) if n > 1 else 0
-
-
-def one_ahead(
-    work: Callable[[Item], Result], items: Iterable[Item], n_threads: int
-) -> Iterator[Result]:
-    """Work on items in threads, while the next one is made here; give the results in order."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    items = iter(items)
-    with ThreadPoolExecutor(n_threads) as threads:
-        going = deque(threads.submit(work, item) for item in islice(items, n_threads))
-        for item in items:
-            going.append(threads.submit(work, item))
-            yield going.popleft().result()
-        yield from (one.result() for one in going)

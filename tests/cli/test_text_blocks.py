@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import tokviz
 from tokviz import bytetext
-from tokviz.cli.text_blocks import InputCounts, text_blocks
+from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.processors import one_ahead
 
 BUILTIN = [tokviz.load(name) for name in ("gpt2", "cl100k_base", "o200k_base", "qwen2")]
 OVERLAPPING = tokviz.Tokenizer(
@@ -108,15 +107,15 @@ def test_the_next_item_is_made_while_one_is_worked_on_and_no_more() -> None:
                 go_on.set()
             yield item
 
-    results = one_ahead(work, items(), 1)
+    results = one_ahead(work, items())
     assert (next(results), made) == (0, [0, 1])
     assert list(results) == [10, 20, 30, 40]
-    assert list(one_ahead(work, [], 2)) == []
+    assert list(one_ahead(work, [])) == []
     assert list(one_ahead(work, range(5), 3)) == [0, 10, 20, 30, 40]
 
 
 def test_what_goes_wrong_in_the_thread_or_here_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
-        list(one_ahead(lambda n: 1 // n, [1, 0, 1], 1))
+        list(one_ahead(lambda n: 1 // n, [1, 0, 1]))
     with pytest.raises(ZeroDivisionError):
-        list(one_ahead(str, (1 // n for n in (1, 0)), 1))
+        list(one_ahead(str, (1 // n for n in (1, 0))))

@@ -33,10 +33,10 @@ from tokviz.cli.inputs import (
     read_blocks,
 )
 from tokviz.cli.output import print_json, report_note
-from tokviz.cli.text_blocks import InputCounts, text_blocks
+from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
 from tokviz.errors import InputFileError
 from tokviz.glyphs import safe
-from tokviz.processors import n_processors, one_ahead
+from tokviz.processors import n_processors
 
 if TYPE_CHECKING:
     from tokviz.prices import ModelPrice

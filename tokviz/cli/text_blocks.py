@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tokviz import bytetext
 from tokviz.errors import TokvizError
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 _BLOCK_CHARS = 1 << 18
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -82,6 +87,21 @@ def text_blocks(
 def composes(tokenizer: Tokenizer) -> str:
     """Say that a tokenizer has changed the text."""
     return f"note: {tokenizer.name} composes the text first (NFC): its ids give another text"
+
+
+def one_ahead(
+    work: Callable[[Item], Result], items: Iterable[Item], n_threads: int = 1
+) -> Iterator[Result]:
+    """Work on items in threads, while the next one is made here; give the results in order."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    items = iter(items)
+    with ThreadPoolExecutor(n_threads) as threads:
+        going = deque(threads.submit(work, item) for item in islice(items, n_threads))
+        for item in items:
+            going.append(threads.submit(work, item))
+            yield going.popleft().result()
+        yield from (one.result() for one in going)
 
 
 def _cut(
