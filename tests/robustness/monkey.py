@@ -305,6 +305,7 @@ class Monkey:
         await self.home()
         gc.unfreeze()
         gc.collect()
+        gc.freeze()
         give_back()
         return _resident_bytes() / 1e6
 

@@ -81,11 +81,8 @@ IMPORT_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
 """Behind a key or a click nobody waits for so long."""
 
-SOME_GARBAGE = 5
-"""Looks at what is new after which one at everything is worth while."""
-
-MUCH_GARBAGE = 20
-"""Looks after which one is worth while though keys keep coming: it may be 100 MB by then."""
+SOME_GARBAGE = 3
+"""Looks at what is new after which one at everything is worth while: it may be 15 MB by then."""
 
 LONG_PAUSE_SECONDS = 10.0
 """In a pause like this all is looked at, also what outlived a look before, which takes longer."""
@@ -518,20 +515,21 @@ class TokvizApp(App[None]):
         self._collect(is_pause, seconds > LONG_PAUSE_SECONDS)
 
     def _collect(self, is_pause: bool, is_long: bool) -> None:
-        """Look for garbage in a pause, before that has to be done at a key.
+        """Look for garbage: in little bites, and in a pause, before that has to be done at a key.
 
-        What outlives a look is left out of the next ones, which then take less, until a pause is
-        long. What is freed goes back to the system, which takes some milliseconds for 100 MB.
+        What outlives a look in a pause is left out of the next ones, which then take less, until a
+        pause is long. What is freed goes back to the system, which takes some milliseconds for
+        100 MB.
         """
-        is_due = gc.get_count()[2] >= (SOME_GARBAGE if is_pause else MUCH_GARBAGE)
+        is_due = gc.get_count()[2] >= SOME_GARBAGE
         if (is_due or (is_long and self._looks)) and gc.isenabled():
             is_whole = is_long or (is_pause and self._looks >= MANY_LOOKS)
             if is_whole:
                 gc.unfreeze()
             gc.collect()
-            gc.freeze()
             self._looks = 0 if is_whole else self._looks + 1
             if is_pause:
+                gc.freeze()
                 give_back()
 
     def _import_screens(self) -> None:
