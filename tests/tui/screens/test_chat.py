@@ -5,6 +5,7 @@ import json
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
+from tokviz.chat.dataset_lint import DatasetLinter, RowReport
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import lint
 from tokviz.chat.render import render
@@ -824,12 +826,17 @@ async def test_conversations_are_appended_to_a_jsonl_file(tmp_path: Path) -> Non
 # -- datasets
 
 
-def long_dataset(tmp_path: Path) -> Path:
-    """Write 8,000 rows, so long that nobody has checked them all by the next key."""
-    path = tmp_path / "rows.jsonl"
-    said = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "answer " * 1_000}]
-    path.write_text(f"{json.dumps({'messages': said})}\n" * 8_000)
-    return path
+@pytest.fixture
+def checked_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody have checked all rows of a dataset by the next key."""
+    reports = DatasetLinter.reports
+
+    def slowly(linter: DatasetLinter, dataset: Dataset) -> Iterator[RowReport]:
+        for found in reports(linter, dataset):
+            yield found
+            time.sleep(0.1)
+
+    monkeypatch.setattr(DatasetLinter, "reports", slowly)
 
 
 def dataset(tmp_path: Path, n_rows: int = 50) -> Path:
@@ -1103,8 +1110,9 @@ async def test_the_filter_counts_while_rows_are_checked(tmp_path: Path) -> None:
         }.items()
 
 
+@pytest.mark.usefixtures("checked_slowly")
 async def test_checking_stops_at_escape_and_what_was_found_stays(tmp_path: Path) -> None:
-    app = make_app(ChatRequest(str(long_dataset(tmp_path))))
+    app = make_app(ChatRequest(str(dataset(tmp_path, 1_000))))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot)
         await settle(pilot)
@@ -1113,8 +1121,8 @@ async def test_checking_stops_at_escape_and_what_was_found_stays(tmp_path: Path)
         await pilot.press("escape")
         await settle(pilot)
         assert not scan.complete
-        assert 0 < len(scan.lengths) < 8_000
-        assert f"checked {len(scan.lengths):,} of 8,000, stopped" in status_text(screen)
+        assert 0 < len(scan.lengths) < 1_000
+        assert f"checked {len(scan.lengths):,} of 1,000, stopped" in status_text(screen)
 
 
 async def test_the_cursor_explains_the_token_at_it() -> None:
@@ -1677,8 +1685,9 @@ async def test_a_check_that_cannot_go_on_says_so_and_does_not_seem_to(
         assert "checked 0 of 50, stopped" in status_text(screen)
 
 
+@pytest.mark.usefixtures("checked_slowly")
 async def test_leaving_the_lengths_keeps_what_a_stopped_check_found(tmp_path: Path) -> None:
-    app = make_app(ChatRequest(str(long_dataset(tmp_path))))
+    app = make_app(ChatRequest(str(dataset(tmp_path, 1_000))))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await dataset_screen(pilot)
         await pilot.press("alt+l")
