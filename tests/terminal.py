@@ -232,12 +232,16 @@ class Terminal:
                 raise NoFrameError(f"no frame {timeout} s after {data!r}:\n{self.screen().text()}")
         return Echo(first, settled, len(self.output) - start_offset)
 
-    def type_steadily(self, interval: float, goes_on: Callable[[float], object]) -> list[float]:
+    def type_steadily(
+        self, interval: float, goes_on: Callable[[float], object], *, replaced_in: str = ""
+    ) -> list[float]:
         """Type a letter every so many seconds, as long as it shall go on.
 
         Args:
             interval: Seconds between two letters.
             goes_on: Takes the seconds since the first one.
+            replaced_in: What stands before the first letter of a row, if another text may take the
+                place of what was typed: then the next letter answers for those that are gone.
 
         Returns:
             The seconds until each was seen.
@@ -258,6 +262,10 @@ class Terminal:
                 next_key += interval
             if self.pump(max(0.0, min(0.002, next_key - now))):
                 seen = [text for text, _ in waiting if self.shows(text)]
+                if not seen and waiting and replaced_in:
+                    row = waiting[-1][0]
+                    if any(self.shows(replaced_in + row[n:]) for n in range(len(row))):
+                        seen = [text for text, _ in waiting]
                 delays += [self.last_arrival - sent for text, sent in waiting if text in seen]
                 waiting = [(text, sent) for text, sent in waiting if text not in seen]
             if waiting and now - waiting[0][1] > DEADLINE_SECONDS:

@@ -19,7 +19,7 @@ from tests.formats.samples import trained
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.run import RUN_FILES
 
-Kind = Literal["tokenizer", "replay", "template", "rows", "corpus"]
+Kind = Literal["tokenizer", "replay", "template", "rows", "session", "corpus"]
 
 
 class Hostile(NamedTuple):

@@ -133,6 +133,7 @@ def echoes_of(name: str, folder: Path) -> Echoes:
         delays = app.type_steadily(
             KEY_SECONDS,
             lambda passed: passed < least or (passed < most and not app.has_obeyed()),
+            replaced_in="│" if name != NOTHING and FILES[name].kind == "session" else "",
         )
         began = time.perf_counter()
         app.type(b"\x11")

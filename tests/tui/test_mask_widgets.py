@@ -102,14 +102,16 @@ def test_every_token_is_found_in_its_row(column: list[int], width: int) -> None:
     ),
     st.integers(1, 12),
     st.integers(1, 8),
+    st.sampled_from(["", "e⏎"]),
 )
 def test_after_every_change_rows_are_those_of_a_new_layout(
-    changes: list[tuple[list[int], int]], width: int, at_once: int
+    changes: list[tuple[list[int], int]], width: int, at_once: int, label: str
 ) -> None:
-    labels = ["a", "bb", "c⏎", "dddd", "", "世"]
+    labels = ["a", "bb", "c⏎", "dddd", label, "世"]
     layout, ids = FlowLayout(), array("I", [1, 0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flow_layout, "_AT_ONCE", at_once)
+        patch.setattr(flow_layout, "_MOST_AT_ONCE", 2 * at_once)
         for inserted, place in changes:
             cut = place * len(ids) // 2
             ids = ids[:cut] + array("I", inserted) + ids[cut + place :]

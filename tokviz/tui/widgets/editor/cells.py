@@ -149,18 +149,37 @@ def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
     """
     if fits(text, width):
         return ()
+    if is_plain(text):
+        return _plain_breaks(text, width)
+    if _only(_WIDE)(text):
+        half = max(width // 2, 1)
+        return tuple(range(half, len(text), half))
     found: list[int] = []
     start, likely = 0, width
-    plain = is_plain(text)
     while True:
-        end = (
-            min(start + width, len(text)) if plain else _row_end(text, start, width, glyphs, likely)
-        )
+        end = _row_end(text, start, width, glyphs, likely)
         likely = end - start
         if end >= len(text):
             return tuple(found)
         start = _break_before(text, start, end)
         found.append(start)
+
+
+def _plain_breaks(text: str, width: int) -> tuple[int, ...]:
+    n = len(text)
+    if " " not in text:
+        return tuple(range(width, n, width))
+    found: list[int] = []
+    end = width
+    start = 0
+    while end < n:
+        if text[end] != " ":
+            # Behind the last space that fits; where there is none, at the end.
+            end = text.rfind(" ", start, end) + 1 or end
+        found.append(end)
+        start = end
+        end += width
+    return tuple(found)
 
 
 def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> int:

@@ -6,7 +6,9 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, takewhile
+from math import inf
 from operator import itemgetter
+from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,11 @@ from tokviz.glyphs import NEWLINE
 
 _AT_ONCE = 64
 """Tokens that are laid out in one go at first, then twice as many each time."""
+
+_MOST_AT_ONCE = 1 << 15
+
+_MOST_IDS = 1 << 22
+"""Token ids up to this one have a place in a table of sizes, which takes four bytes for each."""
 
 
 class FlowRow(NamedTuple):
@@ -67,13 +74,63 @@ Cells = Callable[[int, int], list[tuple[str, int]]]
 """Gives what is drawn for the tokens from one number to behind another, and their cells."""
 
 
-Stops = NDArray[np.int64]
-"""For every row the number of the token behind its last one."""
-
 Ids = NDArray[np.uint32]
 
 
-def break_anew(old: Ids, stops: Stops, new: Ids, width: int, cells: Cells) -> Stops:
+class Sizes:
+    """How many cells tokens take, by their ids: many are broken without asking for each."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._table = np.empty(0, np.int32)
+
+    def rows(self, ids: Ids, width: int, cells: Cells) -> list[int]:
+        """Break tokens as `break_tokens` does.
+
+        Args:
+            ids: Their ids.
+            width: The cells of a row.
+            cells: Gives what is drawn for them.
+        """
+        sizes = self._sizes(ids, cells) if len(ids) > _AT_ONCE else None
+        if sizes is None:
+            return break_tokens(cells(0, len(ids)), width)
+        n = len(ids)
+        sums = [0, *np.cumsum((sizes >> 1) + 1).tolist()]
+        line_ends = [*(np.flatnonzero(sizes & 1) + 1).tolist(), n]
+        stops, start, line = list[int](), 0, 0
+        most = width // 2 + 2  # a token takes at least a cell, and one is between two
+        while start < n:
+            stop = bisect_right(sums, sums[start] + width + 1, start, min(start + most, n + 1)) - 1
+            stop = min(max(stop, start + 1), line_ends[line])
+            line += stop == line_ends[line]
+            stops.append(stop)
+            start = stop
+        return stops
+
+    def _sizes(self, ids: Ids, cells: Cells) -> NDArray[np.int32] | None:
+        """Give twice the cells of each, one more if it ends a line; None for what is unusual."""
+        n_ids = int(ids.max()) + 1
+        if n_ids > _MOST_IDS:
+            return None
+        lacking = n_ids - len(self._table)
+        if lacking > 0:
+            self._table = np.concatenate((self._table, np.full(lacking, -1, np.int32)))
+        unknown = np.flatnonzero(self._table[ids] < 0)
+        for place in unknown[np.unique(ids[unknown], return_index=True)[1]].tolist():
+            label, size = cells(place, place + 1)[0]
+            self._table[ids[place]] = 2 * size + label.endswith(NEWLINE)
+        sizes = self._table[ids]
+        return sizes if sizes.min() > 1 else None
+
+
+Stops = NDArray[np.int64]
+"""For every row the number of the token behind its last one."""
+
+
+def break_anew(
+    old: Ids, stops: Stops, new: Ids, width: int, cells: Cells, sizes: Sizes, until: float = inf
+) -> Stops:
     """Break tokens into rows of which others are known; only those that differ are laid out.
 
     A row depends on its tokens and on the one behind it.
@@ -84,26 +141,36 @@ def break_anew(old: Ids, stops: Stops, new: Ids, width: int, cells: Cells) -> St
         new: The token ids to break.
         width: The cells of a row.
         cells: Gives what is drawn for the new ones.
+        sizes: What is known of their sizes.
+        until: When to stop, by the steady clock. Those behind the last row are left then.
     """
     first, behind = _n_same(old, new)
     n, shift = len(new), len(new) - len(old)
     known = stops[: np.searchsorted(stops, first)]
     at = int(known[-1]) if len(known) else 0
-    size, found = _AT_ONCE, list[int]()
+    size, parts = _AT_ONCE, [known]
     while at < n:
-        rows = break_tokens(cells(at, min(at + size, n)), width)
-        if at + size < n:
+        start, stop = at, min(at + size, n)
+        rows = sizes.rows(
+            new[start:stop],
+            width,
+            lambda low, high, start=start: cells(start + low, start + high),  # type: ignore[misc]
+        )
+        if stop < n:
             rows.pop()  # more might stand in the last one
-            size *= 2
-        start = at
-        for stop in rows:
-            at = start + stop
-            found.append(at)
-            if at >= n - behind:
-                place = np.searchsorted(stops, at - shift)
-                if place < len(stops) and stops[place] == at - shift:
-                    return np.concatenate((known, found, stops[place + 1 :] + shift))
-    return np.concatenate((known, np.array(found, np.int64)))
+        size = min(2 * size, _MOST_AT_ONCE) if rows else 2 * size
+        found = start + np.array(rows, np.int64)
+        late = found[np.searchsorted(found, n - behind) :]
+        ends = late[np.isin(late - shift, stops)]
+        if len(ends):
+            place = np.searchsorted(stops, ends[0] - shift)
+            parts += [found[found <= ends[0]], stops[place + 1 :] + shift]
+            break
+        parts.append(found)
+        at = int(found[-1]) if len(found) else at
+        if at and monotonic() > until:
+            break
+    return np.concatenate(parts)
 
 
 def _n_same(old: Ids, new: Ids) -> tuple[int, int]:
@@ -146,6 +213,7 @@ class FlowLayout:
     def __init__(self) -> None:
         """Begin with no tokens."""
         self._width = 0
+        self._sizes = Sizes()
         self._ids = _NONE
         self._stretches: list[Stretch] = []
         self._stops: list[Stops] = []
@@ -159,18 +227,26 @@ class FlowLayout:
     def forget(self) -> None:
         """Lay everything out anew the next time: tokens are drawn as something else."""
         self._width = 0
+        self._sizes = Sizes()
 
     def lay_out(
-        self, ids: array[int], stretches: Iterable[Stretch], width: int, cells: Cells
-    ) -> None:
-        """Lay tokens out.
+        self,
+        ids: array[int],
+        stretches: Iterable[Stretch],
+        width: int,
+        cells: Cells,
+        seconds: float = inf,
+    ) -> bool:
+        """Lay tokens out, and tell whether these are all; the same again goes on with the rest.
 
         Args:
             ids: The token ids, which are not to be changed afterwards.
             stretches: Whose they are; each stretch begins a row.
             width: The cells of a row.
             cells: Gives what is drawn for the tokens from one index to behind another.
+            seconds: After which the rest is left.
         """
+        until = monotonic() + seconds
         same_width = width == self._width
         was = self._ids if same_width else _NONE
         old = list(zip(self._stretches, self._stops, strict=True)) if same_width else []
@@ -181,6 +257,7 @@ class FlowLayout:
         # One that moved is found by its tokens. To look for them takes long where there are many.
         moved = {tokens.tobytes(): rows for tokens, rows in before.values()} if changed[1:] else {}
         self._stops = [rows for _, rows in old[:n_before]]
+        self._width = width
         for message, first, last in new[n_before : len(new) - n_behind]:
             tokens = now[first:last]
             rows = moved.get(tokens.tobytes()) if moved else None
@@ -190,11 +267,26 @@ class FlowLayout:
                     tokens,
                     width,
                     lambda low, high, first=first: cells(first + low, first + high),  # type: ignore[misc]
+                    self._sizes,
+                    until,
                 )
             self._stops.append(rows)
+            end = first + int(rows[-1]) if len(rows) else last
+            if end < last or (end < len(now) and monotonic() > until):
+                self._set(now[:end], [*new[: len(self._stops) - 1], (message, first, end)])
+                return False
         self._stops += [rows for _, rows in old[len(old) - n_behind :]]
-        self._width, self._ids, self._stretches = width, now, new
+        self._set(now, new)
+        return True
+
+    def _set(self, ids: Ids, stretches: list[Stretch]) -> None:
+        self._ids, self._stretches = ids, stretches
         self._tops = [0, *accumulate(map(len, self._stops))]
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens are laid out."""
+        return len(self._ids)
 
     def row(self, number: int) -> FlowRow:
         """Give the tokens of a row."""
