@@ -17,6 +17,7 @@ from textual.app import App, ComposeResult
 from textual.widget import Widget
 
 import tokviz
+from tests.tui.waiting import until
 from tokviz.chat.conversation import Conversation, Message
 from tokviz.chat.render import Rendering, render
 from tokviz.glyphs import token_label
@@ -144,6 +145,28 @@ def test_messages_that_come_go_and_move_are_laid_out_as_anew(
                 one.lay_out(ids, stretches(column), 9, lambda a, b, drawn=drawn: drawn[a:b])  # type: ignore[misc]
             assert layout.n_rows == new.n_rows
             assert [*map(layout.row, range(new.n_rows))] == [*map(new.row, range(new.n_rows))]
+
+
+@given(MESSAGES.filter(len), st.integers(1, 12), st.integers(1, 4))
+def test_tokens_that_are_laid_out_in_slices_get_the_same_rows(
+    messages: list[list[int]], width: int, at_once: int
+) -> None:
+    labels = ["a", "bb", "c⏎", "dddd", "", "世"]
+    ids = array("I", itertools.chain.from_iterable(messages))
+    whose = stretches([number for number, message in enumerate(messages) for _ in message])
+    drawn = [(labels[n], cell_len(labels[n])) for n in ids]
+    whole, sliced, slices = FlowLayout(), FlowLayout(), [0]
+    whole.lay_out(ids, whose, width, lambda a, b: drawn[a:b])
+    rows = [*map(whole.row, range(whole.n_rows))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flow_layout, "_AT_ONCE", at_once)
+        patch.setattr(flow_layout, "_MOST_AT_ONCE", at_once)
+        while not sliced.lay_out(ids, whose, width, lambda a, b: drawn[a:b], -1.0):
+            slices.append(sliced.n_tokens)
+            known = [*map(sliced.row, range(sliced.n_rows))]
+            assert known[:-1] == rows[: len(known) - 1], "more may stand in the last one"
+            assert slices[-1] > slices[-2]
+    assert [*map(sliced.row, range(sliced.n_rows))] == rows
 
 
 def test_a_key_in_a_long_message_lays_out_a_few_tokens_and_keeps_one_layout() -> None:
@@ -383,6 +406,31 @@ async def test_keys_move_by_rows_and_stop_at_the_ends() -> None:
         last = rows.n_tokens - 1
         await pilot.press("home", "down", "pagedown", "up", "end", "down", "pagedown")
         assert app.picked == [0, 1, 5, 4, last, last, last]
+
+
+@pytest.mark.parametrize("going", ["nowhere", "end", "message"])
+async def test_the_end_of_many_tokens_comes_later_or_when_somebody_goes_there(
+    going: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow_layout, "_AT_ONCE", 8)
+    monkeypatch.setattr(flow_layout, "_MOST_AT_ONCE", 8)
+    monkeypatch.setattr("tokviz.tui.widgets.mask.flow._SLICE_SECONDS", -1.0)
+    if going != "nowhere":
+        monkeypatch.setattr("tokviz.tui.widgets.mask.flow._REST_SECONDS", 3600.0)
+    flow = MaskFlow(PALETTE)
+    async with MaskApp(flow).run_test(size=(12, 6)) as pilot:
+        found = rendering()
+        flow.show(found)
+        assert flow._layout.n_tokens < len(found)
+        if going == "end":
+            flow.focus()
+            await pilot.press("end")
+        elif going == "message":
+            flow.show_message(found.stretches[-1][0])
+        await until(pilot, lambda: flow._layout.n_tokens == len(found))
+        assert flow.row_tokens(flow._layout.n_rows - 1).stop == len(found)
+        await pilot.pause()
+        assert (flow.top_row > 0) == (going != "nowhere")
 
 
 async def test_keys_move_by_rows_where_there_is_no_room_to_draw_any() -> None:

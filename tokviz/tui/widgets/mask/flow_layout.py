@@ -168,7 +168,7 @@ def break_anew(
             break
         parts.append(found)
         at = int(found[-1]) if len(found) else at
-        if at and monotonic() > until:
+        if at > first and monotonic() > until:
             break
     return np.concatenate(parts)
 
