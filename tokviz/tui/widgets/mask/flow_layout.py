@@ -161,11 +161,13 @@ def break_anew(
         size = min(2 * size, _MOST_AT_ONCE) if rows else 2 * size
         found = start + np.array(rows, np.int64)
         late = found[np.searchsorted(found, n - behind) :]
-        ends = late[np.isin(late - shift, stops)]
-        if len(ends):
-            place = np.searchsorted(stops, ends[0] - shift)
-            parts += [found[found <= ends[0]], stops[place + 1 :] + shift]
-            break
+        if len(stops) and len(late):
+            places = np.searchsorted(stops, late - shift)
+            same = stops.take(places, mode="clip") == late - shift
+            if same.any():
+                first_same = int(same.argmax())
+                parts += [found[found <= late[first_same]], stops[places[first_same] + 1 :] + shift]
+                break
         parts.append(found)
         at = int(found[-1]) if len(found) else at
         if at > first and monotonic() > until:
