@@ -455,7 +455,9 @@ async def run(
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        trace = "".join(traceback.format_exception(error))
+        # A worker that failed tells its error, but not as the cause of its own.
+        told = getattr(error, "error", error)
+        trace = "".join(traceback.format_exception(told))
         return Crash(number, sum(kinds.values()), trace, tuple(done))
     finally:
         faulthandler.cancel_dump_traceback_later()
