@@ -433,6 +433,32 @@ async def test_the_end_of_many_tokens_comes_later_or_when_somebody_goes_there(
         assert (flow.top_row > 0) == (going != "nowhere")
 
 
+async def test_tokens_that_are_laid_out_anew_in_slices_stay_where_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(flow_layout, "_AT_ONCE", 2)
+    monkeypatch.setattr(flow_layout, "_MOST_AT_ONCE", 2)
+    monkeypatch.setattr("tokviz.tui.widgets.mask.flow._SLICE_SECONDS", -1.0)
+    monkeypatch.setattr("tokviz.tui.widgets.mask.flow._REST_SECONDS", 3600.0)
+    flow = MaskFlow(PALETTE)
+    async with MaskApp(flow).run_test(size=(12, 4)) as pilot:
+        flow.show(rendering())
+        flow.focus()
+        await pilot.press("end")
+        await pilot.pause()
+        top = flow.top_row
+        flow.scroll_to(y=top - 4, animate=False, force=True)
+        flow.forget()
+        flow.sync()
+        await pilot.pause()
+        assert flow.top_row == top - 4 > 0
+        waiting = flow._goes_on
+        assert waiting is not None, "the rest comes later"
+        flow.sync()
+        assert flow._goes_on is not waiting, "and once, however many keys came meanwhile"
+        assert waiting._task is None
+
+
 async def test_keys_move_by_rows_where_there_is_no_room_to_draw_any() -> None:
     flow = MaskFlow(PALETTE)
     app = MaskApp(flow)

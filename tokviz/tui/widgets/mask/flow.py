@@ -52,7 +52,9 @@ class MaskFlow(MaskView):
 
     def sync(self) -> None:
         """Lay out what changed, and draw it; the end of many tokens comes later."""
-        self._goes_on = None
+        if self._goes_on is not None:
+            self._goes_on.stop()
+            self._goes_on = None
         if self.size:
             self._lay_out(_SLICE_SECONDS)
             self.refresh_changed()
@@ -64,7 +66,12 @@ class MaskFlow(MaskView):
         else:
             width = max(1, self.row_width - self._gutter)
             cells = partial(self._cells, tokens)
-            if not self._layout.lay_out(tokens.ids, tokens.stretches, width, cells, seconds):
+            lay_out = partial(self._layout.lay_out, tokens.ids, tokens.stretches, width, cells)
+            is_all = lay_out(seconds)
+            # With fewer rows than are in view it would scroll back.
+            while not is_all and self._layout.n_rows < self.top_row + self.size.height:
+                is_all = lay_out(seconds)
+            if not is_all:
                 self._goes_on = self._goes_on or self.set_timer(_REST_SECONDS, self.sync)
             self.set_row_count(self._layout.n_rows)
         self._laid_out = (tokens, self.row_width)

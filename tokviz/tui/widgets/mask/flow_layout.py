@@ -116,11 +116,13 @@ class Sizes:
         lacking = n_ids - len(self._table)
         if lacking > 0:
             self._table = np.concatenate((self._table, np.full(lacking, -1, np.int32)))
-        unknown = np.flatnonzero(self._table[ids] < 0)
-        for place in unknown[np.unique(ids[unknown], return_index=True)[1]].tolist():
-            label, size = cells(place, place + 1)[0]
-            self._table[ids[place]] = 2 * size + label.endswith(NEWLINE)
         sizes = self._table[ids]
+        if sizes.min() < 0:
+            unknown = np.flatnonzero(sizes < 0)
+            for place in unknown[np.unique(ids[unknown], return_index=True)[1]].tolist():
+                label, size = cells(place, place + 1)[0]
+                self._table[ids[place]] = 2 * size + label.endswith(NEWLINE)
+            sizes = self._table[ids]
         return sizes if sizes.min() > 1 else None
 
 
@@ -129,7 +131,7 @@ Stops = NDArray[np.int64]
 
 
 def break_anew(
-    old: Ids, stops: Stops, new: Ids, width: int, cells: Cells, sizes: Sizes, until: float = inf
+    old: Ids, stops: Stops, new: Ids, width: int, cells: Cells, sizes: Sizes, until: float
 ) -> Stops:
     """Break tokens into rows of which others are known; only those that differ are laid out.
 
