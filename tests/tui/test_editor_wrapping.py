@@ -16,6 +16,7 @@ from tokviz.tui.widgets.editor.long_line import (
     FlatLongLine,
     LinePart,
     LongLine,
+    Sliceable,
     WrappedLongLine,
 )
 from tokviz.tui.widgets.editor.navigation import ExactNavigator, word_around, word_left, word_right
@@ -42,6 +43,20 @@ def small_parts(request, monkeypatch):
         monkeypatch.setattr(FlatLongLine, "PART_SIZE", 16)
         monkeypatch.setattr(wrapping, "_LONG_WRAPPED", 24)
         monkeypatch.setattr(wrapping, "_LONG_FLAT", 24)
+
+
+@pytest.fixture
+def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The characters of the stretches of long lines that are laid out."""
+    found: list[int] = []
+    cut = LongLine._cut
+
+    def counted(self: LongLine, line: Sliceable, begin: int, end: int) -> Iterator[LinePart]:
+        found.append(end - begin)
+        return cut(self, line, begin, end)
+
+    monkeypatch.setattr(LongLine, "_cut", counted)
+    return found
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -146,19 +161,12 @@ class TestLongOrShort:
     ids=["one line", "lines"],
 )
 def test_what_was_prepared_or_known_of_a_long_line_is_not_laid_out_again(
-    width: int, around: tuple[str, str], text: str, monkeypatch: pytest.MonkeyPatch
+    width: int, around: tuple[str, str], text: str, laid_out: list[int]
 ) -> None:
     before, behind = around
     document = wrapped(before + behind, width, on_laid_out=lambda row, change: None)
     document.prepare_edit(text)
-    laid_out: list[int] = []
-    cut = LongLine._cut
-
-    def counted(self: LongLine, line: str, begin: int, end: int) -> Iterator[LinePart]:
-        laid_out.append(end - begin)
-        return cut(self, line, begin, end)
-
-    monkeypatch.setattr(LongLine, "_cut", counted)
+    laid_out.clear()
     place = (0, len(before))
     end = document.document.replace_range(place, place, text).end_location
     assert sum(laid_out) < 50_000
@@ -166,6 +174,40 @@ def test_what_was_prepared_or_known_of_a_long_line_is_not_laid_out_again(
     assert undone.replaced_text == text
     assert sum(laid_out) < 100_000
     assert document.document.text == before + behind
+
+
+@pytest.mark.parametrize("width", [50, 0])
+@pytest.mark.parametrize("behind", ["", "\nb" * 9])
+def test_a_prepared_long_line_is_not_laid_out_again_when_the_text_is_shown(
+    width: int, behind: str, laid_out: list[int]
+) -> None:
+    text = "word " * 50_000 + behind
+    document = wrapped("", width, on_laid_out=lambda row, change: None)
+    document.prepare_edit(text)
+    laid_out.clear()
+    document.document.load(text)
+    assert not laid_out
+    assert rows_of(document) == rows_of(wrapped(text, width))
+    laid_out.clear()
+    document.document.load("word " * 50_001)  # for which nothing was prepared
+    assert sum(laid_out) > 200_000
+
+
+def test_an_edit_of_a_long_line_reads_only_what_is_around_it(monkeypatch):
+    text = "word " * 200_000
+    document = wrapped(text, 50, on_laid_out=lambda row, change: None)
+    read: list[int] = []
+    text_in = LiveDocument.text_in
+
+    def counted(self: LiveDocument, lo: int, hi: int) -> str:
+        read.append(hi - lo)
+        return text_in(self, lo, hi)
+
+    monkeypatch.setattr(LiveDocument, "text_in", counted)
+    place = (0, 500_000)
+    document.document.replace_range(place, place, "x")
+    assert document.location_to_offset((0, 500_001)).y == pytest.approx(10_000, rel=0.01)
+    assert sum(read) < 50_000
 
 
 def test_a_line_before_lines_that_nobody_looked_at_leaves_them_as_they_are(monkeypatch):

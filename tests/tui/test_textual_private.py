@@ -111,6 +111,7 @@ textual.widgets._text_area:TextArea._selecting
 textual.widgets._text_area:TextArea._set_document
 textual.widgets._text_area:TextArea._undo_batch
 textual.widgets._text_area:TextArea._watch_language
+textual.widgets._text_area:TextArea._watch_selection
 textual.widgets._toast:Toast
 textual.widgets._toast:ToastHolder
 textual.widgets._toast:ToastRack

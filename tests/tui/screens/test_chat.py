@@ -41,6 +41,8 @@ from tokviz.tui.screens.chat.state import Origin
 from tokviz.tui.screens.chat.views import VIEWS
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import PartEditor
+from tokviz.tui.widgets.editor.long_line import LongLine
+from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.mask.why import why_content
 
@@ -580,6 +582,33 @@ async def test_a_file_that_cannot_be_read_leaves_the_conversation_alone(
         assert len(heard) == 1
         assert said in heard[0]
         assert str(path) in heard[0]
+
+
+async def test_a_long_text_of_a_row_is_laid_out_before_the_screen_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "word " * 100_000
+    rows = [{"messages": [{"role": "user", "content": content}]} for content in (text, text[5:])]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        threads: list[int] = []
+        long_line = ExactWrappedDocument._long_line
+
+        def noted(self: ExactWrappedDocument, line: str, known: Any = ()) -> LongLine:
+            threads.append(threading.get_ident())
+            return long_line(self, line, known)
+
+        monkeypatch.setattr(ExactWrappedDocument, "_long_line", noted)
+        screen.rows.open_path(path)
+        await settle(pilot)
+        screen.rows.go_to(1)
+        await settle(pilot)
+        assert contents(screen) == [text[5:]]
+        assert len(threads) == 2
+        assert threading.get_ident() not in threads
 
 
 async def test_a_pasted_conversation_is_recognised_and_other_json_is_text() -> None:

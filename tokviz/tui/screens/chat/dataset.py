@@ -115,7 +115,7 @@ class Rows(Controller):
         def read(task: Task) -> tuple[Dataset, FoundRow | None, FileState | None]:
             state = file_state(path)
             dataset = Dataset.open(path)
-            return dataset, read_row(dataset, 0), state
+            return dataset, self._found(dataset, 0), state
 
         def failed(error: TokvizError) -> None:
             self._opens = None
@@ -222,7 +222,14 @@ class Rows(Controller):
                 self._show_row(found, Origin(Path(dataset.path), row))
                 self._list()
 
-        self.in_thread("row", lambda task: read_row(dataset, row), show)
+        self.in_thread("row", lambda task: self._found(dataset, row), show)
+
+    def _found(self, dataset: Dataset, row: int) -> FoundRow | None:
+        """Read a row, and prepare that it is shown. For any thread."""
+        found = read_row(dataset, row)
+        if found is not None:
+            self._chat.prepare(found.conversation)
+        return found
 
     @on(RowList.Moved, "#rows")
     def _moved(self, message: RowList.Moved) -> None:

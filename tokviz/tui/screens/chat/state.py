@@ -267,6 +267,12 @@ class ConversationAtHand:
             self.load(editing.EMPTY, Origin())
         return False
 
+    def prepare(self, conversation: Conversation) -> None:
+        """Do what is long about showing another conversation. For any thread."""
+        place = editing.place_in(conversation, None)
+        if place is not None:
+            self.messages.editor.prepare(editing.text_at(conversation, place))
+
     def load(
         self,
         conversation: Conversation,

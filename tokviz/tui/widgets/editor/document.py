@@ -35,6 +35,25 @@ class LineChange(NamedTuple):
     """What was put in."""
 
 
+class LineText:
+    """A line of a live document, a slice of which costs what the slice is long."""
+
+    __slots__ = ("_end", "_live", "_start")
+
+    def __init__(self, live: LiveDocument, start: int, end: int) -> None:
+        """Take the document, and the offsets between which the line stands in it."""
+        self._live, self._start, self._end = live, start, end
+
+    def __len__(self) -> int:
+        """Count the characters."""
+        return self._end - self._start
+
+    def __getitem__(self, columns: slice) -> str:
+        """Read some of them."""
+        first, last, _ = columns.indices(len(self))
+        return self._live.text_in(self._start + first, self._start + last)
+
+
 class ExactDocument(Document):
     """The lines of a live document, for the text area. It keeps none of them but the last asked."""
 
@@ -47,7 +66,7 @@ class ExactDocument(Document):
         """Called before every replacement with the first and the last line that it changes."""
         self.on_change: Callable[[LineChange], None] = lambda change: None
         """Called after every replacement."""
-        self.on_load: Callable[[], None] = lambda: None
+        self.on_load: Callable[[str], None] = lambda text: None
         """Called when everything is another text."""
 
     @property
@@ -69,6 +88,13 @@ class ExactDocument(Document):
     def end(self) -> Location:
         """The location behind the last character."""
         return self.live.location(self.live.n_chars)
+
+    def line(self, number: int) -> LineText:
+        """Give a line, as long as the text stays as it is; nothing of it is read before a slice."""
+        start = self.live.line_start(number)
+        is_last = number + 1 >= self.line_count
+        end = self.live.n_chars if is_last else self.live.line_start(number + 1) - 1
+        return LineText(self.live, start, end)
 
     @overload
     def __getitem__(self, line_index: int) -> str: ...
@@ -92,7 +118,7 @@ class ExactDocument(Document):
 
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
         """Replace the text between two locations, and tell the live document."""
-        top, bottom = sorted((self._clamped(start), self._clamped(end)))
+        top, bottom = sorted((self.clamped(start), self.clamped(end)))
         (first, column), (last, last_column) = top, bottom
         offset = self._offset(top)
         replaced = self.live.text_in(offset, self._offset(bottom))
@@ -106,16 +132,16 @@ class ExactDocument(Document):
     def load(self, text: str) -> None:
         """Take another text in place of this one."""
         self.live.set_text(text)
-        self.on_load()
+        self.on_load(text)
 
     def get_text_range(self, start: Location, end: Location) -> str:
         """Return the text between two locations, exactly."""
-        top, bottom = sorted((self._clamped(start), self._clamped(end)))
+        top, bottom = sorted((self.clamped(start), self.clamped(end)))
         return self.live.text_in(self._offset(top), self._offset(bottom))
 
     def get_index_from_location(self, location: Location) -> int:
         """Return the offset of a location in characters."""
-        return self._offset(self._clamped(location))
+        return self._offset(self.clamped(location))
 
     def get_location_from_index(self, index: int) -> Location:
         """Return the location of an offset in characters."""
@@ -130,10 +156,11 @@ class ExactDocument(Document):
         row, column = location
         return self.live.line_start(row) + column
 
-    def _clamped(self, location: Location) -> Location:
+    def clamped(self, location: Location) -> Location:
+        """Give a location if it is in the text, else the nearest one that is."""
         row, column = location
         if row < 0:
             return 0, 0
         if row >= self.line_count:
             return self.end
-        return row, max(0, min(column, len(self[row])))
+        return row, max(0, min(column, len(self.line(row))))

@@ -162,7 +162,7 @@ class TokenEditor(DrawnRows):
 
     def lay_out_anew(self) -> None:
         """Show what the live document has been given besides what is typed here."""
-        self.document.on_load()
+        self.wrapped_document.wrap(self.wrapped_document.width)
         self._refresh_size()
         self.refresh()
 
@@ -488,9 +488,18 @@ class TokenEditor(DrawnRows):
         """Put byte text in the place of the selection, as if it had been typed."""
         self._replace_via_keyboard(text, *self.selection)
 
-    def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
-        """Find none: the search has no bound."""
-        return None
+    def clamp_visitable(self, location: Location) -> Location:
+        """Return the nearest location of the text, without a look at a whole line."""
+        return self.document.clamped(location)
+
+    def _watch_selection(self, previous_selection: Selection, selection: Selection) -> None:
+        """Bring the cursor into view; no matching bracket is looked for, which has no bound."""
+        if self.is_mounted:
+            self.app.clear_selection()
+            self.scroll_cursor_visible()
+            self.app.cursor_position = self.cursor_screen_offset
+            if selection != previous_selection:
+                self.post_message(self.SelectionChanged(selection, self))
 
     def action_cursor_text_start(self, select: bool = False) -> None:
         """Move the cursor to the beginning of the text."""
@@ -512,7 +521,7 @@ class TokenEditor(DrawnRows):
         row, column = self.cursor_location
         if column == 0:
             return self.navigator.get_location_left((row, column))
-        return row, word_left(self.document[row], column)
+        return row, word_left(self.document.line(row), column)
 
     def get_cursor_word_right_location(self) -> Location:
         """Return where the cursor goes a word to the right."""

@@ -10,13 +10,24 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
-from typing import ClassVar, Final, NamedTuple
+from operator import attrgetter
+from typing import ClassVar, Final, NamedTuple, Protocol
 
 from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.editor.cells import breaks, is_plain, lay_out, safe_cut
 
 _SEARCH_SHARE: Final = 8
 """The part of a part, counted from its end, in which a space is looked for to end it at."""
+
+
+class Sliceable(Protocol):
+    """The text of a line, or what reads the slices that are asked for."""
+
+    def __len__(self) -> int:
+        """Count its characters."""
+
+    def __getitem__(self, columns: slice, /) -> str:
+        """Read some of them."""
 
 
 class LinePart(NamedTuple):
@@ -29,6 +40,10 @@ class LinePart(NamedTuple):
     """First characters of all rows but the first, counted in the part."""
 
 
+_N_CHARS: Final[Callable[[LinePart], int]] = attrgetter("n_chars")
+_EXTENT: Final[Callable[[LinePart], int]] = attrgetter("extent")
+
+
 class LongLine:
     """The parts of one line, with the sums of their sizes."""
 
@@ -36,7 +51,7 @@ class LongLine:
 
     def __init__(
         self,
-        text: str,
+        text: Sliceable,
         part_size: int,
         measure: Callable[[str], LinePart],
         known: Iterable[Stretch] = (),
@@ -53,6 +68,10 @@ class LongLine:
         self._smallest = part_size // 4
         self._measure = measure
         self._parts: list[LinePart] = []
+        self.starts: list[int]
+        """The first column of each part, and the one behind the last."""
+        self.extents: list[int]
+        """The same in rows or cells."""
         begin = 0
         for at, line, first_column, last_column in known:
             first = bisect_left(line.starts, first_column)
@@ -72,6 +91,11 @@ class LongLine:
         return 0
 
     @property
+    def n_chars(self) -> int:
+        """The characters of the whole line."""
+        return self.starts[-1]
+
+    @property
     def extent(self) -> int:
         """The rows or cells of the whole line."""
         return self.extents[-1]
@@ -84,7 +108,7 @@ class LongLine:
         """Return the number of the part that holds a row or cell."""
         return min(bisect_right(self.extents, extent), len(self._parts)) - 1
 
-    def replace(self, text: str, start: int, n_removed: int, n_inserted: int) -> None:
+    def replace(self, text: Sliceable, start: int, n_removed: int, n_inserted: int) -> None:
         """Follow an edit.
 
         Args:
@@ -105,17 +129,18 @@ class LongLine:
         self._parts[first : last + 1] = self._cut(text, begin, end)
         self._sum()
 
-    def _cut(self, text: str, begin: int, end: int) -> Iterator[LinePart]:
-        size = self._part_size
+    def _cut(self, line: Sliceable, begin: int, end: int) -> Iterator[LinePart]:
+        text, begin = line[begin:end], 0
+        size, end = self._part_size, len(text)
         while end - begin > size + size // 2:
             cut = safe_cut(text, begin + size, size // _SEARCH_SHARE)
             yield self._measure(text[begin:cut])
             begin = cut
-        yield self._measure(text[begin:end])
+        yield self._measure(text[begin:])
 
     def _sum(self) -> None:
-        self.starts = list(accumulate((part.n_chars for part in self._parts), initial=0))
-        self.extents = list(accumulate((part.extent for part in self._parts), initial=0))
+        self.starts = list(accumulate(map(_N_CHARS, self._parts), initial=0))
+        self.extents = list(accumulate(map(_EXTENT, self._parts), initial=0))
 
 
 class Stretch(NamedTuple):
@@ -136,7 +161,7 @@ class WrappedLongLine(LongLine):
     __slots__ = ()
 
     def __init__(
-        self, text: str, width: int, glyphs: Glyphs, known: Iterable[Stretch] = ()
+        self, text: Sliceable, width: int, glyphs: Glyphs, known: Iterable[Stretch] = ()
     ) -> None:
         """Wrap a line, of which stretches may be `known`, into rows of `width` cells."""
 
@@ -173,7 +198,7 @@ class FlatLongLine(LongLine):
     PART_SIZE: ClassVar[int] = 2_048
     __slots__ = ()
 
-    def __init__(self, text: str, glyphs: Glyphs, known: Iterable[Stretch] = ()) -> None:
+    def __init__(self, text: Sliceable, glyphs: Glyphs, known: Iterable[Stretch] = ()) -> None:
         """Lay out a line, of which stretches may be `known`, without wrapping it."""
 
         def measure(part: str) -> LinePart:

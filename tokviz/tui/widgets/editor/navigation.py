@@ -10,6 +10,7 @@ from textual.document._document import Location
 from textual.document._document_navigator import DocumentNavigator
 from textual.geometry import Offset
 
+from tokviz.tui.widgets.editor.long_line import Sliceable
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
 _WINDOW: Final = 256
@@ -27,12 +28,12 @@ class ExactNavigator(DocumentNavigator):
         row, column = location
         if column:
             return self._wrapped_document.visitable((row, column - 1))
-        return (row - 1, len(self._document[row - 1])) if row else (0, 0)
+        return (row - 1, self._wrapped_document.line_length(row - 1)) if row else (0, 0)
 
     def get_location_right(self, location: Location) -> Location:
         """Return the location behind."""
         row, column = location
-        if column < len(self._document[row]):
+        if column < self._wrapped_document.line_length(row):
             return self._wrapped_document.after(location)
         return (row + 1, 0) if row + 1 < self._document.line_count else location
 
@@ -67,7 +68,7 @@ class ExactNavigator(DocumentNavigator):
         return self._wrapped_document.visitable((location[0], end - 1))
 
 
-def word_left(line: str, column: int) -> int:
+def word_left(line: Sliceable, column: int) -> int:
     """Return the beginning of the word before a column, as the text area finds it."""
     for start in _windows_before(column):
         text = line[start:column].rstrip()

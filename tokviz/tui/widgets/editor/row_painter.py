@@ -264,7 +264,7 @@ class RowPainter:
 
     def _has_line_feed(self, wrapped: ExactWrappedDocument, part: RowPart) -> bool:
         """Tell whether a line feed stands behind a row's characters."""
-        return part.line + 1 < self._live.n_lines and part.end == len(wrapped.line(part.line))
+        return part.line + 1 < self._live.n_lines and part.end == wrapped.line_length(part.line)
 
     def _special_ids(self) -> frozenset[int]:
         tokenizer = self._live.tokenizer

@@ -19,7 +19,13 @@ class Line(NamedTuple):
     """A line that was laid out."""
 
     text: str
+    """Its characters; of a long line none, for which the document is asked."""
     breaks: LineBreaks
+
+    @property
+    def n_chars(self) -> int:
+        """How many characters it has."""
+        return self.breaks.n_chars if isinstance(self.breaks, LongLine) else len(self.text)
 
 
 def _n_rows(line: Line) -> int:

@@ -17,6 +17,7 @@ from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
 from tokviz.tui.widgets.editor.long_line import (
     FlatLongLine,
     LongLine,
+    Sliceable,
     Stretch,
     WrappedLongLine,
 )
@@ -105,10 +106,18 @@ class ExactWrappedDocument(WrappedDocument):
         self.glyphs = glyphs
         self._on_laid_out = on_laid_out
         self._prepared: _Prepared | None = None
+        self._first_line: LineBreaks = ()
+        """The breaks of the first line, if that is long and they are known before it is wrapped."""
         document.before_change = lambda first, last: self._rows.prepare(first, last)
         document.on_change = self._follow
-        document.on_load = lambda: self.wrap(self.width)
+        document.on_load = self._load
         super().__init__(document, width, TAB_WIDTH)
+
+    def _load(self, text: str) -> None:
+        prepared, self._prepared = self._prepared, None
+        if prepared and prepared[:3] == (self.width, self.glyphs, text):
+            self._first_line = prepared.first
+        self.wrap(self.width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
         """Wrap all lines."""
@@ -135,19 +144,27 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _laid_out(self, first: int, last: int) -> list[Line]:
         """Lay out the lines first to last."""
+        known, self._first_line = self._first_line, ()
+        if isinstance(known, LongLine):
+            more = self.document.live.lines(1, last) if last > 1 else []
+            return [self._noted(Line("", known)), *self._lines(more)]
         return self._lines(self.document.live.lines(first, last))
 
     def _lines(self, texts: list[str]) -> list[Line]:
         if not self.width:
-            self.widest = max(self.widest, *(width_bound(text, self.glyphs) for text in texts))
-        return list(map(Line, texts, self._broken(texts)))
+            self.widest = max(self.widest, *(width_bound(text, self.glyphs) for text in texts), 0)
+        found = self._broken(texts)
+        return [
+            Line("" if isinstance(breaks, LongLine) else text, breaks)
+            for text, breaks in zip(texts, found, strict=True)
+        ]
 
     def _line(self, number: int, known: Iterable[Stretch]) -> Line:
         """Lay out a line of which stretches are known if it is a long one."""
-        text = self.document[number]
+        text = self.document.line(number)
         if len(text) <= self._long_from:
-            return self._lines([text])[0]
-        return self._noted(Line(text, self._long_line(text, known)))
+            return self._lines([text[:]])[0]
+        return self._noted(Line("", self._long_line(text, known)))
 
     def _noted(self, line: Line) -> Line:
         if isinstance(line.breaks, FlatLongLine):
@@ -163,7 +180,7 @@ class ExactWrappedDocument(WrappedDocument):
         if prepared and prepared[:3] != (self.width, self.glyphs, change.inserted):
             prepared = None
         first = change.first
-        old, text = self._rows.line(first).breaks, self.document[first]
+        old, text = self._rows.line(first).breaks, self.document.line(first)
         if (
             isinstance(old, LongLine)
             and first == change.last
@@ -172,7 +189,7 @@ class ExactWrappedDocument(WrappedDocument):
             and len(text) > self._long_from // 2
         ):
             old.replace(text, change.column, change.n_removed, len(change.inserted))
-            self._rows.replace(first, first, [self._noted(Line(text, old))])
+            self._rows.replace(first, first, [self._noted(Line("", old))])
         else:
             self._follow_anew(change, prepared)
 
@@ -202,8 +219,9 @@ class ExactWrappedDocument(WrappedDocument):
 
     def prepare_edit(self, inserted: str) -> None:
         """Break the outer lines of a text that is about to be inserted. For any thread."""
-        ends = [inserted.split("\n", 1)[0], inserted.rsplit("\n", 1)[-1]]
-        self._prepared = _Prepared(self.width, self.glyphs, inserted, *self._broken(ends))
+        first, *more = inserted.split("\n", 1)
+        found = self._broken([first, *(rest.rsplit("\n", 1)[-1] for rest in more)])
+        self._prepared = _Prepared(self.width, self.glyphs, inserted, found[0], found[-1])
 
     @property
     def _long_from(self) -> int:
@@ -228,16 +246,16 @@ class ExactWrappedDocument(WrappedDocument):
             for line in lines
         ]
 
-    def _long_line(self, line: str, known: Iterable[Stretch] = ()) -> LongLine:
+    def _long_line(self, line: Sliceable, known: Iterable[Stretch] = ()) -> LongLine:
         if self.width:
             return WrappedLongLine(line, self.width, self.glyphs, known)
         return FlatLongLine(line, self.glyphs, known)
 
     # -- sizes
 
-    def line(self, number: int) -> str:
-        """Return the text of a line."""
-        return self._rows.line(number).text
+    def line_length(self, number: int) -> int:
+        """Return the number of characters of a line."""
+        return self._rows.line(number).n_chars
 
     @property
     def height(self) -> int:
@@ -279,34 +297,40 @@ class ExactWrappedDocument(WrappedDocument):
         return part
 
     def _part(self, line: int, section: int, first_cell: int, last_cell: int) -> RowPart:
-        text, found = self._rows.line(line)
+        found = self._rows.line(line).breaks
         if isinstance(found, FlatLongLine):
-            return self._flat_part(line, text, found, first_cell, last_cell)
+            return self._flat_part(line, found, first_cell, last_cell)
         start, end = self._bounds(line, section)
-        text = text[start:end]
+        text = self._text(line)[start:end]
         return RowPart(line, start, 0, text, lay_out(text, self.glyphs))
 
     def _flat_part(
-        self, line: int, text: str, found: FlatLongLine, first_cell: int, last_cell: int
+        self, line: int, found: FlatLongLine, first_cell: int, last_cell: int
     ) -> RowPart:
         """Lay out the parts of a long line between two cells, side by side."""
         first, last = found.part_at(max(0, first_cell)), found.part_at(max(0, last_cell))
+        begin = found.starts[first]
+        text = self._text(line)[begin : found.starts[last + 1]]
         glyphs: list[str] = []
         starts: list[int] = [0]
         for part in range(first, last + 1):
-            cells = lay_out(text[found.starts[part] : found.starts[part + 1]], self.glyphs)
+            one = text[found.starts[part] - begin : found.starts[part + 1] - begin]
+            cells = lay_out(one, self.glyphs)
             glyphs += cells.glyphs
             starts += [starts[-1] + cell for cell in cells.starts[1:]]
-        start = found.starts[first]
-        text = text[start : found.starts[last + 1]]
-        return RowPart(line, start, found.extents[first], text, Cells(glyphs, starts))
+        return RowPart(line, begin, found.extents[first], text, Cells(glyphs, starts))
+
+    def _text(self, line: int) -> Sliceable:
+        """Give a line's text."""
+        text, found = self._rows.line(line)
+        return self.document.line(line) if isinstance(found, LongLine) else text
 
     def _bounds(self, line: int, section: int) -> tuple[int, int]:
         """Return the first column of a row of a line and the one behind its last."""
-        text, found = self._rows.line(line)
+        found = self._rows.line(line).breaks
         if isinstance(found, WrappedLongLine):
             return found.row_bounds(section)
-        length = len(text)
+        length = self.line_length(line)
         if isinstance(found, LongLine):
             return 0, length
         start = found[section - 1] if section else 0
@@ -377,14 +401,14 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _clamped(self, location: Location) -> Location:
         line = max(0, min(location[0], self._rows.n_lines - 1))
-        return line, max(0, min(location[1], len(self._rows.line(line).text)))
+        return line, max(0, min(location[1], self.line_length(line)))
 
     # -- what else Textual may ask
 
     def get_sections(self, line_index: int) -> list[str]:
         """Return the rows of a line."""
-        text, found = self._rows.line(line_index)
-        bounds = [self._bounds(line_index, section) for section in range(len(found) + 1)]
+        text, n_breaks = self._text(line_index), len(self._rows.line(line_index).breaks)
+        bounds = [self._bounds(line_index, section) for section in range(n_breaks + 1)]
         return [text[start:end] for start, end in bounds]
 
     def get_offsets(self, line_index: int) -> list[int]:
