@@ -344,6 +344,7 @@ class Tokenizer:
     def prepare(self, text: str = "") -> None:
         """Do now, perhaps in a thread, what would otherwise delay the first long text, or this."""
         self._encoder.prepare()
+        self.specials.search("all")
         if self.split_pattern.unicode_of_tiktoken:
             unicode_classes.prepare(text)
 
