@@ -81,7 +81,7 @@ def test_a_very_long_text_shows_its_beginning_and_says_so() -> None:
     assert 0 < len(one_cell.rows) <= MOST_ROWS and not one_cell.complete
 
 
-def test_a_header_gives_up_its_note_first_and_never_exceeds_its_width() -> None:
+def test_a_header_gives_up_its_note_bit_by_bit_and_never_exceeds_its_width() -> None:
     block = MessageBlock("assistant", (PartBlock("", ""),), "1,234 tokens, 999 learned")
     for width in range(1, 80):
         words = header_words(block, 0, width, is_live=False)
@@ -89,7 +89,9 @@ def test_a_header_gives_up_its_note_first_and_never_exceeds_its_width() -> None:
     wide = header_words(block, 0, 80, is_live=False)
     assert any("learned" in word.text for word in wide)
     narrow = header_words(block, 0, 30, is_live=False)
-    assert not any("learned" in word.text for word in narrow)
+    assert not any("tokens" in word.text for word in narrow)
+    between = header_words(block, 0, 40, is_live=False)
+    assert any(word.text == " 1,234 tokens " for word in between)
     assert [word.action for word in narrow if word.action] == ["role", "up", "down", "delete"]
 
 

@@ -52,12 +52,13 @@ def header_words(block: MessageBlock, index: int, width: int, *, is_live: bool) 
     """Draw the header of a message.
 
     A click on the role asks for another one, and the signs at the right move and delete it; a
-    narrow list leaves them and the note out.
+    narrow list leaves out what the note says last, the note, and then them.
     """
     look: Look = "live" if is_live else "role"
     role = Words(f"{fit(safe(block.role), 16)} ▾", look, "role")
     left = [Words(f"{index + 1} ", look), role, Words(" ", "rule")]
-    note = [Words(f" {block.note} ", "warning" if block.warns else "muted")] if block.note else []
+    said = block.note.split(", ") if block.note else []
+    notes = [", ".join(said[:n]) for n in range(len(said), 0, -1)]
     signs = [
         Words(" ", "rule"),
         Words("↑", "button", "up"),
@@ -66,7 +67,8 @@ def header_words(block: MessageBlock, index: int, width: int, *, is_live: bool) 
         Words(" ", "rule"),
         Words("✕", "button", "delete"),
     ]
-    for right in ([*note, *signs], signs, []):
+    noted = ([Words(f" {note} ", "warning" if block.warns else "muted"), *signs] for note in notes)
+    for right in (*noted, signs, []):
         rule = width - _width(left) - _width(right)
         if rule >= 1:
             break
