@@ -173,7 +173,8 @@ class Disagreements(Controller):
         )
 
     def _search(self, find: Callable[[list[Track], Task], Found], nothing: str) -> None:
-        tracks, revision = self._state.tracks(), self._state.live.revision
+        tracks, names = self._state.tracks(), self._state.row_names
+        revision = self._state.live.revision
         self._is_searching = True
 
         def take(found: Found) -> None:
@@ -184,15 +185,15 @@ class Disagreements(Controller):
                 self._steps.clear()
                 self.say(_WAITING if found.waits else nothing)
             else:
-                self._show(found.span, tracks)
+                self._show(found.span, tracks, names)
                 self._next_step()
 
         self.in_thread("search", lambda task: find(tracks, task), take)
 
     # -- showing
 
-    def _show(self, span: tuple[int, int], tracks: list[Track]) -> None:
-        live, names, revision = self._state.live, self._state.row_names, self._state.live.revision
+    def _show(self, span: tuple[int, int], tracks: list[Track], names: list[str]) -> None:
+        live, revision = self._state.live, self._state.live.revision
         first, last = live.char_offset(span[0]), live.char_offset(span[1] - 1) + 1
         self.span, self._char = span, first
         self._gloss.set_spans(Spans(hover=range(first, last)))
