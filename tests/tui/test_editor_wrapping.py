@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,15 +10,9 @@ from textual.geometry import Offset
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tokviz.glyphs import HIDDEN, SHOWN, Glyphs
 from tokviz.live.document import LiveDocument
-from tokviz.tui.widgets.editor import wrapping
+from tokviz.tui.widgets.editor import long_line, wrapping
 from tokviz.tui.widgets.editor.document import ExactDocument
-from tokviz.tui.widgets.editor.long_line import (
-    FlatLongLine,
-    LinePart,
-    LongLine,
-    Sliceable,
-    WrappedLongLine,
-)
+from tokviz.tui.widgets.editor.long_line import FlatLongLine, WrappedLongLine
 from tokviz.tui.widgets.editor.navigation import ExactNavigator, word_around, word_left, word_right
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument, RowPart
 
@@ -47,15 +41,16 @@ def small_parts(request, monkeypatch):
 
 @pytest.fixture
 def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The characters of the stretches of long lines that are laid out."""
+    """The characters of the parts of long lines that are laid out."""
     found: list[int] = []
-    cut = LongLine._cut
+    for name in ("breaks", "is_plain"):
+        lay_out = getattr(long_line, name)
 
-    def counted(self: LongLine, line: Sliceable, begin: int, end: int) -> Iterator[LinePart]:
-        found.append(end - begin)
-        return cut(self, line, begin, end)
+        def counted(part: str, *how: Any, lay_out: Any = lay_out) -> Any:
+            found.append(len(part))
+            return lay_out(part, *how)
 
-    monkeypatch.setattr(LongLine, "_cut", counted)
+        monkeypatch.setattr(long_line, name, counted)
     return found
 
 
@@ -107,19 +102,13 @@ class TestLongOrShort:
                 st.tuples(st.integers(0, 9), st.integers(0, 60)),
                 st.tuples(st.integers(0, 9), st.integers(0, 60)),
                 st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".join),
-                st.sampled_from(["", "prepared", "for another width", "for another text"]),
             ),
             max_size=6,
         ),
     )
     def test_edits_leave_the_same_rows_as_wrapping_anew(self, text, width, edits):
         document = wrapped(text, width)
-        for start, end, inserted, prepared in edits:
-            if prepared:
-                document.prepare_edit(inserted + "x" * (prepared == "for another text"))
-            if prepared == "for another width":
-                document.wrap(width + 1)
-                document.wrap(width)
+        for start, end, inserted in edits:
             document.document.replace_range(start, end, inserted)
             document.wrap_range((0, 0), (0, 0), (0, 0))
             rows = rows_of(document)
@@ -160,12 +149,11 @@ class TestLongOrShort:
     ["word " * 50_000, "a\n" * 9 + "word " * 50_000 + "\nb" * 9],
     ids=["one line", "lines"],
 )
-def test_what_was_prepared_or_known_of_a_long_line_is_not_laid_out_again(
+def test_of_a_long_line_only_what_is_new_and_looked_at_is_laid_out(
     width: int, around: tuple[str, str], text: str, laid_out: list[int]
 ) -> None:
     before, behind = around
     document = wrapped(before + behind, width, on_laid_out=lambda row, change: None)
-    document.prepare_edit(text)
     laid_out.clear()
     place = (0, len(before))
     end = document.document.replace_range(place, place, text).end_location
@@ -177,20 +165,15 @@ def test_what_was_prepared_or_known_of_a_long_line_is_not_laid_out_again(
 
 
 @pytest.mark.parametrize("width", [50, 0])
-@pytest.mark.parametrize("behind", ["", "\nb" * 9])
-def test_a_prepared_long_line_is_not_laid_out_again_when_the_text_is_shown(
-    width: int, behind: str, laid_out: list[int]
-) -> None:
-    text = "word " * 50_000 + behind
-    document = wrapped("", width, on_laid_out=lambda row, change: None)
-    document.prepare_edit(text)
-    laid_out.clear()
-    document.document.load(text)
-    assert not laid_out
-    assert rows_of(document) == rows_of(wrapped(text, width))
-    laid_out.clear()
-    document.document.load("word " * 50_001)  # for which nothing was prepared
-    assert sum(laid_out) > 200_000
+def test_a_long_line_is_wrapped_anew_where_it_is_looked_at(width: int, laid_out: list[int]) -> None:
+    text = "some words, 世界, e\u0301 " * 20_000
+    document = wrapped(text, width, on_laid_out=lambda row, change: None)
+    for place in ((0, 0), (0, len(text) // 2), (0, len(text))):
+        document.location_to_offset(place)
+    document.wrap(2 * width)
+    document.location_to_offset((0, len(text)))
+    assert sum(laid_out) < 100_000
+    assert document.height == pytest.approx(wrapped(text, 2 * width).height, rel=0.1)
 
 
 def test_an_edit_of_a_long_line_reads_only_what_is_around_it(monkeypatch):
@@ -268,6 +251,82 @@ def test_lines_laid_out_when_they_are_looked_at_have_the_rows_of_lines_laid_out_
         document._rows.look_at_all()
         assert document.height == height + sum(told)
         assert rows_of(document) == rows_of(wrapped(live.text, width))
+
+
+@pytest.fixture(params=[1, 3])
+def guessing(request, monkeypatch):
+    """Guess the rows of every line of more than some parts of a few characters."""
+    monkeypatch.setattr(WrappedLongLine, "PART_SIZE", 12)
+    monkeypatch.setattr(FlatLongLine, "PART_SIZE", 12)
+    monkeypatch.setattr(wrapping, "_LONG_WRAPPED", 24)
+    monkeypatch.setattr(wrapping, "_LONG_FLAT", 24)
+    monkeypatch.setattr(wrapping, "_BLOCK_SIZE", 100)
+    monkeypatch.setattr(long_line, "_MOST_AT_ONCE", request.param)
+
+
+runs = st.tuples(st.sampled_from([*FRAGMENTS, "word ", "x", "世", "\t"]), st.integers(1, 40))
+long_lines = st.lists(
+    st.lists(runs, max_size=8).map(lambda found: "".join(text * n for text, n in found)), max_size=3
+).map("\n".join)
+
+
+@pytest.mark.usefixtures("guessing")
+class TestGuesses:
+    @given(
+        long_lines,
+        widths,
+        st.lists(
+            st.tuples(
+                st.sampled_from(["row", "location", "last row", "wrap", "edit"]),
+                st.tuples(st.integers(0, 9), st.integers(0, 400)),
+                st.tuples(st.integers(0, 9), st.integers(0, 400)),
+                long_lines,
+            ),
+            max_size=8,
+        ),
+    )
+    def test_every_look_agrees_with_what_was_told_of_the_rows(self, text, width, steps):
+        told: list[tuple[int, int]] = []
+        document = wrapped(text, width, on_laid_out=lambda row, change: told.append((row, change)))
+        for what, place, other, inserted in steps:
+            before = document.height
+            told.clear()
+            if what == "row":
+                row = min(7 * place[0], before - 1)
+                location = document.offset_to_location(Offset(place[1], row))
+                assert document.location_to_offset(location).y == min(row, document.height - 1)
+            elif what == "location":
+                offset = document.location_to_offset(place)
+                location = document.offset_to_location(offset)
+                assert document.location_to_offset(location) == offset
+            elif what == "last row":
+                column = document.get_target_document_column(0, place[1], -1)
+                assert document.row_bounds((0, column))[2]
+            if what not in ("wrap", "edit"):
+                assert document.height == before + sum(change for _, change in told)
+            elif what == "wrap":
+                document.wrap(width + 1)
+                document.wrap(width)
+            else:
+                document.document.replace_range(place, other, inserted)
+        for _ in range(100):
+            height = document.height
+            told.clear()
+            rows = rows_of(document)
+            assert document.height == height + sum(change for _, change in told)
+            if not told:
+                break
+        assert not told
+        lines = document.document.lines
+        assert "\n".join(lines) == "".join(
+            ("\n" if part.start == 0 and part.line else "") + part.text for part in rows
+        )
+        if width:
+            assert all(
+                part.cells.width <= width or sum(map(bool, part.cells.glyphs)) == 1 for part in rows
+            )
+        if not any(what == "edit" for what, *_ in steps):
+            assert rows == rows_of(wrapped(text, width))
 
 
 def test_a_line_nobody_looked_at_is_not_laid_out(monkeypatch):

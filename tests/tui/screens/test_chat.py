@@ -41,8 +41,6 @@ from tokviz.tui.screens.chat.state import Origin
 from tokviz.tui.screens.chat.views import VIEWS
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import PartEditor
-from tokviz.tui.widgets.editor.long_line import LongLine
-from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.mask.why import why_content
 
@@ -584,7 +582,7 @@ async def test_a_file_that_cannot_be_read_leaves_the_conversation_alone(
         assert str(path) in heard[0]
 
 
-async def test_a_long_text_of_a_row_is_laid_out_before_the_screen_has_it(
+async def test_a_long_text_of_a_row_is_prepared_before_the_screen_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "word " * 100_000
@@ -594,21 +592,22 @@ async def test_a_long_text_of_a_row_is_laid_out_before_the_screen_has_it(
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
-        threads: list[int] = []
-        long_line = ExactWrappedDocument._long_line
+        prepared: list[tuple[str, int]] = []
+        live = screen.messages.editor.live
+        prepare_edit = live.prepare_edit
 
-        def noted(self: ExactWrappedDocument, line: str, known: Any = ()) -> LongLine:
-            threads.append(threading.get_ident())
-            return long_line(self, line, known)
+        def noted(inserted: str) -> None:
+            prepared.append((inserted, threading.get_ident()))
+            prepare_edit(inserted)
 
-        monkeypatch.setattr(ExactWrappedDocument, "_long_line", noted)
+        monkeypatch.setattr(live, "prepare_edit", noted)
         screen.rows.open_path(path)
         await settle(pilot)
         screen.rows.go_to(1)
         await settle(pilot)
         assert contents(screen) == [text[5:]]
-        assert len(threads) == 2
-        assert threading.get_ident() not in threads
+        assert [inserted for inserted, _ in prepared] == [text, text[5:]]
+        assert all(thread != threading.get_ident() for _, thread in prepared)
 
 
 async def test_a_pasted_conversation_is_recognised_and_other_json_is_text() -> None:

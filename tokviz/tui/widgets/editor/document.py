@@ -66,7 +66,7 @@ class ExactDocument(Document):
         """Called before every replacement with the first and the last line that it changes."""
         self.on_change: Callable[[LineChange], None] = lambda change: None
         """Called after every replacement."""
-        self.on_load: Callable[[str], None] = lambda text: None
+        self.on_load: Callable[[], None] = lambda: None
         """Called when everything is another text."""
 
     @property
@@ -132,7 +132,7 @@ class ExactDocument(Document):
     def load(self, text: str) -> None:
         """Take another text in place of this one."""
         self.live.set_text(text)
-        self.on_load(text)
+        self.on_load()
 
     def get_text_range(self, start: Location, end: Location) -> str:
         """Return the text between two locations, exactly."""

@@ -162,7 +162,7 @@ class TokenEditor(DrawnRows):
 
     def lay_out_anew(self) -> None:
         """Show what the live document has been given besides what is typed here."""
-        self.wrapped_document.wrap(self.wrapped_document.width)
+        self.document.on_load()
         self._refresh_size()
         self.refresh()
 
@@ -170,7 +170,6 @@ class TokenEditor(DrawnRows):
         """Do what is long about showing this text, or inserting it. For any thread."""
         if len(text) > _LONG_TEXT:
             self.live.prepare_edit(text)
-            self.wrapped_document.prepare_edit(text)
 
     def load_text(self, text: str) -> None:
         """Do what `load_byte_text` does, under the text area's name."""

@@ -2,7 +2,8 @@
 
 It is kept as parts of some thousand characters, and each part is laid out as if it stood alone:
 with soft wrap the last row of a part may end early, without it parts stand side by side. So an edit
-costs the same anywhere in a line of any length.
+costs the same anywhere in a line of any length. Where there are many parts, each is laid out when
+somebody looks at it; before that its size is a guess.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import ClassVar, Final, NamedTuple, Protocol
 
 from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.editor.cells import breaks, is_plain, lay_out, safe_cut
+
+_MOST_AT_ONCE: Final = 4
+"""Parts that are laid out together, without guessing."""
 
 _SEARCH_SHARE: Final = 8
 """The part of a part, counted from its end, in which a space is looked for to end it at."""
@@ -38,6 +42,8 @@ class LinePart(NamedTuple):
     """Rows with soft wrap, cells without."""
     breaks: tuple[int, ...]
     """First characters of all rows but the first, counted in the part."""
+    is_guess: bool = False
+    """Whether nobody has looked at it: then the extent is a guess, and no breaks are known."""
 
 
 _N_CHARS: Final[Callable[[LinePart], int]] = attrgetter("n_chars")
@@ -47,7 +53,7 @@ _EXTENT: Final[Callable[[LinePart], int]] = attrgetter("extent")
 class LongLine:
     """The parts of one line, with the sums of their sizes."""
 
-    __slots__ = ("_measure", "_part_size", "_parts", "_smallest", "extents", "starts")
+    __slots__ = ("_guesses", "_measure", "_part_size", "_parts", "_smallest", "extents", "starts")
 
     def __init__(
         self,
@@ -55,6 +61,8 @@ class LongLine:
         part_size: int,
         measure: Callable[[str], LinePart],
         known: Iterable[Stretch] = (),
+        *,
+        guesses: bool = False,
     ) -> None:
         """Cut a line.
 
@@ -63,7 +71,9 @@ class LongLine:
             part_size: About how many characters a part has.
             measure: Lays out the text of a part.
             known: Stretches of the line that need not be laid out again, ascending.
+            guesses: Whether many parts are laid out only when they are looked at.
         """
+        self._guesses = guesses
         self._part_size = part_size
         self._smallest = part_size // 4
         self._measure = measure
@@ -108,6 +118,21 @@ class LongLine:
         """Return the number of the part that holds a row or cell."""
         return min(bisect_right(self.extents, extent), len(self._parts)) - 1
 
+    def look_at(self, number: int, text: Sliceable) -> int | None:
+        """Lay out a part of the line.
+
+        Returns:
+            How many rows or cells it takes more than was guessed; None if that was no guess.
+        """
+        part = self._parts[number]
+        if not part.is_guess:
+            return None
+        start = self.starts[number]
+        self._parts[number] = seen = self._measure(text[start : start + part.n_chars])
+        if seen.extent != part.extent:
+            self._sum()
+        return seen.extent - part.extent
+
     def replace(self, text: Sliceable, start: int, n_removed: int, n_inserted: int) -> None:
         """Follow an edit.
 
@@ -132,9 +157,16 @@ class LongLine:
     def _cut(self, line: Sliceable, begin: int, end: int) -> Iterator[LinePart]:
         text, begin = line[begin:end], 0
         size, end = self._part_size, len(text)
+        known: LinePart | None = None
         while end - begin > size + size // 2:
             cut = safe_cut(text, begin + size, size // _SEARCH_SHARE)
-            yield self._measure(text[begin:cut])
+            if known is None:
+                part = self._measure(text[begin:cut])
+                known = part if self._guesses and end > _MOST_AT_ONCE * size else None
+            else:
+                extent = max(round((cut - begin) * known.extent / known.n_chars), 1)
+                part = LinePart(cut - begin, extent, (), is_guess=True)
+            yield part
             begin = cut
         yield self._measure(text[begin:])
 
@@ -161,7 +193,13 @@ class WrappedLongLine(LongLine):
     __slots__ = ()
 
     def __init__(
-        self, text: Sliceable, width: int, glyphs: Glyphs, known: Iterable[Stretch] = ()
+        self,
+        text: Sliceable,
+        width: int,
+        glyphs: Glyphs,
+        known: Iterable[Stretch] = (),
+        *,
+        guesses: bool = False,
     ) -> None:
         """Wrap a line, of which stretches may be `known`, into rows of `width` cells."""
 
@@ -169,21 +207,21 @@ class WrappedLongLine(LongLine):
             found = breaks(part, width, glyphs)
             return LinePart(len(part), len(found) + 1, found)
 
-        super().__init__(text, self.PART_SIZE, measure, known)
+        super().__init__(text, self.PART_SIZE, measure, known, guesses=guesses)
 
     def __len__(self) -> int:
         """Count the row breaks."""
         return self.extent - 1
 
     def row_of(self, column: int) -> int:
-        """Return the row that a column is in, counted from the line's first."""
+        """Return the row of a column, of a part that was looked at, counted from the first."""
         part = self.part_of(column)
         return self.extents[part] + bisect_right(
             self._parts[part].breaks, column - self.starts[part]
         )
 
     def row_bounds(self, row: int) -> tuple[int, int]:
-        """Return the first column of a row and the one behind its last."""
+        """Return the first column of a row of such a part and the one behind its last."""
         part = self.part_at(row)
         begin, found = self.starts[part], self._parts[part].breaks
         place = row - self.extents[part]
@@ -198,11 +236,18 @@ class FlatLongLine(LongLine):
     PART_SIZE: ClassVar[int] = 2_048
     __slots__ = ()
 
-    def __init__(self, text: Sliceable, glyphs: Glyphs, known: Iterable[Stretch] = ()) -> None:
+    def __init__(
+        self,
+        text: Sliceable,
+        glyphs: Glyphs,
+        known: Iterable[Stretch] = (),
+        *,
+        guesses: bool = False,
+    ) -> None:
         """Lay out a line, of which stretches may be `known`, without wrapping it."""
 
         def measure(part: str) -> LinePart:
             width = len(part) if is_plain(part) else lay_out(part, glyphs).width
             return LinePart(len(part), width, ())
 
-        super().__init__(text, self.PART_SIZE, measure, known)
+        super().__init__(text, self.PART_SIZE, measure, known, guesses=guesses)

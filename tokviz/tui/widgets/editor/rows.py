@@ -120,15 +120,29 @@ class RowIndex(BlockList[Line]):
         """Return the line at a row, the last one's for more, and the row counted from its first."""
         while True:
             above = self._block_sums(ROWS)
-            row = min(row, above[-1] - 1)
-            number = bisect_right(above, row) - 1
+            at = min(row, above[-1] - 1)
+            number = bisect_right(above, at) - 1
             block = self._blocks[number]
             if not isinstance(block, _Unseen):
                 break
             self.look_at(number)
         tops = block.sums(ROWS)
-        slot = bisect_right(tops, row - above[number]) - 1
-        return self._block_sums(ITEMS)[number] + slot, row - above[number] - tops[slot]
+        slot = bisect_right(tops, at - above[number]) - 1
+        return self._block_sums(ITEMS)[number] + slot, at - above[number] - tops[slot]
+
+    def grow(self, number: int, row: int, change: int) -> None:
+        """Notice that a long line takes more or fewer rows than was guessed, from one of them on.
+
+        Args:
+            number: The line.
+            row: The row, counted from the line's first.
+            change: How many more.
+        """
+        place = self.nth(number)
+        if change:
+            self._blocks[place.block].forget(ROWS)
+            self._sums[ROWS] = None
+        self.on_laid_out(self.start(place, ROWS) + row, change)
 
     def prepare(self, first: int, last: int) -> None:
         """Lay out all that `replace` needs to have been seen, while there are still these lines."""

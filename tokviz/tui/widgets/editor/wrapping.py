@@ -48,16 +48,6 @@ class RowPart(NamedTuple):
         return self.start + len(self.text)
 
 
-class _Prepared(NamedTuple):
-    """The outer lines of a text that is about to be inserted."""
-
-    width: int
-    glyphs: Glyphs
-    inserted: str
-    first: LineBreaks
-    last: LineBreaks
-
-
 def _stretch(
     line: LineBreaks, first: int, last: int | None, at: int | None = None
 ) -> list[Stretch]:
@@ -67,14 +57,6 @@ def _stretch(
     return [
         Stretch(first if at is None else at, line, first, line.starts[-1] if last is None else last)
     ]
-
-
-def _inner(line: LineBreaks, column: int, *, ends: bool) -> list[Stretch]:
-    """Give what stays of an inserted line among other text; `ends` if nothing follows it."""
-    if not isinstance(line, LongLine):
-        return []
-    first, last = line.starts[1], line.starts[-1 if ends else -2]
-    return _stretch(line, first, last, at=column + first)
 
 
 class ExactWrappedDocument(WrappedDocument):
@@ -105,19 +87,10 @@ class ExactWrappedDocument(WrappedDocument):
         """
         self.glyphs = glyphs
         self._on_laid_out = on_laid_out
-        self._prepared: _Prepared | None = None
-        self._first_line: LineBreaks = ()
-        """The breaks of the first line, if that is long and they are known before it is wrapped."""
         document.before_change = lambda first, last: self._rows.prepare(first, last)
         document.on_change = self._follow
-        document.on_load = self._load
+        document.on_load = lambda: self.wrap(self.width)
         super().__init__(document, width, TAB_WIDTH)
-
-    def _load(self, text: str) -> None:
-        prepared, self._prepared = self._prepared, None
-        if prepared and prepared[:3] == (self.width, self.glyphs, text):
-            self._first_line = prepared.first
-        self.wrap(self.width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
         """Wrap all lines."""
@@ -144,18 +117,15 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _laid_out(self, first: int, last: int) -> list[Line]:
         """Lay out the lines first to last."""
-        known, self._first_line = self._first_line, ()
-        if isinstance(known, LongLine):
-            more = self.document.live.lines(1, last) if last > 1 else []
-            return [self._noted(Line("", known)), *self._lines(more)]
         return self._lines(self.document.live.lines(first, last))
 
     def _lines(self, texts: list[str]) -> list[Line]:
         if not self.width:
-            self.widest = max(self.widest, *(width_bound(text, self.glyphs) for text in texts), 0)
+            short = (text for text in texts if len(text) <= self._long_from)
+            self.widest = max(self.widest, *(width_bound(text, self.glyphs) for text in short), 0)
         found = self._broken(texts)
         return [
-            Line("" if isinstance(breaks, LongLine) else text, breaks)
+            self._noted(Line("" if isinstance(breaks, LongLine) else text, breaks))
             for text, breaks in zip(texts, found, strict=True)
         ]
 
@@ -176,25 +146,21 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _follow(self, change: LineChange) -> None:
         """Wrap the changed lines anew; of a long line only the changed parts."""
-        prepared, self._prepared = self._prepared, None
-        if prepared and prepared[:3] != (self.width, self.glyphs, change.inserted):
-            prepared = None
         first = change.first
         old, text = self._rows.line(first).breaks, self.document.line(first)
         if (
             isinstance(old, LongLine)
             and first == change.last
             and change.n_lines == 1
-            and prepared is None
             and len(text) > self._long_from // 2
         ):
             old.replace(text, change.column, change.n_removed, len(change.inserted))
             self._rows.replace(first, first, [self._noted(Line("", old))])
         else:
-            self._follow_anew(change, prepared)
+            self._follow_anew(change)
 
-    def _follow_anew(self, change: LineChange, prepared: _Prepared | None) -> None:
-        """Wrap the changed lines but for what is known of long ones, or prepared."""
+    def _follow_anew(self, change: LineChange) -> None:
+        """Wrap the changed lines but for what is known of long ones."""
         first, column, inserted = change.first, change.column, change.inserted
         last = first + change.n_lines - 1
         end = column + len(inserted) if first == last else len(inserted) - inserted.rfind("\n") - 1
@@ -202,13 +168,9 @@ class ExactWrappedDocument(WrappedDocument):
         head = _stretch(self._rows.line(first).breaks, 0, column - 1)
         tail = _stretch(self._rows.line(change.last).breaks, change.last_column, None, at=end)
         if first == last:
-            inner = _inner(prepared.first, column, ends=False) if prepared else []
-            self._rows.replace(first, change.last, [self._line(first, [*head, *inner, *tail])])
+            self._rows.replace(first, change.last, [self._line(first, [*head, *tail])])
             return
-        inner = _inner(prepared.first, column, ends=True) if prepared else []
-        top = self._line(first, [*head, *inner])
-        inner = _inner(prepared.last, 0, ends=False) if prepared else []
-        bottom = self._line(last, [*inner, *tail])
+        top, bottom = self._line(first, head), self._line(last, tail)
         if len(inserted) > _BLOCK_SIZE and last - first > 1:
             middle = RowIndex.unseen(self._guessed(first + 1, last))
             self._rows.replace(first, change.last, [top], middle, [bottom])
@@ -216,12 +178,6 @@ class ExactWrappedDocument(WrappedDocument):
         else:
             between = self._lines(inserted.split("\n")[1:-1]) if last - first > 1 else []
             self._rows.replace(first, change.last, [top, *between, bottom])
-
-    def prepare_edit(self, inserted: str) -> None:
-        """Break the outer lines of a text that is about to be inserted. For any thread."""
-        first, *more = inserted.split("\n", 1)
-        found = self._broken([first, *(rest.rsplit("\n", 1)[-1] for rest in more)])
-        self._prepared = _Prepared(self.width, self.glyphs, inserted, found[0], found[-1])
 
     @property
     def _long_from(self) -> int:
@@ -247,9 +203,10 @@ class ExactWrappedDocument(WrappedDocument):
         ]
 
     def _long_line(self, line: Sliceable, known: Iterable[Stretch] = ()) -> LongLine:
+        guesses = self._on_laid_out is not None
         if self.width:
-            return WrappedLongLine(line, self.width, self.glyphs, known)
-        return FlatLongLine(line, self.glyphs, known)
+            return WrappedLongLine(line, self.width, self.glyphs, known, guesses=guesses)
+        return FlatLongLine(line, self.glyphs, known, guesses=guesses)
 
     # -- sizes
 
@@ -276,11 +233,27 @@ class ExactWrappedDocument(WrappedDocument):
 
     def line_at(self, row: int) -> tuple[int, int]:
         """Return the line of a row, and which of its rows it is."""
-        return self._rows.line_at(row)
+        while True:
+            line, section = self._rows.line_at(row)
+            found = self._rows.line(line).breaks
+            if not isinstance(found, WrappedLongLine):
+                return line, section
+            if not self._look(line, found, found.part_at(section)):
+                return line, section
+
+    def _look(self, line: int, found: LongLine, part: int) -> bool:
+        """Lay out a part of a long line; True if it is not as large as was guessed."""
+        change = found.look_at(part, self.document.line(line))
+        if isinstance(found, FlatLongLine) and change:
+            self.widest = max(self.widest, found.extent)
+            self._rows.grow(line, 0, 0)
+        elif change:
+            self._rows.grow(line, found.extents[part], change)
+        return bool(change)
 
     def row_part(self, row: int, first_cell: int = 0, n_cells: int = 0) -> RowPart:
         """Return the characters of a row, 0 to height - 1; see `section_part`."""
-        return self.section_part(*self._rows.line_at(row), first_cell, n_cells)
+        return self.section_part(*self.line_at(row), first_cell, n_cells)
 
     def section_part(self, line: int, section: int, first_cell: int, n_cells: int) -> RowPart:
         """Return the characters of a row of a line.
@@ -309,6 +282,8 @@ class ExactWrappedDocument(WrappedDocument):
     ) -> RowPart:
         """Lay out the parts of a long line between two cells, side by side."""
         first, last = found.part_at(max(0, first_cell)), found.part_at(max(0, last_cell))
+        while any([self._look(line, found, part) for part in range(first, last + 1)]):
+            first, last = found.part_at(max(0, first_cell)), found.part_at(max(0, last_cell))
         begin = found.starts[first]
         text = self._text(line)[begin : found.starts[last + 1]]
         glyphs: list[str] = []
@@ -329,17 +304,29 @@ class ExactWrappedDocument(WrappedDocument):
         """Return the first column of a row of a line and the one behind its last."""
         found = self._rows.line(line).breaks
         if isinstance(found, WrappedLongLine):
-            return found.row_bounds(section)
+            return found.row_bounds(self._section(line, section))
         length = self.line_length(line)
         if isinstance(found, LongLine):
             return 0, length
         start = found[section - 1] if section else 0
         return start, found[section] if section < len(found) else length
 
+    def _section(self, line: int, section: int) -> int:
+        """Look at a row of a line, which counts from its end if it is negative; give its number."""
+        found = self._rows.line(line).breaks
+        while True:
+            n_sections = len(found) + 1
+            number = min(section + n_sections if section < 0 else section, n_sections - 1)
+            if not isinstance(found, WrappedLongLine):
+                return number
+            if not self._look(line, found, found.part_at(number)):
+                return number
+
     def _section_of(self, line: int, column: int) -> int:
         """Return the row of a line that a column is in."""
         found = self._rows.line(line).breaks
         if isinstance(found, WrappedLongLine):
+            self._look(line, found, found.part_of(column))
             return found.row_of(column)
         return 0 if isinstance(found, LongLine) else bisect_right(found, column)
 
@@ -378,13 +365,13 @@ class ExactWrappedDocument(WrappedDocument):
     def offset_to_location(self, offset: Offset) -> Location:
         """Return the location drawn at a cell, or the nearest one of its row."""
         row = max(0, min(offset.y, self.height - 1))
-        line, section = self._rows.line_at(row)
+        line, section = self.line_at(row)
         return line, self.get_target_document_column(line, offset.x, section)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
         """Return the column drawn at a cell of a line's row; negative rows count from the end."""
+        section = self._section(line_index, y_offset)
         n_sections = len(self._rows.line(line_index).breaks) + 1
-        section = y_offset + n_sections if y_offset < 0 else y_offset
         part = self._part(line_index, section, x_offset, x_offset)
         index = part.cells.index_at(x_offset - part.cell)
         if index == len(part.text) and section < n_sections - 1:
@@ -395,6 +382,7 @@ class ExactWrappedDocument(WrappedDocument):
     def _part_at(self, line: int, column: int) -> RowPart:
         found = self._rows.line(line).breaks
         if isinstance(found, FlatLongLine):
+            self._look(line, found, found.part_of(column))
             cell = found.extents[found.part_of(column)]
             return self._part(line, 0, cell, cell)
         return self._part(line, self._section_of(line, column), 0, 0)
