@@ -105,6 +105,16 @@ async def test_no_style_sheet_is_parsed_twice_on_the_way_through_all_screens(
     assert [sheet for sheet, times in parsed.items() if times > 1] == []
 
 
+async def test_a_screen_that_was_shown_before_is_drawn_without_a_delay() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        for screen_id, is_delayed in (("compare", True), ("tokens", False), ("compare", False)):
+            app.action_show_screen(screen_id)
+            assert bool(app._batch_count) is is_delayed
+            await settle(pilot)
+            assert not app._batch_count
+
+
 async def test_a_screen_that_is_made_later_has_the_colours_of_the_theme() -> None:
     app = make_app()
     async with app.run_test() as pilot:

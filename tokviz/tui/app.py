@@ -161,6 +161,8 @@ class TokvizApp(App[None]):
         self._asked: tuple[str, Screen[Any] | None] = "", None
         self._typed: Widget | None = None
         self._passing: str | None = None
+        self._knows_next = False
+        """Whether the screen that is gone to has been shown before."""
         self.session = session
         session.subscribe(Asked, lambda change: self._show_screen(change.screen))
         session.subscribe(SessionWanted, lambda change: self._open_session(change.path))
@@ -605,11 +607,17 @@ class TokvizApp(App[None]):
             return
         self._passing = None
         screen = self._made.get(screen_id)
+        self._knows_next = screen is not None and screen.has_begun
         if screen is not None and screen.waits:
             screen.waits = False
             if screen.is_mounted:
                 screen.begin()
         self.switch_mode(screen_id)
+
+    def delay_update(self, delay: float = 0.05) -> None:
+        """Draw nothing for a moment in which a new screen fills; one that is full has none."""
+        if not self._knows_next:
+            super().delay_update(delay)
 
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
         """Take out what goes. Where that is a dialog, the screen below is drawn by coming back.
