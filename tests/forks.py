@@ -108,7 +108,8 @@ class Job:
     def kill(self) -> None:
         """End the process if it is still there."""
         if self._code is None and not select.select([self._told], [], [], 0)[0]:
-            os.kill(self.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has gone just now
+                os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
         """Give its exit code at its end."""
