@@ -20,6 +20,9 @@ from tokviz.tui.widgets.editor.cells import breaks, is_plain, lay_out, safe_cut
 _MOST_AT_ONCE: Final = 4
 """Parts that are laid out together, without guessing."""
 
+_COARSE: Final = 64
+"""Parts that are one as long as nobody looks at them, where there are many."""
+
 _SEARCH_SHARE: Final = 8
 """The part of a part, counted from its end, in which a space is looked for to end it at."""
 
@@ -119,7 +122,7 @@ class LongLine:
         return min(bisect_right(self.extents, extent), len(self._parts)) - 1
 
     def look_at(self, number: int, text: Sliceable) -> int | None:
-        """Lay out a part of the line.
+        """Lay out a part of the line, or divide one that is too large for that.
 
         Returns:
             How many rows or cells it takes more than was guessed; None if that was no guess.
@@ -127,11 +130,16 @@ class LongLine:
         part = self._parts[number]
         if not part.is_guess:
             return None
-        start = self.starts[number]
-        self._parts[number] = seen = self._measure(text[start : start + part.n_chars])
-        if seen.extent != part.extent:
+        start, end = self.starts[number : number + 2]
+        if part.n_chars > 2 * self._part_size:
+            found = [*self._guessed(text, start, end, self._part_size, part)]
+        else:
+            found = [self._measure(text[start:end])]
+        self._parts[number : number + 1] = found
+        change = sum(map(_EXTENT, found)) - part.extent
+        if change or len(found) > 1:
             self._sum()
-        return seen.extent - part.extent
+        return change
 
     def replace(self, text: Sliceable, start: int, n_removed: int, n_inserted: int) -> None:
         """Follow an edit.
@@ -155,20 +163,36 @@ class LongLine:
         self._sum()
 
     def _cut(self, line: Sliceable, begin: int, end: int) -> Iterator[LinePart]:
-        text, begin = line[begin:end], 0
-        size, end = self._part_size, len(text)
-        known: LinePart | None = None
+        size = self._part_size
+        if self._guesses and end - begin > _MOST_AT_ONCE * size:
+            cut = self._safe_cut(line, begin + size)
+            first = self._measure(line[begin:cut])
+            yield first
+            is_coarse = end - begin > 2 * _COARSE * size
+            yield from self._guessed(line, cut, end, _COARSE * size if is_coarse else size, first)
+            return
+        text, begin, end = line[begin:end], 0, end - begin
         while end - begin > size + size // 2:
             cut = safe_cut(text, begin + size, size // _SEARCH_SHARE)
-            if known is None:
-                part = self._measure(text[begin:cut])
-                known = part if self._guesses and end > _MOST_AT_ONCE * size else None
-            else:
-                extent = max(round((cut - begin) * known.extent / known.n_chars), 1)
-                part = LinePart(cut - begin, extent, (), is_guess=True)
-            yield part
+            yield self._measure(text[begin:cut])
             begin = cut
         yield self._measure(text[begin:])
+
+    def _guessed(
+        self, line: Sliceable, begin: int, end: int, step: int, like: LinePart
+    ) -> Iterator[LinePart]:
+        """Cut columns into parts of about `step` characters, which are taken to be like another."""
+        while begin < end:
+            is_last = end - begin <= step + self._part_size // 2
+            cut = end if is_last else self._safe_cut(line, begin + step)
+            extent = max(round((cut - begin) * like.extent / like.n_chars), 1)
+            yield LinePart(cut - begin, extent, (), is_guess=True)
+            begin = cut
+
+    def _safe_cut(self, line: Sliceable, wanted: int) -> int:
+        """Choose where to cut, and read no more than that takes; see `safe_cut`."""
+        back = self._part_size // _SEARCH_SHARE
+        return wanted - back + safe_cut(line[wanted - back : wanted + 1], back, back)
 
     def _sum(self) -> None:
         self.starts = list(accumulate(map(_N_CHARS, self._parts), initial=0))
