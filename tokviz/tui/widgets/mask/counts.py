@@ -101,7 +101,7 @@ def _lengths_of(tokenizer: Tokenizer) -> TokenLengths:
 
 def _sizes(rendering: Rendering, first: int, last: int) -> Iterator[int]:
     """Give how many bytes each of some tokens of a text has."""
-    return map(_lengths_of(rendering.tokenizer).__getitem__, rendering.ids[first:last])
+    return map(_lengths_of(rendering.tokenizer).__getitem__, memoryview(rendering.ids)[first:last])
 
 
 def percent(share: float) -> str:
