@@ -18,8 +18,10 @@ WAIT = 60.0
 async def settle(pilot: Pilot[None]) -> None:
     """Wait until all is handled and drawn, and workers are done, also those that they started."""
     workers = pilot.app.workers
-    await pilot.pause()
-    while any(not worker.is_finished for worker in workers) or not is_still(pilot.app):
+    await pause(pilot)
+    while not pilot.app._exit and (
+        any(not worker.is_finished for worker in workers) or not is_still(pilot.app)
+    ):
         # What is cancelled, since something newer took its place, is done too.
         with suppress(WorkerCancelled):
             await workers.wait_for_complete()
@@ -27,7 +29,19 @@ async def settle(pilot: Pilot[None]) -> None:
         if task is not None and task.cancelling():
             # It is the waiting that was given up. Textual tells this as the worker's end.
             raise asyncio.CancelledError
-        await pilot.pause()
+        await pause(pilot)
+
+
+async def pause(pilot: Pilot[None]) -> None:
+    """Let all that there is be handled, unless the app ends: what is closed handles no more."""
+    handled = asyncio.ensure_future(pilot.pause())
+    while not handled.done() and not pilot.app._exit:
+        await asyncio.wait((handled,), timeout=0.1)
+    if handled.done():
+        handled.result()
+    else:
+        handled.cancel()
+        await asyncio.sleep(0)
 
 
 def is_still(app: App[Any]) -> bool:
@@ -55,7 +69,7 @@ async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
     async def wait() -> None:
         seconds = 0.0
         while not holds():
-            await pilot.pause()
+            await pause(pilot)
             # To ask every widget takes work, which others may need for what is waited for.
             await asyncio.sleep(seconds)
             seconds = min(0.05, seconds + 0.005)
