@@ -17,10 +17,10 @@ from typing import ClassVar, Final, NamedTuple, Protocol
 from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.editor.cells import breaks, is_plain, lay_out, safe_cut
 
-_MOST_AT_ONCE: Final = 4
+_MOST_AT_ONCE: Final[int] = 4
 """Parts that are laid out together, without guessing."""
 
-_COARSE: Final = 64
+_COARSE: Final[int] = 64
 """Parts that are one as long as nobody looks at them, where there are many."""
 
 _SEARCH_SHARE: Final = 8
