@@ -261,10 +261,13 @@ class LiveDocument(ChunkedText):
         newline = self._chunks.item(place).newline(number - self._chunks.start(place, NEWLINES))
         return self._chunks.start(place, CHARS) + newline + 1
 
+    def line_end(self, row: int) -> int:
+        """Give the offset behind a line's last character, before its line feed."""
+        return self.n_chars if row + 1 >= self.n_lines else self.line_start(row + 1) - 1
+
     def lines(self, first: int, last: int) -> list[str]:
         """Give the lines first to last, at least one, without their line feeds."""
-        end = self.n_chars if last >= self.n_lines else self.line_start(last) - 1
-        return self.text_in(self.line_start(first), end).split("\n")
+        return self.text_in(self.line_start(first), self.line_end(last - 1)).split("\n")
 
     def line_blocks(self, first: int, last: int, size: int) -> Iterator[tuple[int, int]]:
         """Divide the lines first to last, without looking at them.

@@ -91,10 +91,7 @@ class ExactDocument(Document):
 
     def line(self, number: int) -> LineText:
         """Give a line, as long as the text stays as it is; nothing of it is read before a slice."""
-        start = self.live.line_start(number)
-        is_last = number + 1 >= self.line_count
-        end = self.live.n_chars if is_last else self.live.line_start(number + 1) - 1
-        return LineText(self.live, start, end)
+        return LineText(self.live, self.live.line_start(number), self.live.line_end(number))
 
     @overload
     def __getitem__(self, line_index: int) -> str: ...

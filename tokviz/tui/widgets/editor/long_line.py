@@ -121,15 +121,17 @@ class LongLine:
         """Return the number of the part that holds a row or cell."""
         return min(bisect_right(self.extents, extent), len(self._parts)) - 1
 
-    def look_at(self, number: int, text: Sliceable) -> int | None:
-        """Lay out a part of the line, or divide one that is too large for that.
+    def is_guess(self, number: int) -> bool:
+        """Tell whether nobody has looked at a part."""
+        return self._parts[number].is_guess
+
+    def look_at(self, number: int, text: Sliceable) -> int:
+        """Lay out such a part of the line, or divide one that is too large for that.
 
         Returns:
-            How many rows or cells it takes more than was guessed; None if that was no guess.
+            How many rows or cells it takes more than was guessed.
         """
         part = self._parts[number]
-        if not part.is_guess:
-            return None
         start, end = self.starts[number : number + 2]
         if part.n_chars > 2 * self._part_size:
             found = [*self._guessed(text, start, end, self._part_size, part)]

@@ -118,8 +118,7 @@ class ExactWrappedDocument(WrappedDocument):
     def _laid_out(self, first: int, last: int) -> list[Line]:
         """Lay out the lines first to last."""
         live = self.document.live
-        end = live.n_chars if last >= live.n_lines else live.line_start(last)
-        if end - live.line_start(first) > 2 * _BLOCK_SIZE:  # one of them is a long one
+        if live.line_end(last - 1) - live.line_start(first) > 2 * _BLOCK_SIZE:  # one is a long one
             return [self._line(number, ()) for number in range(first, last)]
         return self._lines(live.lines(first, last))
 
@@ -247,13 +246,21 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _look(self, line: int, found: LongLine, part: int) -> bool:
         """Lay out a part of a long line; True if nobody had looked at it before."""
+        if not found.is_guess(part):
+            return False
         change = found.look_at(part, self.document.line(line))
         if isinstance(found, FlatLongLine) and change:
             self.widest = max(self.widest, found.extent)
             self._rows.grow(line, 0, 0)
         elif change:
             self._rows.grow(line, found.extents[part], change)
-        return change is not None
+        return True
+
+    def _look_around(self, line: int, found: LongLine, column: int) -> int:
+        """Lay out the part that holds a column, and give its number."""
+        while self._look(line, found, part := found.part_of(column)):
+            pass
+        return part
 
     def row_part(self, row: int, first_cell: int = 0, n_cells: int = 0) -> RowPart:
         """Return the characters of a row, 0 to height - 1; see `section_part`."""
@@ -330,8 +337,7 @@ class ExactWrappedDocument(WrappedDocument):
         """Return the row of a line that a column is in."""
         found = self._rows.line(line).breaks
         if isinstance(found, WrappedLongLine):
-            while self._look(line, found, found.part_of(column)):
-                pass
+            self._look_around(line, found, column)
             return found.row_of(column)
         return 0 if isinstance(found, LongLine) else bisect_right(found, column)
 
@@ -387,9 +393,8 @@ class ExactWrappedDocument(WrappedDocument):
     def _part_at(self, line: int, column: int) -> RowPart:
         found = self._rows.line(line).breaks
         if isinstance(found, FlatLongLine):
-            while self._look(line, found, found.part_of(column)):
-                pass
-            cell = found.extents[found.part_of(column)]
+            number = self._look_around(line, found, column)
+            cell = found.extents[number]
             return self._part(line, 0, cell, cell)
         return self._part(line, self._section_of(line, column), 0, 0)
 
