@@ -152,6 +152,31 @@ class Monkey:
         self.slowest.note(seconds, busy, f"{place}: {self.doing}")
         self.begin()
 
+    async def drawn(self) -> None:
+        """Raise an error if a screen that is to be drawn anew does not do so by itself."""
+        first = self.left_undrawn()
+        for _ in range(10 if first else 0):
+            await asyncio.sleep(0.1)
+            first &= self.left_undrawn()
+        self.begin()
+        if first and not self.app._exit:
+            raise TimeoutError(f"stands still: nothing will draw {first}")
+
+    def left_undrawn(self) -> set[Any]:
+        """Find what is to be laid out or drawn, by those who sleep until they hear of something."""
+        if self.app._batch_count:
+            return set()
+        found = set[Any]()
+        for screen in self.app.screen_stack:
+            if not screen.is_current or screen._ticks.timer._active.is_set():
+                continue
+            for widget in screen.walk_children(with_self=True):
+                marks = widget._layout_required, widget._scroll_required, widget._repaint_required
+                is_asked = any(marks) or (widget is screen and screen._dirty_widgets)
+                if is_asked and widget._running and widget.is_on_screen and not widget._closing:
+                    found.add(widget)
+        return found
+
     async def dealt_with(self) -> None:
         """Wait until the app and its screen have dealt with everything that came before."""
         for pump in (self.app, self.app.screen):
@@ -444,6 +469,7 @@ async def run(
                     kinds[kind] += 1
                     if chance.random() < 0.7:
                         await monkey.answer()
+                        await monkey.drawn()
                     if chance.random() < 0.3:  # at human pace
                         await asyncio.sleep(chance.choice((0.02, 0.05, 0.2)))
                     if day is not None and (index + 1) % RUN_ACTIONS == 0:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.robustness import monkey
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.compositor import Ticks
 
 
 def test_the_monkey_does_not_crash_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,3 +43,13 @@ def test_a_crash_is_found_and_told_with_what_was_done(
     assert "CRASH  seed 1, run 0" in told
     assert "ValueError: no screen" in told
     assert figures.crashes[0].last[-1] in told
+
+
+def test_a_screen_that_stands_still_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw_never(ticks: Ticks) -> None:
+        ticks._screen._repaint_required = True
+
+    monkeypatch.setattr(Ticks, "draw_later", draw_never)
+    with monkey.apart():
+        figures = monkey.search(seed=3, n_actions=20)
+    assert any("stands still" in crash.what for crash in figures.crashes)

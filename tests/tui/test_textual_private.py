@@ -7,6 +7,7 @@ second keeps the list whole.
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import inspect
 import pkgutil
@@ -16,8 +17,11 @@ from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 
+from rich.segment import Segment
 from textual._styles_cache import StylesCache
+from textual.cache import LRUCache
 from textual.color import Color
+from textual.strip import Strip
 
 import tokviz.tui
 import tokviz.tui.compositor
@@ -159,6 +163,7 @@ ELSEWHERE = {
         f"strip.{name}": f"textual.strip:Strip.{name}"
         for name in ("_cell_count", "_cell_length", "_link_ids", "_render_cache", "_segments")
     },
+    **{f"cache.{name}": f"textual.cache:LRUCache.{name}" for name in ("_cache", "_full", "_head")},
     "self.styles._cache_key": "textual.css.styles:RenderStyles._cache_key",
 }
 """What is used of another object than the own one, as it is written, and where it stands."""
@@ -299,3 +304,36 @@ def test_what_was_drawn_of_a_widget_goes_with_it() -> None:
     gone = weakref.ref(cache)
     del cache
     assert gone() is None
+
+
+class Words(str):
+    """Text of which one can tell whether it is gone."""
+
+
+def test_what_is_left_out_of_a_cache_goes_at_once() -> None:
+    cache: LRUCache[int, Words] = LRUCache(8)
+    for key in range(12):
+        cache[key] = Words(key)
+    kept = cache[11]
+    gone = weakref.ref(cache[10])
+    cache.clear()
+    assert gone() is None and not cache and cache.get(11) is None
+    cache[1] = kept
+    assert cache[1] is kept and list(cache.keys()) == [1]
+
+
+def test_a_line_of_which_all_is_asked_for_goes_with_the_last_who_has_it() -> None:
+    words = Words("a line" * 100)  # Rich keeps what is short
+    strip = Strip([Segment(words)])
+    for whole in (strip.divide([600])[0], strip.crop_extend(0, 600, None)):
+        assert whole is strip
+    gone = weakref.ref(words)
+    gc.disable()
+    try:
+        del words, strip, whole
+        assert gone() is None
+    finally:
+        gc.enable()
+    strip = Strip([Segment("a line")])
+    assert [part.text for part in strip.divide([2, 6])] == ["a ", "line"]
+    assert strip.crop_extend(2, 8, None).text == "line  "

@@ -7,9 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from rich.segment import Segment
+from rich.style import Style
 from textual._compositor import ChopsUpdate, Compositor, CompositorMap, ReflowResult
 from textual._styles_cache import StylesCache
-from textual.cache import FIFOCache
+from textual.cache import FIFOCache, LRUCache
 from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
@@ -45,6 +46,36 @@ def _first_use(strip: Strip, name: str) -> FIFOCache[Any, Any]:
 # Textual makes seven caches for each of some thousand strips a second, and uses few of them.
 setattr(Strip, "__init__", _begin)  # noqa: B010
 setattr(Strip, "__getattr__", _first_use)  # noqa: B010
+
+_divide, _crop_extend = Strip.divide, Strip.crop_extend
+
+
+def _divided(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
+    cuts = [*cuts]
+    return [strip] if cuts == [strip.cell_length] else _divide(strip, cuts)
+
+
+def _cropped(strip: Strip, start: int, end: int, style: Style | None) -> Strip:
+    is_whole = start <= 0 and end == strip.cell_length
+    return strip if is_whole else _crop_extend(strip, start, end, style)
+
+
+# A strip of which all is asked for caches itself in Textual, and so lives until garbage is looked
+# for: megabytes in a large terminal.
+setattr(Strip, "divide", _divided)  # noqa: B010
+setattr(Strip, "crop_extend", _cropped)  # noqa: B010
+
+
+def _clear(cache: Any) -> None:
+    for entry in cache._cache.values():
+        entry.clear()
+    cache._cache.clear()
+    cache._full, cache._head = False, []
+
+
+# The entries of Textual's are links of a ring, which keeps all of them until garbage is looked for:
+# megabytes of drawn lines, each time that something is drawn in another way.
+setattr(LRUCache, "clear", _clear)  # noqa: B010
 
 
 class SteadyCompositor(Compositor):
