@@ -5,8 +5,9 @@
     python tests/robustness/monkey.py 50000 --day
 
 Every run is an app of its own. A crash is printed with its seed, its run and the last actions: the
-second command does that run again. The figures at the end are crashes and the slowest answer (until
-the app and its screen have dealt with what came).
+second command does that run again. A screen that is to be drawn anew, and sleeps until it hears of
+something else, counts as one. The figures at the end are crashes and the slowest answer (until the
+app and its screen have dealt with what came).
 
 A day is one app for all actions, which nothing but a crash ends. Whenever as many as a run has are
 done, the monkey comes home: dialogs are closed, trainings given up, the text is empty, and every
@@ -47,6 +48,8 @@ SLOWEST_SECONDS, MOST_DRIFT = 1.0, 0.05
 N_BUSIEST = 5
 DAY_ACTIONS = 10_000
 """What a day must have for its drift to mean something: before that caches fill."""
+REDRAW_SECONDS = 2.0
+"""Seconds after which what is to be drawn, and what nothing goes to draw, stands still."""
 REST_SECONDS = 60.0
 """Seconds in which work in the background must have come to its end."""
 SPIN_SECONDS = 300.0
@@ -154,13 +157,13 @@ class Monkey:
 
     async def drawn(self) -> None:
         """Raise an error if a screen that is to be drawn anew does not do so by itself."""
-        first = self.left_undrawn()
-        for _ in range(10 if first else 0):
-            await asyncio.sleep(0.1)
-            first &= self.left_undrawn()
+        late, left = time.monotonic() + REDRAW_SECONDS, self.left_undrawn()
+        while left and time.monotonic() < late:
+            await asyncio.sleep(0.01)
+            left &= self.left_undrawn()
         self.begin()
-        if first and not self.app._exit:
-            raise TimeoutError(f"stands still: nothing will draw {first}")
+        if left and not self.app._exit:
+            raise TimeoutError(f"stands still: nothing will draw {left}")
 
     def left_undrawn(self) -> set[Any]:
         """Find what is to be laid out or drawn, by those who sleep until they hear of something."""
