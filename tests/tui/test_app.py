@@ -115,6 +115,16 @@ async def test_a_screen_that_was_shown_before_is_drawn_without_a_delay() -> None
             assert not app._batch_count
 
 
+async def test_a_screen_that_was_drawn_ahead_is_shown_without_a_delay() -> None:
+    app = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await make_all_ahead(app, pilot)
+        app.action_show_screen("train")
+        assert not app._batch_count
+        await settle(pilot)
+        assert app.screen.has_begun and app.current_mode == "train"
+
+
 async def test_a_screen_that_is_made_later_has_the_colours_of_the_theme() -> None:
     app = make_app()
     async with app.run_test() as pilot:
@@ -142,7 +152,7 @@ async def test_screens_are_imported_before_they_are_wanted(
 
 async def make_all_ahead(app: TokvizApp, pilot: Pilot[None]) -> None:
     """Do what pauses are used for, until nothing is left of it."""
-    for _ in range(3 * len(SCREENS)):
+    for _ in range(4 * len(SCREENS)):
         app._make_ahead()
         await settle(pilot)
 

@@ -80,8 +80,10 @@ textual.drivers.linux_driver:LinuxDriver._sigtstp_application
 textual.message_pump:MessagePump._get_dispatch_methods
 textual.screen:Screen._compositor
 textual.screen:Screen._compositor_refresh
+textual.screen:Screen._layout_required
 textual.screen:Screen._refresh_layout
 textual.screen:Screen._screen_resized
+textual.screen:Screen._update_auto_focus
 textual.screen:Screen._update_timer
 textual.widget:Widget._border_subtitle
 textual.widget:Widget._border_title

@@ -607,7 +607,7 @@ class TokvizApp(App[None]):
             return
         self._passing = None
         screen = self._made.get(screen_id)
-        self._knows_next = screen is not None and screen.has_begun
+        self._knows_next = screen is not None and (screen.has_begun or screen.is_prepared)
         if screen is not None and screen.waits:
             screen.waits = False
             if screen.is_mounted:
@@ -615,7 +615,7 @@ class TokvizApp(App[None]):
         self.switch_mode(screen_id)
 
     def delay_update(self, delay: float = 0.05) -> None:
-        """Draw nothing for a moment in which a new screen fills; one that is full has none."""
+        """Draw nothing for a moment in which a new screen fills; one that was drawn has none."""
         if not self._knows_next:
             super().delay_update(delay)
 

@@ -29,6 +29,8 @@ class Tour:
         self._edits = session.edits
         self._view: RowsView | None = None
         self._timer: Timer = app.set_interval(_LOOK_SECONDS, self.look)
+        # The line comes with a screen: later it would push down what is there.
+        app.screen_change_signal.subscribe(app, lambda _: self.look())
         self.look()
 
     def look(self) -> None:
@@ -41,7 +43,7 @@ class Tour:
         screen = next(
             (one for one in self._app.screen_stack if isinstance(one, TokvizScreen)), None
         )
-        if screen is None or not screen.has_begun or self.is_over:
+        if screen is None or not screen.is_mounted or self.is_over:
             return
         if self._view is None or self._view.parent is not screen:
             self._leave()

@@ -86,7 +86,8 @@ class TokvizScreen(Screen[None]):
         """Whether it shows what it begins with, and can take input."""
         self.waits = False
         """Whether it was made before anybody went to it: it begins when somebody does."""
-        self._is_prepared = False
+        self.is_prepared = False
+        """Whether it was laid out and drawn before anybody went to it."""
         self._answers = False
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
@@ -110,13 +111,14 @@ class TokvizScreen(Screen[None]):
         What is drawn is kept by the widgets, so it need only be put together when somebody comes.
         """
         size = self.app.size
-        if not self.waits or self._is_prepared or not self.is_mounted or not size:
+        if not self.waits or self.is_prepared or not self.is_mounted or not size:
             return False
-        if self._compositor.size == size:
-            self._compositor.render_strips()
-            self._is_prepared = True
-        else:
+        if self._compositor.size != size or self._layout_required:
+            self._layout_required = False
             self._refresh_layout(size)
+        else:
+            self._compositor.render_strips()
+            self.is_prepared = True
         return True
 
     # -- controllers
@@ -181,6 +183,8 @@ class TokvizScreen(Screen[None]):
         self.call_after_refresh(self._begun)
 
     def _begun(self) -> None:
+        # What takes the keyboard may have come only now.
+        self._update_auto_focus()
         self.has_begun = True
         self.app.post_message(Begun())
 
