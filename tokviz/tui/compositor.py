@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from rich.segment import Segment
-from rich.style import Style
 from textual._compositor import ChopsUpdate, Compositor, CompositorMap, ReflowResult
-from textual._styles_cache import StylesCache
-from textual.cache import FIFOCache, LRUCache
 from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
+
+from tokviz.tui.kept_lines import keep_less
 
 TICK_SECONDS = 1 / 240
 """A frame comes at a tick. Textual's 1/60 s are too long for one that is late."""
@@ -23,59 +21,7 @@ TICK_SECONDS = 1 / 240
 _APART = 8
 """Rows between two changes of a widget that cost less than asking it twice."""
 
-# Textual keeps the two colours that this works out for a thousand widgets, and so these widgets'
-# drawn lines: those of closed dialogs too. It needs nothing of the widget.
-_inner_outer: Any = StylesCache.get_inner_outer
-setattr(StylesCache, "get_inner_outer", classmethod(_inner_outer))  # noqa: B010
-
-
-def _begin(strip: Any, segments: Iterable[Segment], cell_length: int | None = None) -> None:
-    strip._segments, strip._cell_length = list(segments), cell_length
-    strip._render_cache = strip._link_ids = strip._cell_count = None
-
-
-def _first_use(strip: Strip, name: str) -> FIFOCache[Any, Any]:
-    """Make a cache that a strip has not needed before."""
-    if not name.endswith("_cache"):
-        raise AttributeError(name)
-    cache: FIFOCache[Any, Any] = FIFOCache(4)
-    setattr(strip, name, cache)
-    return cache
-
-
-# Textual makes seven caches for each of some thousand strips a second, and uses few of them.
-setattr(Strip, "__init__", _begin)  # noqa: B010
-setattr(Strip, "__getattr__", _first_use)  # noqa: B010
-
-_divide, _crop_extend = Strip.divide, Strip.crop_extend
-
-
-def _divided(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
-    cuts = [*cuts]
-    return [strip] if cuts == [strip.cell_length] else _divide(strip, cuts)
-
-
-def _cropped(strip: Strip, start: int, end: int, style: Style | None) -> Strip:
-    is_whole = start <= 0 and end == strip.cell_length
-    return strip if is_whole else _crop_extend(strip, start, end, style)
-
-
-# A strip of which all is asked for caches itself in Textual, and so lives until garbage is looked
-# for: megabytes in a large terminal.
-setattr(Strip, "divide", _divided)  # noqa: B010
-setattr(Strip, "crop_extend", _cropped)  # noqa: B010
-
-
-def _clear(cache: Any) -> None:
-    for entry in cache._cache.values():
-        entry.clear()
-    cache._cache.clear()
-    cache._full, cache._head = False, []
-
-
-# The entries of Textual's are links of a ring, which keeps all of them until garbage is looked for:
-# megabytes of drawn lines, each time that something is drawn in another way.
-setattr(LRUCache, "clear", _clear)  # noqa: B010
+keep_less()
 
 
 class SteadyCompositor(Compositor):

@@ -1,0 +1,69 @@
+"""What is kept of drawn lines: as little as is used, and no longer than it can be.
+
+Textual's caches hold each other, or themselves, and so what they held lives until garbage is looked
+for: 735 objects for each page that is scrolled, 4 MB for each dialog in a large terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+from textual._styles_cache import StylesCache
+from textual.cache import FIFOCache, LRUCache
+from textual.strip import Strip
+
+_divide, _crop_extend = Strip.divide, Strip.crop_extend
+
+
+def keep_less() -> None:
+    """Let Textual's lines and caches do as those below."""
+    # Textual keeps the two colours that this works out for a thousand widgets, and so these
+    # widgets' drawn lines: those of closed dialogs too. It needs nothing of the widget.
+    inner_outer: Any = StylesCache.get_inner_outer
+    setattr(StylesCache, "get_inner_outer", classmethod(inner_outer))  # noqa: B010
+    for kind, name, instead in (
+        (Strip, "__init__", _begin),
+        (Strip, "__getattr__", _first_use),
+        (Strip, "divide", _divided),
+        (Strip, "crop_extend", _cropped),
+        (LRUCache, "clear", _clear),
+    ):
+        setattr(kind, name, instead)
+
+
+def _begin(strip: Any, segments: Iterable[Segment], cell_length: int | None = None) -> None:
+    """Make no caches: Textual makes seven for each of some thousand strips a second."""
+    strip._segments, strip._cell_length = list(segments), cell_length
+    strip._render_cache = strip._link_ids = strip._cell_count = None
+
+
+def _first_use(strip: Strip, name: str) -> FIFOCache[Any, Any]:
+    """Make a cache that a strip has not needed before."""
+    if not name.endswith("_cache"):
+        raise AttributeError(name)
+    cache: FIFOCache[Any, Any] = FIFOCache(4)
+    setattr(strip, name, cache)
+    return cache
+
+
+def _divided(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
+    """Divide as Textual does, but where all of a strip is one part, do not let it cache itself."""
+    cuts = [*cuts]
+    return [strip] if cuts == [strip.cell_length] else _divide(strip, cuts)
+
+
+def _cropped(strip: Strip, start: int, end: int, style: Style | None) -> Strip:
+    """Crop as Textual does, but where all of a strip is asked for, do not let it cache itself."""
+    is_whole = start <= 0 and end == strip.cell_length
+    return strip if is_whole else _crop_extend(strip, start, end, style)
+
+
+def _clear(cache: Any) -> None:
+    """Let go of all entries: each is a link of a ring, which would keep them alive."""
+    for entry in cache._cache.values():
+        entry.clear()
+    cache._cache.clear()
+    cache._full, cache._head = False, []
