@@ -114,6 +114,7 @@ def test_every_script_is_run_here() -> None:
         ),
         ("looked_up", "95 classes, 9 handlers found"),
         ("kept", "20 of 20 are left"),
+        ("left_as_garbage", "a page: 40 lines left\nanother theme: 880 lines left"),
         ("timers_in_the_past", "0 s: divides by zero\n-4e-05 s: goes round"),
     ],
 )
