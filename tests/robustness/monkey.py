@@ -48,8 +48,8 @@ SLOWEST_SECONDS, MOST_DRIFT = 1.0, 0.05
 N_BUSIEST = 5
 DAY_ACTIONS = 10_000
 """What a day must have for its drift to mean something: before that caches fill."""
-REDRAW_SECONDS = 2.0
-"""Seconds after which what is to be drawn, and what nothing goes to draw, stands still."""
+REDRAW_SECONDS, N_TURNS = 2.0, 100
+"""Seconds, and turns of all others, after which what is to be drawn, and nothing draws, is stuck."""
 REST_SECONDS = 60.0
 """Seconds in which work in the background must have come to its end."""
 SPIN_SECONDS = 300.0
@@ -157,9 +157,11 @@ class Monkey:
 
     async def drawn(self) -> None:
         """Raise an error if a screen that is to be drawn anew does not do so by itself."""
-        late, left = time.monotonic() + REDRAW_SECONDS, self.left_undrawn()
-        while left and time.monotonic() < late:
-            await asyncio.sleep(0.01)
+        left = self.left_undrawn()
+        for _ in range(N_TURNS):
+            if not left:
+                break
+            await asyncio.sleep(REDRAW_SECONDS / N_TURNS)
             left &= self.left_undrawn()
         self.begin()
         if left and not self.app._exit:
