@@ -49,7 +49,7 @@ N_BUSIEST = 5
 DAY_ACTIONS = 10_000
 """What a day must have for its drift to mean something: before that caches fill."""
 REDRAW_SECONDS, N_TURNS = 2.0, 100
-"""Seconds, and turns of all others, after which what is to be drawn, and nothing draws, is stuck."""
+"""Seconds, and turns of all others, after which nothing will draw what is to be drawn."""
 REST_SECONDS = 60.0
 """Seconds in which work in the background must have come to its end."""
 SPIN_SECONDS = 300.0

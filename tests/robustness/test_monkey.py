@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
 import pytest
 
+import tokviz
 from tests.robustness import monkey
+from tests.tui.waiting import settle, until
+from tokviz.session import Opened, Session
+from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.compositor import Ticks
 
 
 def test_the_monkey_does_not_crash_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,11 +51,20 @@ def test_a_crash_is_found_and_told_with_what_was_done(
     assert figures.crashes[0].last[-1] in told
 
 
-def test_a_screen_that_stands_still_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def draw_never(ticks: Ticks) -> None:
-        ticks._screen._repaint_required = True
-
-    monkeypatch.setattr(Ticks, "draw_later", draw_never)
-    with monkey.apart():
-        figures = monkey.search(seed=3, n_actions=20)
-    assert any("stands still" in crash.what for crash in figures.crashes)
+async def test_a_screen_that_stands_still_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(monkey, "REDRAW_SECONDS", 0.05)
+    app = TokvizApp(Session(Opened("x"), tokviz.load("gpt2"), Settings()))
+    async with app.run_test() as pilot:
+        hand = monkey.Monkey(app, random.Random(1), tmp_path / "corpus", monkey.Slowest())
+        await settle(pilot)
+        await until(pilot, lambda: not hand.left_undrawn())
+        # As if somebody forgot to say that there is something to draw.
+        app.screen._repaint_required = True
+        assert hand.left_undrawn() == {app.screen}
+        app.screen.check_idle()
+        await hand.drawn()
+        monkeypatch.setattr(hand, "left_undrawn", lambda: {app.screen})
+        with pytest.raises(TimeoutError, match="stands still"):
+            await hand.drawn()
