@@ -10,11 +10,11 @@ something else, counts as one. The figures at the end are crashes and the slowes
 app and its screen have dealt with what came).
 
 A day is one app for all actions, which nothing but a crash ends. Whenever as many as a run has are
-done, the monkey comes home: dialogs are closed, trainings given up, the text is empty, and every
-screen shows gpt2, and nothing beside it, in 80x24 cells. There garbage is looked for, as in a long
-pause, and the memory of the process is noted. How much it grew from the second quarter of the day
-to the last is the drift: by then every screen has been shown, every tokenizer read, and most
-caches, all of which have a bound, are full.
+done, the monkey comes home: dialogs are closed, trainings given up, text and conversation are empty
+and have nothing to undo, and every screen shows gpt2, and nothing beside it, in 80x24 cells. There
+garbage is looked for, as in a long pause, and the memory of the process is noted. How much it grew
+from the second quarter of the day to the last is the drift: by then every screen has been shown,
+every tokenizer read, and most caches, all of which have a bound, are full.
 """
 
 from __future__ import annotations
@@ -343,6 +343,7 @@ class Monkey:
         """Come to the state in which memory is compared; see the top."""
         from tokviz.replay.request import ReplayRequest
         from tokviz.session import UseTokenizer
+        from tokviz.tui.screens.chat.editing import EMPTY
         from tokviz.tui.screens.registry import SCREENS
 
         app, session = self.app, self.app.session
@@ -365,6 +366,9 @@ class Monkey:
                 await app.screen.run_action("remove_tokenizer(1)")
                 await self.rest()
         app._made["tokens"].text.load("", None)
+        chat = app._made["chat"]
+        chat.chat.begin(EMPTY)  # what undo leads to, a thousand steps, is as the user's text
+        chat._show_state()
         await self.rest()
 
     async def heard(self) -> None:
