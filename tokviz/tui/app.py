@@ -499,8 +499,7 @@ class TokvizApp(App[None]):
         self.session.subscribe(SettingsChanged, lambda _: self._settings_changed())
         self.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())
-        # Keys may have waited for a dialog that is gone before it could take them.
-        self.screen_change_signal.subscribe(self, lambda _: self.post_message(Begun()))
+        self.screen_change_signal.subscribe(self, lambda _: self._screen_changed())
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
@@ -508,6 +507,13 @@ class TokvizApp(App[None]):
         session = self.session
         if session.remember and session.settings.tour and session.is_sample:
             self.set_timer(IMPORT_SECONDS, self._begin_tour)
+
+    def _screen_changed(self) -> None:
+        # Keys may have waited for a dialog that is gone before it could take them.
+        self.post_message(Begun())
+        # The line of the tour comes with a screen: later it would push down what is there.
+        if self._tour is not None:
+            self._tour.look()
 
     def _use_pause(self) -> None:
         seconds = monotonic() - self._touched

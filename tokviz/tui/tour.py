@@ -29,8 +29,6 @@ class Tour:
         self._edits = session.edits
         self._view: RowsView | None = None
         self._timer: Timer = app.set_interval(_LOOK_SECONDS, self.look)
-        # The line comes with a screen: later it would push down what is there.
-        app.screen_change_signal.subscribe(app, lambda _: self.look())
         self.look()
 
     def look(self) -> None:
