@@ -194,6 +194,46 @@ async def test_a_screen_that_is_only_passed_by_is_not_made() -> None:
         assert set(app._made) == {"tokens", "train"}
 
 
+@pytest.mark.parametrize(
+    ("asked", "seen"),
+    [
+        (["chat", "replay", "compare", "vocabulary"], ["chat", "vocabulary"]),
+        (["vocabulary", "replay", "tokens", "vocabulary"], ["vocabulary"]),
+        (["chat", "vocabulary", "chat", "tokens", "vocabulary"], ["chat", "vocabulary"]),
+    ],
+)
+async def test_of_screens_asked_for_at_once_those_between_first_and_last_are_not_drawn(
+    asked: list[str], seen: list[str]
+) -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        gone_to: list[str] = []
+        app.mode_change_signal.subscribe(app, gone_to.append)
+        for screen_id in asked:
+            app.call_later(app.action_show_screen, screen_id)
+        app.call_later(press_at_once, app, "q")
+        await until(pilot, lambda: app.current_mode == "vocabulary" and app.screen.has_begun)
+        await until(pilot, lambda: app.screen.field.value == "q")
+        assert gone_to == seen
+        assert app.session.live.text == "hello"
+
+
+async def test_a_screen_that_waits_for_another_to_be_drawn_gives_way_to_a_dialog() -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        app.call_later(app.action_show_screen, "chat")
+        app.call_later(app.action_show_screen, "vocabulary")
+        app.call_later(app.push_screen, dialog := question())
+        await until(pilot, lambda: app.screen is dialog and app.is_running and not app._is_late)
+        await pilot.press("n")
+        await until(pilot, lambda: app.screen is not dialog)
+        assert app.current_mode == "chat"
+        await pilot.press("f11")
+        await until(pilot, lambda: app.current_mode == "train")
+
+
 async def test_a_dialog_that_goes_before_it_could_take_keys_leaves_nobody_deaf() -> None:
     app, dialog = EarlyApp(), question()
     async with app.run_test() as pilot:

@@ -44,6 +44,7 @@ textual._parser:Parser._timeout_time
 textual._parser:Parser._tokens
 textual._styles_cache:StylesCache
 textual._xterm_parser:XTermParser
+textual.app:App._batch_count
 textual.app:App._css_update_count
 textual.app:App._exit
 textual.app:App._fatal_error
@@ -157,6 +158,7 @@ ELSEWHERE = {
     "screen._css_update_count": "textual.screen:Screen._css_update_count",
     "screen._refresh_layout": "textual.screen:Screen._refresh_layout",
     "self.screen._binding_chain": "textual.screen:Screen._binding_chain",
+    "self.screen_stack[0]._invoke_later": "textual.screen:Screen._invoke_later",
     "self._node._get_component_classes": "textual.dom:DOMNode._get_component_classes",
     "self.stylesheet._variables": "textual.css.stylesheet:Stylesheet._variables",
     "self.stylesheet._parse_cache": "textual.css.stylesheet:Stylesheet._parse_cache",

@@ -161,6 +161,9 @@ class TokvizApp(App[None]):
         self._asked: tuple[str, Screen[Any] | None] = "", None
         self._typed: Widget | None = None
         self._passing: str | None = None
+        """The screen that was asked for last, if it was not gone to."""
+        self._is_undrawn = self._is_late = False
+        """Whether the screen that was gone to was not seen yet, and another waits for that."""
         self._knows_next = False
         """Whether the screen that is gone to has been shown before."""
         self.session = session
@@ -233,7 +236,7 @@ class TokvizApp(App[None]):
         await self._take(event)
 
     def _is_ready(self) -> bool:
-        if not (self.is_running and self.screen_stack):  # it is ending
+        if not (self.is_running and self.screen_stack) or self._is_late:  # it is ending
             return False
         return bool(getattr(self.screen, "has_begun", True))
 
@@ -611,7 +614,13 @@ class TokvizApp(App[None]):
             # To make a screen takes long. One that is left at once is not worth it.
             self._passing = screen_id
             return
-        self._passing = None
+        if self._is_undrawn and screen_id != self.current_mode:
+            # Of all that are asked for until this one is seen, only the last is worth drawing.
+            self._passing, self._is_late = screen_id, True
+            return
+        self._passing, self._is_late = None, False
+        if screen_id == self.current_mode:
+            return
         screen = self._made.get(screen_id)
         self._knows_next = screen is not None and (screen.has_begun or screen.is_prepared)
         if screen is not None and screen.waits:
@@ -619,6 +628,22 @@ class TokvizApp(App[None]):
             if screen.is_mounted:
                 screen.begin()
         self.switch_mode(screen_id)
+        self._is_undrawn = True
+        self._await_drawing()
+
+    def _await_drawing(self) -> None:
+        if self.screen_stack:
+            self.screen_stack[0]._invoke_later(self._screen_drawn, self)
+
+    def _screen_drawn(self) -> None:
+        if self._batch_count:  # Nothing is drawn now, see `delay_update`.
+            self.set_timer(1 / 60, self._await_drawing)
+            return
+        self._is_undrawn = False
+        if self._is_late and self._passing is not None:
+            wanted, self._passing, self._is_late = self._passing, None, False
+            self._show_screen(wanted)
+        self.post_message(Begun())
 
     def delay_update(self, delay: float = 0.05) -> None:
         """Draw nothing for a moment in which a new screen fills; one that was drawn has none."""
