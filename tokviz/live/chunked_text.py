@@ -72,6 +72,10 @@ class _Prepared(NamedTuple):
     before_tail: list[Part]
     tail: str
 
+    def fits(self, text: str, cuts: CutRule) -> bool:
+        """Tell whether this is what the text would be prepared as."""
+        return self.cuts is cuts and self.text == text
+
 
 class _Reading(NamedTuple):
     """A text cut for a tokenizer that is about to be used."""
@@ -467,9 +471,10 @@ class ChunkedText:
         behind: Sequence[Part] = (),
     ) -> list[Chunk]:
         """Cut a text into chunks, of which the middle may have been prepared."""
-        prepared, self._prepared = self._prepared, None
-        if prepared is None or prepared.cuts is not self._cuts or prepared.text != inserted:
+        prepared = self._prepared
+        if prepared is None or not prepared.fits(inserted, self._cuts):
             return self._cut(left + inserted + right, before, behind)
+        self._prepared = None
         *chunks, last = self._cut(left + prepared.head, before, prepared.behind_head)
         end = prepared.tail + right
         if prepared.inner is None:
@@ -530,6 +535,8 @@ class ChunkedText:
         cuts = self._cuts
         if self.tokenizer is not None:
             self.tokenizer.prepare(inserted)
+        if (prepared := self._prepared) is not None and prepared.fits(inserted, cuts):
+            return
         first = max(cuts.reach, self._chunk_target)
         target = self._target(inserted)
         pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)

@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
+from tokviz.live import chunked_text
 from tokviz.live.document import LiveDocument
 from tokviz.saved import SavedSession, read_session, to_bytes
 from tokviz.session import Opened, Session
@@ -134,6 +135,35 @@ async def test_what_was_asked_for_before_a_session_does_not_come_after_it(
         await settle(pilot)
         assert (session.live.text, session.tokenizer.name) == ("their text", "gpt2")
         assert session.live.parse_specials
+
+
+async def test_letters_do_not_wait_for_the_text_of_a_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, go_on, n_prepared = tmp_path / "theirs.tokviz.json", Event(), []
+    path.write_bytes(to_bytes(SavedSession(theirs := "their text " * 50_000)))
+    prepared = chunked_text._Prepared
+
+    def slowly(*arguments: Any) -> Any:
+        n_prepared.append(1)
+        assert go_on.wait(WAIT)
+        return prepared(*arguments)
+
+    session = Session(Opened("my text"), tokviz.load("gpt2"), remember=False)
+    app = TokvizApp(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        monkeypatch.setattr(chunked_text, "_Prepared", slowly)
+        app._open_session(path)
+        await until(pilot, lambda: n_prepared)
+        await pilot.press("x")
+        assert session.live.text == "xmy text"
+        go_on.set()
+        await until(pilot, lambda: session.live.text == theirs)
+        await settle(pilot)
+        assert n_prepared == [1], "what is prepared outlives the letter"
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: session.live.text == "xmy text")
 
 
 async def test_a_session_is_opened_where_text_is_opened_and_undo_takes_it_back(

@@ -50,6 +50,7 @@ from tokviz.tui.screens.tokens.split_lab import SplitLab
 from tokviz.tui.screens.tokens.strip import OtherCounts
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
+from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
 
@@ -280,7 +281,13 @@ class TokensScreen(TokvizScreen):
             if any(kind.id == saved.then for kind in SCREENS):
                 self.session.ask(ShowScreen(saved.then))
 
-        self.text.replace_all(saved.text, shown)
+        # What is typed until a long text is prepared is in the one before it.
+        in_thread(
+            self,
+            "open",
+            lambda task: self.editor.prepare(saved.text),
+            lambda _: self.text.replace_all(saved.text, shown),
+        )
 
     def saved(self) -> dict[str, Any]:
         """Give where the cursor is."""
