@@ -90,12 +90,23 @@ def load_word(data: Bytes, at: int) -> int:
 @helper
 def letters(data: Bytes, i: int, end: int, table: Bytes) -> int:
     """Skip letters; those of ASCII eight at a time, without asking for each whether it is one."""
+    return _by_eight(data, i, end, _CASES, LETTER, table)
+
+
+@helper
+def lower_letters(data: Bytes, i: int, end: int, wanted: int, table: Bytes) -> int:
+    """Skip characters with any of the wanted flags, as `run` does; a to z must be among them."""
+    return _by_eight(data, i, end, 0, wanted, table)
+
+
+@helper
+def _by_eight(data: Bytes, i: int, end: int, cases: int, wanted: int, table: Bytes) -> int:
     n = _WORD
     while n == _WORD and i + _WORD <= end:
         eight = load_word(data, i)
-        lower = (eight | word(_CASES)) & word(_ASCII)
+        lower = (eight | word(cases)) & word(_ASCII)
         # The highest bit of a byte tells: from "a" on, not above "z", not beyond ASCII.
         found = (lower + word(_FROM_A)) & ~(lower + word(_ABOVE_Z)) & ~eight & word(_HIGHEST)
         n = integer(trailing_zeros(found ^ word(_HIGHEST)) >> 3)
         i += n
-    return run(data, i, end, LETTER, table)
+    return run(data, i, end, wanted, table)

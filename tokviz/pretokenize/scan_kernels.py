@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tokviz.compiled import Bytes, Int64s, helper
-from tokviz.pretokenize.character_kernels import LETTER, character, letters, run
+from tokviz.pretokenize.character_kernels import LETTER, character, letters, lower_letters, run
 from tokviz.pretokenize.scan_table import (
     CASELESS,
     LOWER,
@@ -313,7 +313,7 @@ def _end_of_word(
     if j >= end and at_end == UNDECIDED:
         return UNDECIDED
     if j < end and follower & LOWER:
-        j = run(data, j, end, _WORD_END, table)
+        j = lower_letters(data, j, end, _WORD_END, table)
     elif last_end > i:
         j = last_end
     elif j == start:
