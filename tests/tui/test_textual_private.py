@@ -17,14 +17,17 @@ from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual._styles_cache import StylesCache
 from textual.cache import LRUCache
 from textual.color import Color
 from textual.strip import Strip
+from textual.style import Style
 
 import tokviz.tui
 import tokviz.tui.compositor
+from tokviz.tui.kept_lines import CUT_LINES, STYLES
 
 PRIVATE = """
 textual._callback:invoke
@@ -168,6 +171,7 @@ ELSEWHERE = {
         for name in ("_cell_count", "_cell_length", "_link_ids", "_render_cache", "_segments")
     },
     **{f"cache.{name}": f"textual.cache:LRUCache.{name}" for name in ("_cache", "_full", "_head")},
+    "Segment._split_cells": "rich.segment:Segment._split_cells",
     "self.styles._cache_key": "textual.css.styles:RenderStyles._cache_key",
 }
 """What is used of another object than the own one, as it is written, and where it stands."""
@@ -214,8 +218,9 @@ def written_in(kind: type) -> frozenset[str]:
 
 
 def bases_of(kind: type) -> list[type]:
-    """List the classes of Textual that a class inherits from."""
-    return [base for base in inspect.getmro(kind) if base.__module__.startswith("textual")]
+    """List the classes of Textual and Rich that a class inherits from."""
+    packages = "textual", "rich"
+    return [base for base in inspect.getmro(kind) if base.__module__.startswith(packages)]
 
 
 def uses_of(kind: type) -> Iterator[str]:
@@ -341,3 +346,22 @@ def test_a_line_of_which_all_is_asked_for_goes_with_the_last_who_has_it() -> Non
     strip = Strip([Segment("a line")])
     assert [part.text for part in strip.divide([2, 6])] == ["a ", "line"]
     assert strip.crop_extend(2, 8, None).text == "line  "
+
+
+def test_few_cut_lines_are_kept_each_of_which_may_be_long() -> None:
+    wide = "中" * CUT_LINES
+    for cut in range(2 * CUT_LINES):
+        left, right = Segment(wide).split_cells(cut)
+        assert cell_len(left.text) == cut and cell_len(right.text) == 2 * CUT_LINES - cut
+    assert Segment._split_cells.cache_info().currsize <= CUT_LINES
+
+
+def test_not_every_sum_of_styles_is_kept_nor_what_it_was_made_of() -> None:
+    for number in range(2 * STYLES):
+        blue = Style(background=Color(0, 0, 255)) + Style(foreground=Color(*divmod(number, 256), 9))
+        assert (blue.background, blue.foreground) == (
+            Color(0, 0, 255),
+            Color(number // 256, number % 256, 9),
+        )
+    assert Style.__add__.cache_info().currsize <= STYLES
+    assert Style.__radd__ is Style.__add__

@@ -7,6 +7,7 @@ for: 735 objects for each page that is scrolled, 4 MB for each dialog in a large
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from rich.segment import Segment
@@ -14,17 +15,29 @@ from rich.style import Style
 from textual._styles_cache import StylesCache
 from textual.cache import FIFOCache, LRUCache
 from textual.strip import Strip
+from textual.style import Style as VisualStyle
+
+CUT_LINES, STYLES = 512, 1024
 
 _divide, _crop_extend = Strip.divide, Strip.crop_extend
 
 
 def keep_less() -> None:
     """Let Textual's lines and caches do as those below."""
+    # Rich keeps 16,000 lines of wide characters that were cut somewhere, with both their parts, and
+    # Textual 4,000 styles, a kilobyte each: they would go on to fill for days.
+    split: Any = Segment._split_cells
+    add: Any = VisualStyle.__add__
+    kept_split: Any = lru_cache(CUT_LINES)(split.__wrapped__)
+    kept_add = lru_cache(STYLES)(add.__wrapped__)
     # Textual keeps the two colours that this works out for a thousand widgets, and so these
     # widgets' drawn lines: those of closed dialogs too. It needs nothing of the widget.
     inner_outer: Any = StylesCache.get_inner_outer
     setattr(StylesCache, "get_inner_outer", classmethod(inner_outer))  # noqa: B010
     for kind, name, instead in (
+        (Segment, "_split_cells", classmethod(kept_split)),
+        (VisualStyle, "__add__", kept_add),
+        (VisualStyle, "__radd__", kept_add),
         (Strip, "__init__", _begin),
         (Strip, "__getattr__", _first_use),
         (Strip, "divide", _divided),

@@ -194,7 +194,7 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
             yield from super()._get_dispatch_methods(method_name, message)
 
 
-@lru_cache(4096)
+@lru_cache(512)
 def _veiled(style: RichStyle | None, veil: Color) -> RichStyle | None:
     (segment,) = BackgroundScreen.process_segments([Segment("", style)], veil)
     return segment.style
