@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections import deque
+import weakref
 from functools import cache
 from typing import Any
 
@@ -244,9 +244,9 @@ def test_an_error_is_told_though_another_thread_ends_after_it(
 ) -> None:
     failed, encode = threading.Event(), bulk._Worker.encode
 
-    class Free(deque[Any]):
-        def append(self, worker: Any) -> None:
-            super().append(worker)
+    class Free(bulk._Workers):
+        def put(self, worker: Any) -> None:
+            super().put(worker)
             failed.set()
 
     def encode_late(worker: Any, *given: Any) -> Any:
@@ -259,7 +259,7 @@ def test_an_error_is_told_though_another_thread_ends_after_it(
     monkeypatch.setattr(bulk._Worker, "encode", encode_late)
     tok = tokviz.load("gpt2")
     made = encoder(tok.tables, whole=True)
-    made._free = Free()
+    made._free = Free(made._vocabulary)
     with pytest.raises(UnicodeEncodeError):
         made.encode(tok.split_pattern, [("b " * 5 + "\ud800", False)], to_bytes=str.encode)
 
@@ -267,8 +267,38 @@ def test_an_error_is_told_though_another_thread_ends_after_it(
 def test_memory_for_a_long_piece_is_given_back() -> None:
     made = encoder(tokviz.load("gpt2").tables, whole=True)
     ids_of(made, SPLIT_PATTERNS["none"], "ab" * 200_000)
-    (worker,) = made._free
-    assert worker._state[bulk_kernels.ROOM] == bulk._IDS_AT_ONCE + bulk_kernels.MOST_IDS
+    for worker in made._free._free:
+        assert worker._state[bulk_kernels.ROOM] == bulk._IDS_AT_ONCE + bulk_kernels.MOST_IDS
+
+
+def test_of_what_many_threads_work_with_little_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "n_processors", lambda: 2)
+    workers, begin = weakref.WeakSet[Any](), bulk._Worker.__init__
+    all_are_there = threading.Barrier(6)
+
+    def noted(worker: bulk._Worker, *given: Any) -> None:
+        workers.add(worker)
+        begin(worker, *given)
+
+    def encode_together(worker: bulk._Worker, *given: Any) -> Any:
+        all_are_there.wait(60)
+        return encode(worker, *given)
+
+    encode = bulk._Worker.encode
+    monkeypatch.setattr(bulk._Worker, "__init__", noted)
+    monkeypatch.setattr(bulk._Worker, "encode", encode_together)
+    tok = tokviz.load("gpt2")
+    made = encoder(tok.tables, whole=True)
+    threads = [
+        threading.Thread(target=ids_of, args=(made, tok.split_pattern, "b")) for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    monkeypatch.setattr(bulk._Worker, "encode", encode)
+    ids_of(made, SPLIT_PATTERNS["none"], "ab" * 200_000)
+    assert len(workers) == 2
 
 
 def test_what_no_table_holds_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,7 @@ _WORTH_THREADS = 2 * _PART_CHARS
 _LINES_BITS = 15
 _HASH_BITS = 13
 _IDS_AT_ONCE = 1 << 15
+_MOST_FREE = 4
 _UNSURE = 16
 """Tokens at the end of a stretch of a piece that what follows may change."""
 _WHOLE = Scanner("WHOLE", cuts_at_blanks=False)
@@ -57,7 +58,8 @@ class BulkEncoder:
         """Take the compiled tables; see `of`."""
         self._vocabulary = vocabulary
         # The first is made now, with the code that it runs: then nothing is left to wait for.
-        self._free = deque([_Worker(vocabulary)], maxlen=4)
+        self._free = _Workers(vocabulary)
+        self._free.put(self._free.take())
 
     @classmethod
     def of(cls, columns: Columns, *, whole: bool) -> BulkEncoder | None:
@@ -138,10 +140,7 @@ class BulkEncoder:
 
         def run() -> None:
             nonlocal parts
-            try:
-                worker = self._free.pop()
-            except IndexError:
-                worker = _Worker(self._vocabulary)
+            worker = self._free.take()
             number = 0
             try:
                 while True:
@@ -152,12 +151,15 @@ class BulkEncoder:
                             break
                         found.append((part.goes_on, Encoded.none()))
                     texts = scanner.texts(part.data, part.starts, part.ends)
-                    found[number] = part.goes_on, worker.encode(texts, with_ends, part.before)
+                    found[number] = (
+                        part.goes_on,
+                        worker.encode(texts, with_ends, part.before, self._free),
+                    )
             except BaseException as error:
                 with lock:
                     errors.append((number, error))
                     parts = iter(())  # so that the other threads end too
-            self._free.append(worker)
+            self._free.put(worker)
 
         threads = [Thread(target=run) for _ in range(n_threads - 1)]
         for thread in threads:
@@ -168,6 +170,25 @@ class BulkEncoder:
         if errors:
             raise min(errors, key=itemgetter(0))[1]
         return _joined(found)
+
+
+class _Workers:
+    """What nobody works with at the moment, five megabytes each: few are kept."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._free = deque[_Worker](maxlen=min(max(2, n_processors()), _MOST_FREE))
+
+    def take(self) -> _Worker:
+        """Take one; `put` brings it back."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            return _Worker(self._vocabulary)
+
+    def put(self, worker: _Worker) -> None:
+        """Keep one for whoever takes it next, or let it go."""
+        self._free.append(worker)
 
 
 class _Worker:
@@ -211,8 +232,10 @@ class _Worker:
         self._work = kernels.Work(**self._kept, **found), *scratch
         self._run = kernels.encode.bind(self._vocabulary, *self._work)
 
-    def encode(self, texts: Texts, with_ends: bool, before: int = 0) -> Encoded:
+    def encode(self, texts: Texts, with_ends: bool, before: int, others: _Workers) -> Encoded:
         """Encode texts; ends are counted from `before` bytes before them.
+
+        A long piece takes two workers.
 
         Raises:
             VocabularyError: If a text holds a byte that has no token.
@@ -239,7 +262,7 @@ class _Worker:
                     self._make_room(length)
                     continue
                 start, n_before = state[kernels.POSITION], len(encoded.ids)
-                ends = self._by_stretches(texts.data, start, start + length, encoded.ids)
+                ends = self._by_stretches(texts.data, start, start + length, encoded.ids, others)
                 if with_ends:
                     encoded.token_borders.extend([before + end for end in ends])
                     encoded.piece_borders.append(before + start + length)
@@ -257,11 +280,9 @@ class _Worker:
         """How many bytes of a long piece are merged together; no token is longer."""
         return max(_IDS_AT_ONCE, self._vocabulary.numbers[LONGEST])
 
-    @cached_property
-    def _other(self) -> _Worker:
-        return _Worker(self._vocabulary)
-
-    def _by_stretches(self, data: Any, start: int, end: int, ids: array[int]) -> array[int]:
+    def _by_stretches(
+        self, data: Any, start: int, end: int, ids: array[int], others: _Workers
+    ) -> array[int]:
         """Merge a long piece stretch by stretch, for which little memory will do.
 
         Tokens are those of a piece if every two neighbours are those of their own bytes: the first
@@ -271,13 +292,13 @@ class _Worker:
         Returns:
             Where each token ends; they are added to `ids`.
         """
-        length = self._stretch
+        length, other = self._stretch, others.take()
         ends = array("q", [start])
         while (at := ends[-1]) < end:
             stop = min(at + length, end)
-            found = self._other.as_piece(data, at, stop)
+            found = other.as_piece(data, at, stop, others)
             if at > start:
-                both = self._other.as_piece(data, ends[-2], found.token_borders[1])
+                both = other.as_piece(data, ends[-2], found.token_borders[1], others)
                 if both.ids.tolist() != [ids[-1], found.ids[0]]:
                     # Begin anew behind an earlier token, in the end with the whole piece.
                     del ids[-1], ends[-1]
@@ -286,14 +307,15 @@ class _Worker:
             n_sure = len(found.ids) if stop == end else max(len(found.ids) - _UNSURE, 1)
             ids.extend(found.ids[:n_sure])
             ends.extend(found.token_borders[1 : n_sure + 1])
+        others.put(other)
         del ends[0]
         return ends
 
-    def as_piece(self, data: Any, start: int, end: int) -> Encoded:
+    def as_piece(self, data: Any, start: int, end: int, others: _Workers) -> Encoded:
         """Encode some bytes, at once, as if they were a piece."""
         if end - start + kernels.MOST_IDS > self._state[kernels.ROOM]:
             self._make_room(end - start)
-        return self.encode(_WHOLE.texts(data, [start], [end]), with_ends=True)
+        return self.encode(_WHOLE.texts(data, [start], [end]), True, 0, others)
 
 
 class _Part(NamedTuple):
