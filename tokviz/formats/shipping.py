@@ -39,13 +39,13 @@ def to_ranks(data: bytes, ids: bytes) -> PackedRanks:
     return PackedRanks.of(data, array("I", ids) if ids else None)
 
 
-_BETWEEN = "\ud800"
-"""Half a character, which no special token has."""
+_BETWEEN = b"\xff"
+"""A byte that no text in UTF-8 has."""
 
 
 def _of_specials(specials: SpecialTokens) -> list[memoryview]:
     """Give the tables of special tokens: texts, ids, and the numbers of late and uncalled ones."""
-    texts = _BETWEEN.join(specials.ids).encode("utf-8", "surrogatepass")
+    texts = _BETWEEN.join([text.encode("utf-8", "surrogatepass") for text in specials.ids])
     numbers = {text: number for number, text in enumerate(specials.ids)}
     tables = [array("I", specials.ids.values())]
     for some in (specials.late, specials.uncalled):
@@ -56,7 +56,8 @@ def _of_specials(specials: SpecialTokens) -> list[memoryview]:
 def _to_specials(tables: Sequence[bytes]) -> SpecialTokens:
     """Put special tokens together again, in calls that leave the interpreter to others soon."""
     ids, late, uncalled = (array("I", table) for table in tables[1:])
-    texts = tables[0].decode("utf-8", "surrogatepass").split(_BETWEEN) if ids else []
+    parts = tables[0].split(_BETWEEN) if ids else []
+    texts = [part.decode("utf-8", "surrogatepass") for part in parts]
     some = ([texts[number] for number in numbers] for numbers in (late, uncalled))
     return SpecialTokens(dict(zip(texts, ids, strict=True)), *some)
 
