@@ -14,7 +14,7 @@ from tokviz.tui.dialogs.jump import LETTERS, JumpMode, labels
 
 
 def test_no_label_begins_another_and_letters_alone_go_as_far_as_they_can() -> None:
-    for number in (0, 1, 26, 27, 51, 200, 676):
+    for number in (0, 1, 26, 27, 51, 200, 676, 677, 1500):
         found = labels(number)
         assert len(set(found)) == number
         assert not any(a != b and b.startswith(a) for a in found for b in found)

@@ -384,7 +384,7 @@ class TokvizApp(App[None]):
         if self._is_preparing:
             self._is_preparing = False
             unsay(self, f"{_PREPARING}…")
-        key, asked = self._asked
+        (key, asked), self._asked = self._asked, ("", None)
         if key in _ANSWERS and asked not in self.screen_stack:
             # Pressed too often: what it meant is gone.
             while self._waiting and getattr(self._waiting[0], "key", None) == key:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -56,15 +57,16 @@ def targets(screen: Screen[object], strips: list[Strip]) -> list[Target]:
 
 
 def labels(number: int) -> list[str]:
-    """Give so many labels, none of which begins another: letters, and pairs where they are few.
+    """Give so many labels, none of which begins another: letters, and more where those are few.
 
     >>> labels(3), labels(27)[-2:]
     (['a', 's', 'd'], ['za', 'zs'])
     """
-    n_pairs = next(n for n in range(27) if len(LETTERS) - n + n * len(LETTERS) >= number)
-    single = len(LETTERS) - n_pairs
-    pairs = [first + second for first in LETTERS[single:] for second in LETTERS]
-    return [*LETTERS[:single], *pairs][:number]
+    found = deque([""])
+    while len(found) < number or found[0] == "":
+        first = found.popleft()
+        found.extend(first + letter for letter in reversed(LETTERS))
+    return sorted(reversed(found), key=len)[:number]
 
 
 class _Labelled(Widget):
