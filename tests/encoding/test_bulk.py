@@ -267,6 +267,7 @@ def test_an_error_is_told_though_another_thread_ends_after_it(
 def test_memory_for_a_long_piece_is_given_back() -> None:
     made = encoder(tokviz.load("gpt2").tables, whole=True)
     ids_of(made, SPLIT_PATTERNS["none"], "ab" * 200_000)
+    assert len(made._free._free) == 2
     for worker in made._free._free:
         assert worker._state[bulk_kernels.ROOM] == bulk._IDS_AT_ONCE + bulk_kernels.MOST_IDS
 

@@ -57,9 +57,7 @@ class BulkEncoder:
     def __init__(self, vocabulary: Vocabulary) -> None:
         """Take the compiled tables; see `of`."""
         self._vocabulary = vocabulary
-        # The first is made now, with the code that it runs: then nothing is left to wait for.
         self._free = _Workers(vocabulary)
-        self._free.put(self._free.take())
 
     @classmethod
     def of(cls, columns: Columns, *, whole: bool) -> BulkEncoder | None:
@@ -177,7 +175,9 @@ class _Workers:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._free = deque[_Worker](maxlen=min(max(2, n_processors()), _MOST_FREE))
+        # The first is made now, with the code that it runs: then nothing is left to wait for.
+        most = min(max(2, n_processors()), _MOST_FREE)
+        self._free = deque([_Worker(vocabulary)], maxlen=most)
 
     def take(self) -> _Worker:
         """Take one; `put` brings it back."""

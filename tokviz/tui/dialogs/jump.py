@@ -62,8 +62,8 @@ def labels(number: int) -> list[str]:
     >>> labels(3), labels(27)[-2:]
     (['a', 's', 'd'], ['za', 'zs'])
     """
-    found = deque([""])
-    while len(found) < number or found[0] == "":
+    found = deque(reversed(LETTERS))
+    while len(found) < number:
         first = found.popleft()
         found.extend(first + letter for letter in reversed(LETTERS))
     return sorted(reversed(found), key=len)[:number]
