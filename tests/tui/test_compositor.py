@@ -9,6 +9,7 @@ import pytest
 from rich.style import Style
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual._context import visible_screen_stack
+from textual.css.styles import StylesBase
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input
@@ -127,3 +128,24 @@ async def test_a_dialog_veils_what_is_below_as_textual_does(theme: str) -> None:
                 expected = below._compositor.render_strips()
             assert [[*cells(strip)] for strip in ours] == [[*cells(strip)] for strip in expected]
         assert len(app.screen_stack) == 3
+
+
+async def test_styles_are_asked_once_for_all_rows_of_a_widget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(100, 50)) as pilot:
+        await settle(pilot)
+        shown = [*app.screen._compositor.visible_widgets]
+        asked: list[object] = []
+        outline = vars(StylesBase)["outline"]
+
+        def ask(styles: StylesBase) -> object:
+            asked.append(styles)
+            return outline.__get__(styles)
+
+        monkeypatch.setattr(StylesBase, "outline", property(ask))
+        for widget in shown:
+            widget._styles_cache.clear()
+        app.screen._compositor.render_update(full=True)
+        assert 0 < len(asked) <= 2 * len(shown)

@@ -197,12 +197,12 @@ async def test_a_screen_that_is_only_passed_by_is_not_made() -> None:
 @pytest.mark.parametrize(
     ("asked", "seen"),
     [
-        (["chat", "replay", "compare", "vocabulary"], ["chat", "vocabulary"]),
+        (["chat", "replay", "compare", "vocabulary"], ["vocabulary"]),
         (["vocabulary", "replay", "tokens", "vocabulary"], ["vocabulary"]),
-        (["chat", "vocabulary", "chat", "tokens", "vocabulary"], ["chat", "vocabulary"]),
+        (["chat", "vocabulary", "chat", "tokens"], []),
     ],
 )
-async def test_of_screens_asked_for_at_once_those_between_first_and_last_are_not_drawn(
+async def test_of_screens_asked_for_at_once_only_the_last_is_drawn(
     asked: list[str], seen: list[str]
 ) -> None:
     app = EarlyApp()
@@ -213,6 +213,32 @@ async def test_of_screens_asked_for_at_once_those_between_first_and_last_are_not
         for screen_id in asked:
             app.call_later(app.action_show_screen, screen_id)
         app.call_later(press_at_once, app, "q")
+        await until(pilot, lambda: app.current_mode == asked[-1] and app.screen.has_begun)
+        if asked[-1] == "vocabulary":
+            await until(pilot, lambda: app.screen.field.value == "q")
+        else:
+            await until(pilot, lambda: "q" in app.session.live.text)
+        assert gone_to == seen
+
+
+@pytest.mark.parametrize(
+    ("asked", "seen"),
+    [
+        (["chat", "replay", "compare", "vocabulary"], ["chat", "vocabulary"]),
+        (["chat", "vocabulary", "chat", "tokens", "vocabulary"], ["chat", "vocabulary"]),
+    ],
+)
+async def test_of_screens_asked_for_until_the_first_is_drawn_only_the_last_is_drawn(
+    asked: list[str], seen: list[str]
+) -> None:
+    app = EarlyApp()
+    async with app.run_test() as pilot:
+        await begun(pilot)
+        gone_to: list[str] = []
+        app.mode_change_signal.subscribe(app, gone_to.append)
+        for screen_id in asked:
+            app.action_show_screen(screen_id)
+        press_at_once(app, "q")
         await until(pilot, lambda: app.current_mode == "vocabulary" and app.screen.has_begun)
         await until(pilot, lambda: app.screen.field.value == "q")
         assert gone_to == seen
@@ -223,8 +249,8 @@ async def test_a_screen_that_waits_for_another_to_be_drawn_gives_way_to_a_dialog
     app = EarlyApp()
     async with app.run_test() as pilot:
         await begun(pilot)
-        app.call_later(app.action_show_screen, "chat")
-        app.call_later(app.action_show_screen, "vocabulary")
+        app.action_show_screen("chat")
+        app.action_show_screen("vocabulary")
         app.call_later(app.push_screen, dialog := question())
         await until(pilot, lambda: app.screen is dialog and app.is_running and not app._is_late)
         await pilot.press("n")

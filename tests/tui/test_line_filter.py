@@ -6,10 +6,12 @@ from rich.cells import cell_len
 from rich.segment import ControlType, Segment
 from rich.style import Style
 from textual.color import Color
+from textual.filter import Monochrome
+from textual.strip import Strip
 
 from tests.oracles.nasty import byte_texts
 from tokviz.glyphs import UNSAFE
-from tokviz.tui.line_filter import SafeLineFilter
+from tokviz.tui.line_filter import InTurn, SafeLineFilter
 
 BACKGROUND = Color.parse("black")
 
@@ -33,6 +35,16 @@ def test_safe_segments_come_back_as_they_are():
 def test_control_segments_of_the_framework_pass():
     control = Segment("\x1b[2J", None, [(ControlType.CLEAR,)])
     assert filtered(control, Segment("\x07x"))[0] is control
+
+
+def test_filters_in_turn_do_as_one_after_the_other():
+    strip = Strip([Segment("a\x07", Style(color="#ff0000")), Segment("plain", Style())])
+    safe, grey = SafeLineFilter(), Monochrome()
+    both = strip.apply_filter(InTurn(safe, grey), BACKGROUND)
+    assert both == strip.apply_filter(safe, BACKGROUND).apply_filter(grey, BACKGROUND)
+    assert "\x07" not in both.text
+    red, green, blue = next(iter(both)).style.color.triplet
+    assert red == green == blue
 
 
 @given(st.one_of(st.text(), byte_texts))

@@ -8,13 +8,14 @@ import traceback
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 from textual import events
 from textual.actions import ActionParseResult, parse
@@ -54,7 +55,7 @@ from tokviz.tui.actions import (
     everywhere_but,
 )
 from tokviz.tui.idle_clicks import IdleClicks, widget_at
-from tokviz.tui.line_filter import OwnColours, SafeLineFilter
+from tokviz.tui.line_filter import InTurn, OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question, TakenBack
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.part_styles import StylesOnDemand
@@ -163,7 +164,7 @@ class TokvizApp(App[None]):
         self._passing: str | None = None
         """The screen that was asked for last, if it was not gone to."""
         self._is_undrawn = self._is_late = False
-        """Whether the screen that was gone to was not seen yet, and another waits for that."""
+        """Whether the screen that was gone to was not seen yet, and whether another waits."""
         self._knows_next = False
         """Whether the screen that is gone to has been shown before."""
         self.session = session
@@ -603,7 +604,7 @@ class TokvizApp(App[None]):
                 dialog.give_up()
         self._show_screen(screen_id)
 
-    def _show_screen(self, screen_id: str) -> None:
+    def _show_screen(self, screen_id: str, may_wait: bool = True) -> None:
         if len(self.screen_stack) > 1 or not self.is_running:
             # A dialog waits for its answer; or one screen after the other is taken apart.
             return
@@ -614,8 +615,11 @@ class TokvizApp(App[None]):
             # To make a screen takes long. One that is left at once is not worth it.
             self._passing = screen_id
             return
-        if self._is_undrawn and screen_id != self.current_mode:
-            # Of all that are asked for until this one is seen, only the last is worth drawing.
+        has_more = self._is_undrawn or (may_wait and self.message_queue_size > 0)
+        if has_more and screen_id != self.current_mode:
+            # Of all that are asked for until one can be seen, only the last is worth drawing.
+            if not (self._is_undrawn or self._is_late):
+                self.call_later(self._screen_drawn)
             self._passing, self._is_late = screen_id, True
             return
         self._passing, self._is_late = None, False
@@ -642,7 +646,7 @@ class TokvizApp(App[None]):
         self._is_undrawn = False
         if self._is_late and self._passing is not None:
             wanted, self._passing, self._is_late = self._passing, None, False
-            self._show_screen(wanted)
+            self._show_screen(wanted, may_wait=False)
         self.post_message(Begun())
 
     def delay_update(self, delay: float = 0.05) -> None:
@@ -694,10 +698,18 @@ class TokvizApp(App[None]):
 
     # -- the look
 
+    @property
+    def ansi_theme(self) -> TerminalTheme:
+        """The sixteen colours. Each drawn row asks, for which Textual copies all themes."""
+        shown = THEMES.get(self.theme)
+        if shown is None:
+            return super().ansi_theme
+        return self.ansi_theme_dark if shown.dark else self.ansi_theme_light
+
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
         own = [_OWN_COLOURS] if self.theme.startswith(OWN) else []
-        return [*super().get_line_filters(), _SAFE, *own]
+        return [_in_turn(*super().get_line_filters(), _SAFE, *own)]
 
     @action(
         "Dark or light",
@@ -1050,4 +1062,5 @@ def gestures_on(screen_id: str) -> list[Gesture]:
 
 
 _SAFE = SafeLineFilter()
+_in_turn = lru_cache(4)(InTurn)
 _OWN_COLOURS = OwnColours()

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from rich.segment import Segment
 from rich.style import Style
 from textual._styles_cache import StylesCache
 from textual.cache import FIFOCache, LRUCache
+from textual.css.styles import StylesBase
 from textual.strip import Strip
 from textual.style import Style as VisualStyle
 
 CUT_LINES, STYLES = 512, 1024
 
 _divide, _crop_extend = Strip.divide, Strip.crop_extend
+_render = StylesCache.render
 
 
 def keep_less() -> None:
@@ -38,6 +40,7 @@ def keep_less() -> None:
         (Segment, "_split_cells", classmethod(kept_split)),
         (VisualStyle, "__add__", kept_add),
         (VisualStyle, "__radd__", kept_add),
+        (StylesCache, "render", _rendered),
         (Strip, "__init__", _begin),
         (Strip, "__getattr__", _first_use),
         (Strip, "divide", _divided),
@@ -45,6 +48,23 @@ def keep_less() -> None:
         (LRUCache, "clear", _clear),
     ):
         setattr(kind, name, instead)
+
+
+class _Asked:
+    """What styles say, each asked once: while rows are drawn, they say the same of every row."""
+
+    def __init__(self, styles: StylesBase) -> None:
+        self._styles = styles
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._styles, name)
+        setattr(self, name, value)
+        return value
+
+
+def _rendered(cache: StylesCache, styles: Any, *given: Any, **named: Any) -> list[Strip]:
+    """Render as Textual does, which asks the styles some twenty things for each row."""
+    return _render(cache, cast("StylesBase", _Asked(styles)), *given, **named)
 
 
 def _begin(strip: Any, segments: Iterable[Segment], cell_length: int | None = None) -> None:

@@ -45,6 +45,21 @@ class SafeLineFilter(LineFilter):
         ]
 
 
+class InTurn(LineFilter):
+    """Several filters as one: a line is kept once, not after each of them."""
+
+    def __init__(self, *filters: LineFilter) -> None:
+        """Apply these, the first first."""
+        super().__init__()
+        self.filters = filters
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments as the last one gives them."""
+        for line_filter in self.filters:
+            segments = line_filter.apply(segments, background)
+        return segments
+
+
 class OwnColours(LineFilter):
     """Says every colour as one of the terminal's own sixteen, whatever more it could show."""
 
