@@ -9,6 +9,7 @@ import pytest
 from rich.style import Style
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual._context import visible_screen_stack
+from textual.css._style_properties import BorderProperty
 from textual.css.styles import StylesBase
 from textual.strip import Strip
 from textual.widget import Widget
@@ -138,14 +139,14 @@ async def test_styles_are_asked_once_for_all_rows_of_a_widget(
         await settle(pilot)
         shown = [*app.screen._compositor.visible_widgets]
         asked: list[object] = []
-        outline = vars(StylesBase)["outline"]
+        get = BorderProperty.__get__
 
-        def ask(styles: StylesBase) -> object:
+        def ask(edges: BorderProperty, styles: StylesBase, kind: type[StylesBase]) -> object:
             asked.append(styles)
-            return outline.__get__(styles)
+            return get(edges, styles, kind)
 
-        monkeypatch.setattr(StylesBase, "outline", property(ask))
+        monkeypatch.setattr(BorderProperty, "__get__", ask)
         for widget in shown:
             widget._styles_cache.clear()
-        app.screen._compositor.render_update(full=True)
-        assert 0 < len(asked) <= 2 * len(shown)
+        app.screen._compositor.render_strips()
+        assert 0 < len(asked) <= 4 * len(shown)
