@@ -20,6 +20,9 @@ MAX_JSON_VALUES = 8_000_000
 """Values and containers of one file; each takes some 60 bytes of memory."""
 
 
+_STEP = 1 << 20
+
+
 class JsonFileError(InputFileError):
     """A file that can be read, but is not strict JSON."""
 
@@ -54,9 +57,10 @@ def loads(text: str | bytes) -> Any:
 
 def _most_values(text: str | bytes) -> int:
     """Count what may be values: every one but the first has a comma, colon or bracket before it."""
-    if isinstance(text, str):
-        return sum(map(text.count, ",:[{"))
-    return sum(map(text.count, (b",", b":", b"[", b"{")))
+    marks: Any = ",:[{" if isinstance(text, str) else b",:[{"
+    # No other thread runs while one part is looked through.
+    parts = (text[start : start + _STEP] for start in range(0, len(text), _STEP))
+    return sum(part.count(mark) for part in parts for mark in marks)
 
 
 def parse_json(data: bytes, path: str | PathLike[str], values: int = MAX_JSON_VALUES) -> Any:
