@@ -196,3 +196,11 @@ def test_every_class_is_tiktokens_after_the_stand_ins() -> None:
 def test_a_byte_that_is_not_utf8_counts_as_a_symbol() -> None:
     text = bytetext.from_bytes(b"ab\xff cd")
     assert list(split(SPLIT_PATTERNS["gpt2"], text).spans()) == [(0, 2), (2, 3), (3, 6)]
+
+
+def test_only_a_text_with_contested_characters_needs_their_table() -> None:
+    unicode_classes._stand_ins.cache_clear()
+    unicode_classes.prepare("plain, naïve, 中文, かな, 😀" * 9)
+    assert unicode_classes._stand_ins.cache_info().currsize == 0
+    unicode_classes.prepare("plain\U0001e030")
+    assert unicode_classes._stand_ins.cache_info().currsize == 1

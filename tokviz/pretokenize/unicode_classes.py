@@ -58,9 +58,7 @@ def as_tiktoken_sees(text: str) -> str:
 
     The result has the same length, so that offsets carry over.
     """
-    if text.isascii() or _agreed_only().fullmatch(text) is not None:
-        return text
-    return text.translate(_stand_ins())
+    return text if _is_agreed_on(text) else text.translate(_stand_ins())
 
 
 def is_agreed(code: int) -> bool:
@@ -71,8 +69,12 @@ def is_agreed(code: int) -> bool:
 
 def prepare(text: str) -> None:
     """Build now, perhaps in a thread, the table that a text needs."""
-    if not text.isascii():
+    if not _is_agreed_on(text):
         _stand_ins()
+
+
+def _is_agreed_on(text: str) -> bool:
+    return text.isascii() or _agreed_only().fullmatch(text) is not None
 
 
 @lru_cache(maxsize=1)
