@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from textual.app import App
+from textual.app import App, ComposeResult
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges
@@ -14,6 +14,7 @@ from tokviz.replay.beside import newest_training
 from tokviz.replay.replay import Replay
 from tokviz.replay.sources import Source, source_at_hand, source_named
 from tokviz.runs import runs_folder
+from tokviz.tui.palette import token_palette
 from tokviz.tui.screens.replay.card import (
     card_rows,
     merge_rows,
@@ -25,6 +26,7 @@ from tokviz.tui.screens.replay.comparison import nothing_rows
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows, draw
 from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
 from tokviz.tui.screens.replay.opened import Opened, open_source, spread
+from tokviz.tui.screens.replay.panels import CorpusSide
 from tokviz.tui.screens.replay.position import (
     FRAMES_SHOWN_UP_TO,
     SPEEDS,
@@ -40,7 +42,7 @@ from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.card_rows import tree_rows
 from tokviz.tui.widgets.curve import Curve
-from tokviz.tui.widgets.flow import Do, Light, Row, ToMerge
+from tokviz.tui.widgets.flow import Do, Light, Row, Span, ToMerge
 
 
 @pytest.fixture(scope="module")
@@ -312,6 +314,26 @@ async def test_merges_that_come_when_their_panel_is_gone_or_not_there_yet_do_no_
         panel = MergesPanel(ReplayState(), id="merges-panel")
         panel.show_all()
         assert panel.found is None
+
+
+async def test_a_ladder_follows_another_replay_while_nothing_of_it_can_be_seen() -> None:
+    replay = Replay.open(lessons()["cs336"].ready())
+    state = ReplayState(position=Position(1), frame=make_frame(replay, 1, None, 0))
+    side = CorpusSide(state, token_palette("tokviz-dark", "truecolor", False), id="side")
+
+    class Hidden(App[None]):
+        def compose(self) -> ComposeResult:
+            yield side
+
+    async with Hidden().run_test() as pilot:
+        side.tokens.show(lambda width: [(), (Span("the", "token"),)])
+        side.display = False
+        await pilot.pause()
+        state.opened = Opened(source_named("x"), replay, Curve(""), Curve(""), draw(replay))
+        side.show_frame()
+        side.display = True
+        await pilot.pause()
+        assert "heading" in {row[0].role for row in side.tokens.rows}
 
 
 def test_a_term_of_the_count_lights_its_word_up_in_the_last_rung() -> None:

@@ -57,8 +57,10 @@ class CorpusSide(Vertical):
         if ladder is not None:
             last = len(self.tokens.rows) - 1
             self.tokens.show_row(last)
-            # The last rung begins there, which matters most where it is higher than the view.
-            heads = (n for n, row in enumerate(self.tokens.rows) if row[0].role == "heading")
+            # The last rung begins there, which matters most where it is higher than the view. Where
+            # nothing can be seen the rows are still those of what was replayed before.
+            rungs = enumerate(self.tokens.rows)
+            heads = (n for n, row in rungs if row and row[0].role == "heading")
             self.tokens.show_row(next(heads, last))
         n_tokens = replay.state(position.n_done).n_tokens
         self.head.show([BarItem((("Corpus", "active"),)), _counts(n_tokens, replay.n_bytes or 0)])
