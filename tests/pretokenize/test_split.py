@@ -13,7 +13,7 @@ from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tests.pretokenize import tables
 from tokviz import bytetext
 from tokviz.errors import PatternError
-from tokviz.pretokenize import unicode_classes
+from tokviz.pretokenize import patterns, unicode_classes
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import gap_warning, join_steps, split, split_in_steps
 
@@ -204,3 +204,21 @@ def test_only_a_text_with_contested_characters_needs_their_table() -> None:
     assert unicode_classes._stand_ins.cache_info().currsize == 0
     unicode_classes.prepare("plain\U0001e030")
     assert unicode_classes._stand_ins.cache_info().currsize == 1
+
+
+@given(
+    text=st.lists(st.sampled_from(["aa", "11", "..", "  ", "\n", "é", "中", "\r", "'"])).map(
+        "".join
+    ),
+    start=st.integers(0, 9),
+    most=st.integers(1, 3),
+)
+def test_the_first_safe_cut_is_found_however_little_is_looked_at_at_a_time(
+    text: str, start: int, most: int
+) -> None:
+    for safe_cut in patterns._CUTS:
+        cut = patterns.compiled_cut(safe_cut)
+        expected = next((at for at in range(start, len(text)) if cut.match(text, at)), None)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(patterns, "_MOST_MATCHED", most)
+            assert patterns.first_cut(safe_cut, text, start, len(text)) == expected

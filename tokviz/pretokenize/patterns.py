@@ -76,6 +76,10 @@ class SplitPattern(NamedTuple):
         return compiled_regex(self.regex)
 
 
+_MOST_MATCHED = 1 << 20
+"""Characters that are passed over at a time: no other thread runs meanwhile."""
+
+
 def first_cut(safe_cut: str, text: str, start: int, end: int) -> int | None:
     """Find the first place from `start` on and before `end` where a safe cut matches."""
     cut = compiled_cut(safe_cut)
@@ -84,7 +88,7 @@ def first_cut(safe_cut: str, text: str, start: int, end: int) -> int | None:
         return found.start() if found is not None and found.start() < end else None
     runs, at = compiled_cut(_UNCUT), start
     while at < end and cut.match(text, at) is None:
-        run = runs.match(text, at, end)
+        run = runs.match(text, at, min(end, at + _MOST_MATCHED))
         at = at + 1 if run is None else run.end()
     return at if at < end else None
 
