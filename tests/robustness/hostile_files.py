@@ -107,6 +107,7 @@ def echoes_of(name: str, folder: Path) -> Echoes:
     """Open a file in the app, and type meanwhile; `NOTHING` opens none."""
     from tests.robustness.hostile import FILES
     from tests.robustness.subject import Subject
+    from tokviz.formats.budget import LARGE_BYTES
 
     home = Path(tempfile.mkdtemp(dir=folder))
     rows, text = home / "rows.jsonl", home / "text.txt"
@@ -126,6 +127,10 @@ def echoes_of(name: str, folder: Path) -> Echoes:
                 app.wish("train", str(path))
             else:
                 app.wish("ask", hostile.kind, str(path), str(rows))
+            if hostile.kind == "tokenizer" and path.is_file() and path.stat().st_size > LARGE_BYTES:
+                app.wait_until(lambda: app.shows("Read it?"), 30.0)
+                app.type(b"y")
+                app.wait_until(lambda: not app.shows("Read it?"), 30.0)
             app.wish("show", "tokens")
             app.until("tokens screen")
         app.wish("at rest")
