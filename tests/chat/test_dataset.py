@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.chat.conversations import nanochat_conversations, turns
 from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.dataset import Dataset
+from tokviz.chat.dataset import Dataset, JsonLines
 from tokviz.corpus.parquet import ParquetTable
 from tokviz.errors import InputFileError
 
@@ -50,6 +50,22 @@ def test_blank_lines_are_no_rows_and_count():
     dataset = Dataset.from_bytes("a.jsonl", data)
     assert texts(dataset) == ["a", "b"]
     assert [dataset.place(0), dataset.place(1)] == ["line 2", "line 5"]
+
+
+SOME = [b"{}", b" ", b"\n", b"\r\n", b"\t\v\f", b"\0", b"\x85", b"x" * 9]
+
+
+@given(data=st.lists(st.sampled_from(SOME)).map(b"".join), looked_at=st.integers(1, 12))
+def test_rows_are_the_lines_that_are_not_blank_however_much_is_looked_at(
+    data: bytes, looked_at: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokviz.chat.dataset._LOOKED_AT", looked_at)
+        found = JsonLines(data)
+        found.index_all()
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    assert [(found._lines[row], found.raw(row)) for row in range(found.n_rows)] == lines
+    assert found.complete
 
 
 def test_broken_rows_say_line_and_column_and_the_others_stay(tmp_path):

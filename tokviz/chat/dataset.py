@@ -24,6 +24,9 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any, BinaryIO, cast
 
+import numpy as np
+import numpy.typing as npt
+
 from tokviz.chat.conversation import (
     CONVERSATION_ASIDES,
     MEDIA_KEYS,
@@ -46,7 +49,10 @@ _OTHER_NAMES = {"conversation": "conversations"}
 _BESIDE = frozenset({*CONVERSATION_ASIDES, "input"}.difference(MEDIA_KEYS))
 """The columns of a table that belong to a conversation in any shape, but for what is no text."""
 
-_INDEXED_AT_ONCE = 4096
+_LOOKED_AT = 1 << 20
+"""Bytes in which rows are found at once."""
+
+_VISIBLE = ~np.isin(np.arange(256), np.frombuffer(b" \t\n\r\v\f", np.uint8))
 
 _MOST_TIMES = 200
 """How much larger rows are unpacked than packed, at the most; texts become some ten times so."""
@@ -166,19 +172,29 @@ class JsonLines(Dataset):
 
     def _find_more(self) -> None:
         with self._lock:
-            find = self._data.find
-            for _ in range(_INDEXED_AT_ONCE):
-                if self._at >= len(self._data):
-                    break
-                end = find(b"\n", self._at)
-                end = len(self._data) if end < 0 else end
+            at, data = self._at, self._data
+            if self.complete:
+                return
+            behind = data.rfind(b"\n", at, at + _LOOKED_AT) + 1 or data.find(b"\n", at) + 1
+            behind = behind or len(data)
+            if behind - at <= _LOOKED_AT:
+                self._find_rows(np.frombuffer(data[at:behind], np.uint8))
+            else:  # one long line
                 self._line += 1
-                if not _is_blank(self._data, self._at, end):
-                    self._starts.append(self._at)
+                if data[at : at + _LOOKED_AT].strip() or data[at:behind].strip():
+                    self._starts.append(at)
                     self._lines.append(self._line)
-                self._at = end + 1
+            self._at = behind
             self.n_rows = len(self._starts)
-            self.complete = self._at >= len(self._data)
+            self.complete = behind >= len(data)
+
+    def _find_rows(self, lines: npt.NDArray[np.uint8]) -> None:
+        """Find those of the next lines that are not blank."""
+        starts = np.concatenate(([0], np.flatnonzero(lines[:-1] == ord("\n")) + 1))
+        rows = np.flatnonzero(np.logical_or.reduceat(_VISIBLE[lines], starts))
+        self._starts.frombytes((self._at + starts[rows]).astype(np.uint64).tobytes())
+        self._lines.frombytes((self._line + 1 + rows).astype(np.uint64).tobytes())
+        self._line += len(starts)
 
     def value(self, row: int) -> tuple[Any, bool]:
         """Parse a line."""
@@ -328,10 +344,6 @@ def _is_lines(data: bytes | mmap.mmap, ending: str) -> bool:
         # One JSON text over many lines has one of these in its first line.
         return is_lines and data[start:end].strip() not in (b"{", b"[")
     return True
-
-
-def _is_blank(data: bytes | mmap.mmap, start: int, end: int) -> bool:
-    return not data[start : min(end, start + 16)].strip() and not data[start:end].strip()
 
 
 def _first_not_blank(data: bytes | mmap.mmap, start: int) -> int:
