@@ -43,7 +43,9 @@ def test_filters_in_turn_do_as_one_after_the_other():
     both = strip.apply_filter(InTurn(safe, grey), BACKGROUND)
     assert both == strip.apply_filter(safe, BACKGROUND).apply_filter(grey, BACKGROUND)
     assert "\x07" not in both.text
-    red, green, blue = next(iter(both)).style.color.triplet
+    style = next(iter(both)).style
+    assert style is not None and style.color is not None
+    red, green, blue = style.color.get_truecolor()
     assert red == green == blue
 
 
