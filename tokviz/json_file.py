@@ -21,6 +21,7 @@ MAX_JSON_VALUES = 8_000_000
 
 
 _STEP = 1 << 20
+"""Characters or bytes that are looked through at a time: no other thread runs meanwhile."""
 
 
 class JsonFileError(InputFileError):
@@ -58,7 +59,6 @@ def loads(text: str | bytes) -> Any:
 def _most_values(text: str | bytes) -> int:
     """Count what may be values: every one but the first has a comma, colon or bracket before it."""
     marks: Any = ",:[{" if isinstance(text, str) else b",:[{"
-    # No other thread runs while one part is looked through.
     parts = (text[start : start + _STEP] for start in range(0, len(text), _STEP))
     return sum(part.count(mark) for part in parts for mark in marks)
 
