@@ -417,26 +417,27 @@ async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch)
         await settle(pilot)
         assert shared, "what one thread frees, others can take"
         assert gc.get_threshold()[2] >= 100, "a key hardly ever pays for it"
-        for garbage, touched, is_old in (
-            ((0, never), 0.0, False),  # in a short pause, what is new
-            ((never, 0.0), 0.0, True),  # in a long one, once, also what outlived a look
-            ((0, never), never, False),  # though keys come all the time
+        for garbage, touched, is_old, looks in (
+            ((0, never), 0.0, False, 1),  # in a short pause, what is new
+            ((never, 0.0), 0.0, True, 1),  # in a long one, once, also what outlived a look
+            ((0, never), never, False, 1),  # though keys come all the time
+            ((0, never), never, True, 1_000),  # and after many looks also what outlived them
         ):
             node = App[None]()
             node.__dict__["itself"], gone = node, weakref.ref(node)
             gc.collect()
             if is_old:
                 gc.freeze()
+            else:
+                gc.unfreeze()
             del node
-            n_left_out = gc.get_freeze_count()
-            app._touched, app._looks = touched, 1
+            given_back.clear()
+            app._touched, app._looks = touched, looks
             look(*garbage)
             await until(pilot, lambda gone=gone: gone() is None)  # type: ignore[misc]
             look(never, never)  # what all tests hold takes long to be looked through
-            if touched == never:
-                assert gc.get_freeze_count() <= n_left_out, "what is there now may go soon"
-            else:
-                assert given_back, "what that frees is there for others"
+            assert gc.get_freeze_count(), "the next look is at what is new, and short"
+            assert bool(given_back) == (touched != never), "what that frees is there for others"
 
 
 async def test_input_that_still_waits_at_the_end_is_dropped() -> None:
