@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _MOST_MERGES = 1 << 22
 _PART_CHARS = 1 << 18
 _WORTH_THREADS = 2 * _PART_CHARS
-_LINES_BITS = 15
+_LINES_BITS = 16
 _HASH_BITS = 13
 _IDS_AT_ONCE = 1 << 15
 _MOST_FREE = 4
@@ -131,7 +131,10 @@ class BulkEncoder:
     def _encode(
         self, scanner: Scanner, parts: Iterator[_Part], n_threads: int, with_ends: bool
     ) -> Encoded:
-        """Encode parts, of which every thread takes the next when it is done with one."""
+        """Encode parts, of which every thread takes the next when it is done with one.
+
+        What a thread finds in parts one behind another is put together at once.
+        """
         lock = Lock()
         found: list[tuple[bool, Encoded]] = []
         errors: list[tuple[int, BaseException]] = []
@@ -139,7 +142,7 @@ class BulkEncoder:
         def run() -> None:
             nonlocal parts
             worker = self._free.take()
-            number = 0
+            number, mine = 0, Encoded.none()
             try:
                 while True:
                     with lock:
@@ -147,12 +150,13 @@ class BulkEncoder:
                         part = next(parts, None)
                         if part is None:
                             break
-                        found.append((part.goes_on, Encoded.none()))
+                        if not (found and found[-1][1] is mine):
+                            mine = Encoded.none()
+                            found.append((part.goes_on, mine))
+                        elif part.goes_on:
+                            mine.after.pop()
                     texts = scanner.texts(part.data, part.starts, part.ends)
-                    found[number] = (
-                        part.goes_on,
-                        worker.encode(texts, with_ends, part.before, self._free),
-                    )
+                    worker.encode(texts, with_ends, part.before, self._free, mine)
             except BaseException as error:
                 with lock:
                     errors.append((number, error))
@@ -171,7 +175,7 @@ class BulkEncoder:
 
 
 class _Workers:
-    """What nobody works with at the moment, five megabytes each: few are kept."""
+    """What nobody works with at the moment, seven megabytes each: few are kept."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -232,8 +236,10 @@ class _Worker:
         self._work = kernels.Work(**self._kept, **found), *scratch
         self._run = kernels.encode.bind(self._vocabulary, *self._work)
 
-    def encode(self, texts: Texts, with_ends: bool, before: int, others: _Workers) -> Encoded:
-        """Encode texts; ends are counted from `before` bytes before them.
+    def encode(
+        self, texts: Texts, with_ends: bool, before: int, others: _Workers, encoded: Encoded
+    ) -> None:
+        """Encode texts behind others; ends are counted from `before` bytes before them.
 
         A long piece takes two workers.
 
@@ -242,14 +248,14 @@ class _Worker:
         """
         state = self._state
         n_texts = texts.numbers[N_TEXTS]
-        encoded = Encoded.none()._replace(after=array("q", bytes(8 * n_texts)))
-        for place in (kernels.TEXT, kernels.AT_TEXT, kernels.N_BEFORE):
-            state[place] = 0
+        after = array("q", bytes(8 * n_texts))
+        state[kernels.TEXT] = state[kernels.AT_TEXT] = 0
+        state[kernels.N_BEFORE] = len(encoded.ids)
         state[kernels.POSITION] = texts.starts[0] if n_texts else 0
         state[kernels.BYTES_BEFORE] = before
         reason = kernels.FULL if n_texts else kernels.DONE
         while reason != kernels.DONE:
-            reason = self._run(texts, encoded.after, with_ends)
+            reason = self._run(texts, after, with_ends)
             n_ids, n_pieces = state[kernels.N_IDS], state[kernels.N_PIECES]
             encoded.ids.frombytes(self._ids[:n_ids].cast("B"))
             if with_ends:
@@ -273,7 +279,7 @@ class _Worker:
                 raise VocabularyError(f"the byte 0x{byte:02x} has no token in this vocabulary")
         if state[kernels.ROOM] > 2 * _IDS_AT_ONCE:
             self._make_room(_IDS_AT_ONCE)
-        return encoded
+        encoded.after.extend(after)
 
     @cached_property
     def _stretch(self) -> int:
@@ -315,7 +321,9 @@ class _Worker:
         """Encode some bytes, at once, as if they were a piece."""
         if end - start + kernels.MOST_IDS > self._state[kernels.ROOM]:
             self._make_room(end - start)
-        return self.encode(_WHOLE.texts(data, [start], [end]), True, 0, others)
+        encoded = Encoded.none()
+        self.encode(_WHOLE.texts(data, [start], [end]), True, 0, others, encoded)
+        return encoded
 
 
 class _Part(NamedTuple):

@@ -2,7 +2,8 @@
 
 Natural text repeats its pieces: nineteen of twenty are found in a cache of some megabytes. A piece
 of up to 15 bytes and 6 tokens lies there whole in 32 bytes, two of them in one line of the
-processor's cache, the newer one first. A longer one lies in a pool, and is known by a hash.
+processor's cache: a new one takes the second place, which it leaves for the first when it is found
+again. A longer one lies in a pool, and is known by a hash.
 
 What is merged is merged between the places where no token can reach across, each part by itself:
 Chinese and Japanese pieces are long, and their parts repeat.
@@ -126,19 +127,22 @@ def _line_of(first: int, second: int, shift: int) -> int:
 
 @helper
 def _cached(lines: Int64s, line: int, first: int, second: int) -> int:
-    """Find a short piece's slot, -1 if it is not in its line."""
+    """Find a short piece's slot, -1 if it is not in its line; found again, it becomes the first."""
     if lines[line + 1] == second and lines[line] == first:
         return line
     if lines[line + _SLOT + 1] == second and lines[line + _SLOT] == first:
-        return line + _SLOT
+        for k in range(line, line + _SLOT):
+            other = lines[k]
+            lines[k] = lines[k + _SLOT]
+            lines[k + _SLOT] = other
+        return line
     return -1
 
 
 @helper
 def _keep_short(lines: Int64s, line: int, first: int, second: int, room: Scratch, n: int) -> None:
-    """Put a short piece into its line, before the other one."""
-    for k in range(_SLOT):
-        lines[line + _SLOT + k] = lines[line + k]
+    """Put a short piece into its line, behind the other one: most are not seen again soon."""
+    line += _SLOT
     lines[line] = first
     lines[line + 1] = second
     tokens = word(n) << _COUNT_AT

@@ -67,7 +67,9 @@ class Scanner(NamedTuple):
         """
         if self.cuts_at_blanks:
             for window in _WINDOWS:
-                found = _LAST_CUT.match(data, max(start, end - window), end)
+                first = max(start, end - window)
+                # Without a blank the regex would go back over the whole window, letter by letter.
+                found = data.find(b" ", first, end) >= 0 and _LAST_CUT.match(data, first, end)
                 if found:
                     return found.end()
         return start
