@@ -27,7 +27,8 @@ def play(command: list[str], folder: Path) -> tuple[float, float, float]:
     )
     reports = [json.loads(line) for line in done.stdout.splitlines()]
     said = [(one["seconds"], one["eta_seconds"]) for one in reports if "eta_seconds" in one]
-    whole = max(seconds for seconds, _ in said)
+    # The last report is the beginning of saving.
+    whole = max(seconds for seconds, _ in said) + reports[-1]["seconds_by_phase"]["saving"]
     late = [
         seconds + left - whole for seconds, left in said if seconds > whole / 3 and left is not None
     ]

@@ -206,6 +206,16 @@ def test_the_time_left_is_that_of_the_whole_job_on_a_machine_of_any_speed(
     assert late[-1].eta_seconds == 0
 
 
+def test_a_slow_beginning_of_a_phase_says_nothing_of_the_rest():
+    seconds = 5.0
+    clock = Clock(lambda: seconds)
+    clock.start_phase()
+    for done in range(1, 10):
+        seconds = 10.0 + 2 * done
+        pace = clock.pace(done, 10)
+    assert pace == pytest.approx(2.0, rel=0.05)
+
+
 def test_the_pieces_to_come_are_as_rare_as_they_were_of_late():
     n = 1_000_000
     assert cells_at_end(n, [(n // 10, 500)]) == pytest.approx(8 * 500 * 10**0.68)

@@ -66,27 +66,35 @@ class Clock:
         """Start."""
         self._now = now
         self._start = self._phase_start = now()
+        self._seen: list[tuple[float, float]] = []
 
     def start_phase(self) -> float:
         """Begin another phase; give the seconds of the one that ends."""
         before, self._phase_start = self._phase_start, self._now()
+        self._seen.clear()
         return self._phase_start - before
 
     def seconds(self) -> float:
         """Give the time since the start."""
         return self._now() - self._start
 
-    def pace(self, done: float, whole: float, expected: float = 1.0) -> float:
-        """Say how long this phase takes for what should take a second; at first as expected.
+    def pace(self, done: float, whole: float, expected: float | None = None) -> float:
+        """Say how long what is left takes for what should take a second; at first as expected.
+
+        It goes on as it did since half of what is done: a phase begins slowly.
 
         Args:
             done: How many seconds what is done of the phase should have taken.
             whole: How many the whole phase should take.
-            expected: The pace that was expected.
+            expected: The pace that another phase had, if it tells anything.
         """
-        weight = _WEIGHT_OF_EXPECTATION * whole
+        weight = whole * (_WEIGHT_OF_GUESS if expected is None else _WEIGHT_OF_EXPECTATION)
+        expected = 1.0 if expected is None else expected
         spent = self._now() - self._phase_start
-        return (spent + weight * expected) / (done + weight) if whole else expected
+        n_before = bisect_left(self._seen, (done / 2, spent))
+        before, then = self._seen[n_before - 1] if n_before else (0.0, 0.0)
+        self._seen.append((done, spent))
+        return (spent - then + weight * expected) / (done - before + weight) if whole else expected
 
 
 # What a training takes was measured on two slow cores: what is shown is scaled by the pace so far.
@@ -138,6 +146,7 @@ def saving_seconds(n_merges: float) -> float:
 
 
 _WEIGHT_OF_EXPECTATION = 0.1
+_WEIGHT_OF_GUESS = 0.03
 _SECONDS_PER_BYTE = 1e-8
 _REGEX_SECONDS_PER_BYTE = 1.5e-7
 _BYTES_OF_A_PIECE = 8
