@@ -421,7 +421,7 @@ async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch)
             ((0, never), 0.0, False, 1),  # in a short pause, what is new
             ((never, 0.0), 0.0, True, 1),  # in a long one, once, also what outlived a look
             ((0, never), never, False, 1),  # though keys come all the time
-            ((0, never), never, True, 1_000),  # and after many looks also what outlived them
+            ((0, never), 0.0, True, 1_000),  # after many looks also what outlived them
         ):
             node = App[None]()
             node.__dict__["itself"], gone = node, weakref.ref(node)

@@ -89,8 +89,7 @@ LONG_PAUSE_SECONDS = 10.0
 """In a pause like this all is looked at, also what outlived a look before, which takes longer."""
 
 MANY_LOOKS = 20
-"""Looks at what is new after which all is looked at though no pause was long; without any pause,
-five times as many."""
+"""Looks at what is new after which all is looked at though no pause was long."""
 
 STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
@@ -531,12 +530,12 @@ class TokvizApp(App[None]):
         """Look for garbage: in little bites, and in a pause, before that has to be done at a key.
 
         What outlives a look is left out of the next ones, which then take less, until a pause is
-        long or there were many. What is freed goes back to the system in a pause: that takes some
+        long or comes after many. What is freed goes back to the system in a pause: that takes some
         milliseconds for 100 MB.
         """
         is_due = gc.get_count()[2] >= SOME_GARBAGE
         if (is_due or (is_long and self._looks)) and gc.isenabled():
-            is_whole = is_long or self._looks >= (MANY_LOOKS if is_pause else 5 * MANY_LOOKS)
+            is_whole = is_long or (is_pause and self._looks >= MANY_LOOKS)
             if is_whole:
                 gc.unfreeze()
             gc.collect()
