@@ -372,7 +372,8 @@ def _parts(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterator[
             yield _Part(b"".join(held), starts, ends, before, goes_on)
             before += size
             held, starts, ends, size, goes_on = [], [], [], 0, False
-    yield _Part(held[0] if len(held) == 1 else b"".join(held), starts, ends, before, goes_on)
+    if starts or not before:  # what is found in a single part is not copied
+        yield _Part(held[0] if len(held) == 1 else b"".join(held), starts, ends, before, goes_on)
 
 
 def _cut_by_regex(
