@@ -88,6 +88,8 @@ def n_raw_bytes(text: str) -> int:
 
 def as_byte_text(text: str) -> str:
     """Keep byte text as it is; in any other text, replace the surrogates that stand for no byte."""
+    if text.isascii():
+        return text
     try:
         to_bytes(text)
     except UnicodeEncodeError:
@@ -106,6 +108,8 @@ def replace_surrogates(text: str) -> tuple[str, int]:
     >>> replace_surrogates('\ud83d\udc4d \ud83d')
     ('👍 \ufffd', 1)
     """
+    if text.isascii():
+        return text, 0
     try:
         text.encode()  # several times as fast as a search
         return text, 0

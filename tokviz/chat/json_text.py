@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tokviz import bytetext, json_file
+from tokviz import json_file
 from tokviz.chat.conversation import ConversationError
 from tokviz.json_file import in_words
 
 _BOM = b"\xef\xbb\xbf"
 
 
-def loads(data: bytes, first_line: int = 1) -> tuple[Any, bool]:
+def loads(data: bytes | memoryview, first_line: int = 1) -> tuple[Any, bool]:
     """Parse JSON.
 
     Args:
@@ -26,10 +26,10 @@ def loads(data: bytes, first_line: int = 1) -> tuple[Any, bool]:
         ConversationError: If it is not JSON; it names the line and the column.
     """
     try:
-        text, byte_text = data.decode(), False
+        text, byte_text = str(data, "utf-8"), False
     except UnicodeDecodeError:
-        text, byte_text = bytetext.from_bytes(data), True
-    if data.startswith(_BOM):
+        text, byte_text = str(data, "utf-8", "surrogateescape"), True
+    if data[: len(_BOM)] == _BOM:
         text = text[1:]
     try:
         return json_file.loads(text), byte_text

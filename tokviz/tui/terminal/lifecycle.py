@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import selectors
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable
+from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,6 +31,9 @@ _ENDING_SIGNALS = tuple(
 
 _GRACE_SECONDS = 3.0
 """Seconds an app gets to end by itself after a signal, before the process is ended for it."""
+
+_TURN_SECONDS = 0.005
+"""After so long the interpreter goes to another thread that waits for it in any case."""
 
 _TASK_SECONDS = 1.0
 """Seconds for what is still running in the event loop after the app."""
@@ -55,7 +60,7 @@ def run_app(app: App[Any]) -> int:
     """
     fd = terminal_fd()
     terminal = None if fd is None else save_terminal(fd)
-    loop = asyncio.new_event_loop()
+    loop = new_event_loop()
     with _SignalEndings(app, loop, terminal) as endings:
         try:
             _run_in(loop, app)
@@ -85,6 +90,31 @@ def exit_process(code: int) -> NoReturn:
     ):
         os._exit(code)
     sys.exit(code)
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """Make a loop that asks the system for what is new only now and then while it has work."""
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    return asyncio.SelectorEventLoop(_Selector())
+
+
+class _Selector(selectors.DefaultSelector):
+    """Keeps the interpreter while the loop has work: whoever asks the system lets others have it.
+
+    A key takes several turns of the loop. A thread that decodes 30 MB would hold up each of them.
+    """
+
+    _asked = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """Find what is ready; nothing, where nobody waits and that was asked a moment ago."""
+        now = monotonic()
+        if timeout is not None and timeout <= 0 and now - self._asked < _TURN_SECONDS:
+            return []
+        found = super().select(timeout)
+        self._asked = monotonic()
+        return found
 
 
 def _run_in(loop: asyncio.AbstractEventLoop, app: App[Any]) -> None:
