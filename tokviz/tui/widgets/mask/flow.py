@@ -21,7 +21,7 @@ from tokviz.tui.widgets.mask.flow_layout import FlowLayout
 Shown = Literal["text", "ids"]
 _STRIPS_KEPT = 512
 
-_SLICE_SECONDS, _REST_SECONDS = 0.02, 0.01
+_SLICE_SECONDS, _REST_SECONDS = 0.008, 0.01
 """Between two slices of work keys are dealt with."""
 
 
