@@ -133,7 +133,8 @@ class BulkEncoder:
     ) -> Encoded:
         """Encode parts, of which every thread takes the next when it is done with one.
 
-        What a thread finds in parts one behind another is put together at once.
+        Ids that a thread finds in parts one behind another are put together at once. Ends, twice
+        as long, are copied faster when it is known how many they are.
         """
         lock = Lock()
         found: list[tuple[bool, Encoded]] = []
@@ -150,7 +151,7 @@ class BulkEncoder:
                         part = next(parts, None)
                         if part is None:
                             break
-                        if not (found and found[-1][1] is mine):
+                        if with_ends or not (found and found[-1][1] is mine):
                             mine = Encoded.none()
                             found.append((part.goes_on, mine))
                         elif part.goes_on:
