@@ -146,7 +146,7 @@ def saving_seconds(n_merges: float) -> float:
 
 
 _WEIGHT_OF_EXPECTATION = 0.1
-_WEIGHT_OF_GUESS = 0.03
+_WEIGHT_OF_GUESS = 0.01
 _SECONDS_PER_BYTE = 1e-8
 _REGEX_SECONDS_PER_BYTE = 1.5e-7
 _BYTES_OF_A_PIECE = 8
