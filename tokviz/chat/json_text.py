@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from time import sleep
 from typing import Any
 
 from tokviz import json_file
@@ -11,8 +10,6 @@ from tokviz.chat.conversation import ConversationError
 from tokviz.json_file import in_words
 
 _BOM = b"\xef\xbb\xbf"
-_LONG_BYTES = 1 << 22
-_PAUSE_SECONDS = 0.01
 
 
 def loads(data: bytes | memoryview, first_line: int = 1) -> tuple[Any, bool]:
@@ -32,9 +29,6 @@ def loads(data: bytes | memoryview, first_line: int = 1) -> tuple[Any, bool]:
         text, byte_text = str(data, "utf-8"), False
     except UnicodeDecodeError:
         text, byte_text = str(data, "utf-8", "surrogateescape"), True
-    if len(data) > _LONG_BYTES:
-        # Either step holds up all other threads: between them a key is answered whole.
-        sleep(_PAUSE_SECONDS)
     if data[: len(_BOM)] == _BOM:
         text = text[1:]
     try:
