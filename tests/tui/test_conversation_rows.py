@@ -10,6 +10,7 @@ from tokviz.tui.widgets.conversation.rows import (
     MOST_ROWS,
     BlockRows,
     MessageBlock,
+    MessageBlocks,
     PartBlock,
     PartPlace,
     wrap_text,
@@ -21,8 +22,12 @@ BLOCKS = [
 ]
 
 
+def as_blocks(blocks: list[MessageBlock]) -> MessageBlocks:
+    return MessageBlocks(blocks, blocks.__getitem__)
+
+
 def rows(live: PartPlace | None = None, editor_height: int = 1) -> BlockRows:
-    return BlockRows(BLOCKS, live, editor_height, 40, False)
+    return BlockRows(as_blocks(BLOCKS), live, editor_height, 40, False)
 
 
 def kinds(found: BlockRows) -> list[str]:
@@ -56,7 +61,7 @@ def test_the_rows_of_a_part_are_its_text(texts: list[list[str]], width: int) -> 
     blocks = [
         MessageBlock("user", tuple(PartBlock("text", text) for text in parts)) for parts in texts
     ]
-    found = BlockRows(blocks, None, 1, width, False)
+    found = BlockRows(as_blocks(blocks), None, 1, width, False)
     shown: dict[tuple[int, int], str] = {}
     for number in range(found.n_rows):
         row = found.row(number)
@@ -105,3 +110,54 @@ def test_a_click_finds_the_words_below_it() -> None:
     assert action_at(words, 3) == "add:user"
     assert action_at(words, 12) == "add:assistant"
     assert action_at(words, 39) == ""
+
+
+_MESSAGES = st.lists(st.lists(st.text("ab \n世", max_size=9), min_size=1, max_size=3), max_size=5)
+
+
+@given(st.data())
+def test_what_is_laid_out_with_what_is_known_is_as_if_nothing_was(data: st.DataObject) -> None:
+    made: list[MessageBlock] = [
+        MessageBlock("user", tuple(PartBlock("text", text) for text in parts))
+        for parts in data.draw(_MESSAGES)
+    ]
+    known: list[BlockRows] = []
+    for _ in range(6):
+        new = [
+            MessageBlock("user", tuple(PartBlock("text", text) for text in parts))
+            for parts in data.draw(_MESSAGES)
+        ]
+        made = data.draw(st.permutations([*made, *new]))[: data.draw(st.integers(0, 8))]
+        live = data.draw(st.sampled_from([None, *range(len(made))]))
+        place = None if live is None else PartPlace(live, 0)
+        how = place, data.draw(st.integers(1, 3)), data.draw(st.sampled_from([3, 9])), False
+        found, fresh = (
+            BlockRows(as_blocks(made), *how, known[-2:]),
+            BlockRows(as_blocks(made), *how),
+        )
+        assert [found.row(n) for n in range(found.n_rows)] == [
+            fresh.row(n) for n in range(fresh.n_rows)
+        ]
+        assert [found.header_of(n) for n in range(len(made))] == [
+            fresh.header_of(n) for n in range(len(made))
+        ]
+        known.append(found)
+
+
+def test_of_many_messages_only_the_one_that_changed_is_laid_out_again() -> None:
+    blocks = [MessageBlock("user", (PartBlock("", f"text {n}"),)) for n in range(1_000)]
+    asked = list[int]()
+
+    def make(index: int) -> MessageBlock:
+        asked.append(index)
+        return blocks[index]
+
+    first = BlockRows(MessageBlocks(blocks, make), PartPlace(7), 1, 40, False)
+    asked.clear()
+    blocks = [*blocks[:7], MessageBlock("user", (PartBlock("", "typed"),)), *blocks[8:]]
+    typed = BlockRows(MessageBlocks(blocks, make), PartPlace(7), 1, 40, False, [first])
+    assert {*asked} == {7}
+    asked.clear()
+    blocks = [*blocks[:3], blocks[500], *blocks[4:]]
+    BlockRows(MessageBlocks(blocks, make), PartPlace(9), 1, 40, False, [typed])
+    assert {*asked} <= {7, 3, 9}

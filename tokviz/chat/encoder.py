@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from array import array
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from itertools import accumulate
 from threading import Lock
 
@@ -35,6 +35,8 @@ class Encoder:
         self._ends: dict[str, array[int]] = {}
         self._slow: dict[str, list[PatternError]] = {}
         """The pieces of kept texts on which the split pattern takes too long."""
+        self._lengths: dict[int, int] = {}
+        """Token id → its length in bytes."""
         self._n_chars = 0
         self._cuts: dict[Hashable, tuple[str, list[int]]] = {}
         """What long text was cut last for a place, and where."""
@@ -106,6 +108,21 @@ class Encoder:
             self._keep(text, ids, slow)
         return ids
 
+    def learn(self, texts: Iterable[str]) -> None:
+        """Encode byte texts in one go: one by one that takes many times as long.
+
+        Those of which something may have to be told, or a child asked, are left for later.
+        """
+        tokenizer = self._tokenizer()
+        assert tokenizer is not None
+        if tokenizer.remote or tokenizer.split_pattern.guarded:
+            return
+        new = [*dict.fromkeys(text for text in texts if text not in self._ids)]
+        if len(new) > 1:
+            for text, ids in zip(new, tokenizer.encode_byte_texts(new, False), strict=True):
+                with self._changing:
+                    self._keep(text, ids, [])
+
     def _keep(self, text: str, ids: array[int], slow: list[PatternError]) -> None:
         if text in self._ids:  # by another thread
             return
@@ -132,8 +149,13 @@ class Encoder:
             else:
                 kept = self._ids.get(text)
                 ids = self.encode(text) if kept is None else kept
-            lengths = (len(tokenizer.token_bytes(token_id)) for token_id in ids)
-            found = array("I", accumulate(lengths)) if borders is None else borders[1:]
+            if borders is None:
+                known = self._lengths
+                for token_id in {*ids}.difference(known):
+                    known[token_id] = len(tokenizer.token_bytes(token_id))
+                found = array("I", accumulate(map(known.__getitem__, ids)))
+            else:
+                found = borders[1:]
             with self._changing:
                 if text in self._ids:
                     self._ends[text] = found

@@ -231,7 +231,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Br
         if conversation.messages[index].role != "assistant" or last <= kept:
             continue
         # A newline that the template writes behind the end token is no loss.
-        if all(rendering.from_structure[kept:last]) and Reason.END in rendering.reasons[first:kept]:
+        if Reason.END in rendering.reasons[first:kept] and all(rendering.from_structure[kept:last]):
             continue
         if first < kept:
             yield Breach(

@@ -19,6 +19,7 @@ from tokviz.chat.encoder import Encoder, encoder_of
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import REASON_NAMES, Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate, get_template
+from tokviz.child.runner import raise_if_stopped
 from tokviz.errors import PatternError
 from tokviz.pretokenize.tolerance import heard
 from tokviz.tokenizer import Tokenizer
@@ -368,6 +369,9 @@ def runs_of(spans: Iterable[TemplateSpan]) -> list[list[TemplateSpan]]:
     return runs
 
 
+_TOGETHER = 1_000
+"""So many texts are encoded in one go."""
+
 _Stretch = tuple[TemplateSpan, str]
 """A span, and as much of its text as is encoded in one go with others or alone."""
 
@@ -406,7 +410,11 @@ class _Columns:
             said = (text for ((span, _), *_), text in parts if not span.special)
             if sum(len(text) for text in said if not self._encoder.knows(text)) > most_new:
                 raise MuchIsNewError
-        for stretches, text in parts:
+        for number, (stretches, text) in enumerate(parts):
+            if number % _TOGETHER == 0:
+                raise_if_stopped()
+                some = parts[number : number + _TOGETHER]
+                self._encoder.learn(text for ((span, _), *_), text in some if not span.special)
             span = stretches[0][0]
             if span.special:
                 self.ids.append(self._special_ids[text])
@@ -416,6 +424,7 @@ class _Columns:
 
     def _parts(self, run: list[TemplateSpan]) -> Iterator[list[_Stretch]]:
         """Cut what is encoded in one go where that changes nothing."""
+        raise_if_stopped()
         text = "".join([span.text for span in run])
         where = run[0].message, run[0].part
         cuts = deque(() if run[0].special else self._encoder.cuts(text, where))

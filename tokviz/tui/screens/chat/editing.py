@@ -9,7 +9,12 @@ from dataclasses import replace
 from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, Message, Part
 from tokviz.chat.json_text import loads
-from tokviz.tui.widgets.conversation.rows import MessageBlock, PartBlock, PartPlace
+from tokviz.tui.widgets.conversation.rows import (
+    MessageBlock,
+    MessageBlocks,
+    PartBlock,
+    PartPlace,
+)
 from tokviz.tui.widgets.mask.counts import NOTHING, MaskCounts, PartCounts, message_note
 
 OFFERED_ROLES = ("user", "assistant", "system", "tool")
@@ -194,7 +199,7 @@ def kind_behind(kind: str) -> str:
 
 def blocks_of(
     conversation: Conversation, counts: PartCounts | None, warned: Container[int | None]
-) -> list[MessageBlock]:
+) -> MessageBlocks:
     """Turn messages into blocks.
 
     Args:
@@ -202,9 +207,10 @@ def blocks_of(
         counts: How many tokens each message and each part has, None if there are none.
         warned: The messages that a finding is about.
     """
-    blocks = []
     by_part = NOTHING.by_part if counts is None else counts.by_part
-    for index, message in enumerate(conversation.messages):
+
+    def block_of(index: int) -> MessageBlock:
+        message = conversation.messages[index]
         plain = isinstance(message.content, str)
         parts = tuple(
             PartBlock(
@@ -216,5 +222,6 @@ def blocks_of(
         )
         note = "" if counts is None else message_note(counts, index)
         warns = index in warned
-        blocks.append(MessageBlock(message.role, parts, f"! {note}" if warns else note, warns))
-    return blocks
+        return MessageBlock(message.role, parts, f"! {note}" if warns else note, warns)
+
+    return MessageBlocks(conversation.messages, block_of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.timer import Timer
@@ -11,6 +12,7 @@ from textual.timer import Timer
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
 from tokviz.chat.render import MuchIsNewError, Rendering, render
+from tokviz.child.runner import raise_if_stopped, stopped_by
 from tokviz.errors import TokvizError
 from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
@@ -18,7 +20,7 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import raw_index, repaired
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task
-from tokviz.tui.widgets.mask.counts import NOTHING, part_counts
+from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, part_counts
 
 if TYPE_CHECKING:
     from tokviz.chat.jinja_template import JinjaTemplate
@@ -28,6 +30,11 @@ QUICK_CHARS = 20_000
 """Text of at most so many characters is encoded within a key's time."""
 KNOWN_CHARS = 2_000_000
 """A conversation of at most so many characters, of which no more are new, is rendered so too."""
+QUICK_MESSAGES = 100
+"""So many messages, whatever they hold, are rendered within a key's time."""
+TYPED_SECONDS = 0.15
+"""How long nothing must have been typed before what takes longer is rendered anew."""
+_LOOKS_SECONDS = 0.01
 LINT_SECONDS = 0.2
 """How long nothing must have changed before the findings are looked for."""
 
@@ -39,6 +46,14 @@ class Wanted(NamedTuple):
     template: ChatTemplate | JinjaTemplate
     tokenizer: Tokenizer
     max_tokens: int
+
+
+def _in_child(wanted: Wanted) -> bool:
+    return bool(wanted.template.is_remote or wanted.tokenizer.in_child)
+
+
+Made = tuple[Rendering, PartCounts] | TokvizError
+"""What comes of rendering: tokens and their counts, or why there are none."""
 
 
 class RenderedConversation(Controller):
@@ -124,19 +139,27 @@ class RenderedConversation(Controller):
             self._take(wanted, made)
             return
         self._show()
+        waits = typed and not _in_child(wanted)
 
-        def make(task: Task) -> Rendering | TokvizError:
-            wanted.tokenizer.prepare()
-            return self._make(wanted)
+        def make(task: Task) -> Made:
+            due = monotonic() + (TYPED_SECONDS if waits else 0)
+            with stopped_by(lambda: task.cancelled):
+                while monotonic() < due:
+                    raise_if_stopped()
+                    sleep(_LOOKS_SECONDS)
+                wanted.tokenizer.prepare()
+                return self._make(wanted)
 
         self.in_thread("render", make, partial(self._take, wanted))
 
-    def _make_at_once(self, wanted: Wanted) -> Rendering | TokvizError | None:
+    def _make_at_once(self, wanted: Wanted) -> Made | None:
         """Render what is rendered within a key's time; None if it would take longer."""
-        in_child = wanted.template.is_remote or wanted.tokenizer.in_child
-        if in_child or wanted.tokenizer is not self._prepared:
+        if _in_child(wanted) or wanted.tokenizer is not self._prepared:
             return None
-        n_chars = sum(len(message.text) for message in wanted.conversation.messages)
+        messages = wanted.conversation.messages
+        if len(messages) > QUICK_MESSAGES:
+            return None
+        n_chars = sum(len(message.text) for message in messages)
         raw = raw_index(wanted.conversation) is not None
         if n_chars > (QUICK_CHARS if raw else KNOWN_CHARS):
             return None
@@ -153,10 +176,12 @@ class RenderedConversation(Controller):
         known = self._rendered
         if known is None or known[1:] != wanted[1:]:
             return False
+        if typed:
+            return True
         before = {id(message) for message in known.conversation.messages}
-        return typed or any(id(message) in before for message in wanted.conversation.messages)
+        return any(id(message) in before for message in wanted.conversation.messages)
 
-    def _make(self, wanted: Wanted, most_new: int | None = None) -> Rendering | TokvizError:
+    def _make(self, wanted: Wanted, most_new: int | None = None) -> Made:
         unreadable = self._chat.unreadable
         if unreadable is not None and wanted.conversation is unreadable[0]:
             return unreadable[1]
@@ -166,26 +191,27 @@ class RenderedConversation(Controller):
                 repaired(wanted.conversation, raw)
                 return ConversationError("the row can be read now")
             with tolerant():
-                return render(
+                made = render(
                     wanted.tokenizer,
                     wanted.conversation,
                     wanted.template,
                     wanted.max_tokens,
                     most_new,
                 )
+                return made, part_counts(made)
         except TokvizError as error:
             return error
 
-    def _take(self, wanted: Wanted, made: Rendering | TokvizError) -> None:
+    def _take(self, wanted: Wanted, made: Made) -> None:
         if wanted is not self._wanted:
             # Something else is wanted by now, and on its way.
             return
         self._rendered = wanted
         self._prepared = wanted.tokenizer
-        if isinstance(made, Rendering):
-            self.rendering, self.problem, self.counts = made, None, part_counts(made)
-        else:
+        if isinstance(made, TokvizError):
             self.rendering, self.problem, self.counts = None, made, NOTHING
+        else:
+            (self.rendering, self.counts), self.problem = made, None
         self._show()
         self._tell_known()
         # Findings need not follow every key.

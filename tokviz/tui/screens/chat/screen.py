@@ -40,7 +40,7 @@ from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.conversation.rows import MessageBlock
+from tokviz.tui.widgets.conversation.rows import MessageBlocks
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.rows_view import RowsView
@@ -233,7 +233,7 @@ class ChatScreen(TokvizScreen):
             hint = " “Join the parts” in the command palette makes the message one text."
         return why("✗ No tokens", problem) + hint
 
-    def _blocks(self) -> list[MessageBlock]:
+    def _blocks(self) -> MessageBlocks:
         counts = None if self.rendered.rendering is None else self.rendered.counts
         warned = {finding.message_index for finding in self.rendered.findings}
         return editing.blocks_of(self.chat.conversation, counts, warned)

@@ -272,6 +272,7 @@ class ConversationAtHand:
         place = editing.place_in(conversation, None)
         if place is not None:
             self.messages.editor.prepare(editing.text_at(conversation, place))
+        self.messages.prepare(editing.blocks_of(conversation, None, ()))
 
     def load(
         self,

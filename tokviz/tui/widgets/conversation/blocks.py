@@ -15,7 +15,13 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.glyphs import safe
-from tokviz.tui.widgets.conversation.rows import BlockRow, BlockRows, MessageBlock, PartPlace
+from tokviz.tui.widgets.conversation.rows import (
+    BlockRow,
+    BlockRows,
+    MessageBlock,
+    MessageBlocks,
+    PartPlace,
+)
 from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.quiet_scroll import DiffedScroll
@@ -154,7 +160,7 @@ class Blocks(DiffedScroll, can_focus=False):
     def __init__(self) -> None:
         """Begin empty."""
         super().__init__()
-        self.blocks: Sequence[MessageBlock] = ()
+        self.blocks = MessageBlocks((), [].__getitem__)
         self.live: PartPlace | None = None
         self.roles: Sequence[str] = ()
         self.show_invisibles = True

@@ -7,11 +7,11 @@ that names the part's kind where it has one. The part that is edited leaves room
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import pairwise
-from operator import itemgetter
-from typing import Literal, NamedTuple
+from itertools import accumulate, pairwise
+from operator import is_, itemgetter
+from typing import Literal, NamedTuple, overload
 
 from tokviz.tui.widgets.editor.cells import breaks, glyph_table
 
@@ -117,16 +117,60 @@ def _wrap(text: str, width: int, show_invisibles: bool) -> WrappedText:
     return WrappedText(tuple(rows[:MOST_ROWS]), complete=False)
 
 
+class MessageBlocks(Sequence[MessageBlock]):
+    """The blocks of messages, each made when it is asked for: few of many are in sight."""
+
+    def __init__(self, sources: Sequence[object], make: Callable[[int], MessageBlock]) -> None:
+        """Take what makes the block of each message.
+
+        Args:
+            sources: What the parts of each block depend on: the same object has the same parts.
+            make: Makes the block of an index.
+        """
+        self.sources = sources
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @overload
+    def __getitem__(self, index: int) -> MessageBlock: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[MessageBlock]: ...
+
+    def __getitem__(self, index: int | slice) -> MessageBlock | list[MessageBlock]:
+        if isinstance(index, slice):
+            return [self._make(one) for one in range(len(self))[index]]
+        return self._make(range(len(self))[index])
+
+
+class _Laid(NamedTuple):
+    """A message that is laid out, in rows from its header on."""
+
+    n_rows: int
+    same: list[tuple[int, RowKind, int, WrappedText | None]]
+    """Rows that are about the same: the first, their kind, the part, and where it is broken."""
+    tops: list[int]
+    """The first row of the text of each part."""
+
+
+_N_ROWS = itemgetter(0)
+_FEW = 100
+"""So many changed messages are laid out anew without a look for them elsewhere."""
+
+
 class BlockRows:
     """The rows of all messages, found by number."""
 
     def __init__(
         self,
-        blocks: Sequence[MessageBlock],
+        blocks: MessageBlocks,
         live: PartPlace | None,
         editor_height: int,
         width: int,
         show_invisibles: bool,
+        known: Iterable[BlockRows] = (),
     ) -> None:
         """Lay the messages out.
 
@@ -136,48 +180,82 @@ class BlockRows:
             editor_height: The rows of the editor.
             width: The cells of a row of text.
             show_invisibles: Whether invisible characters are drawn as glyphs.
+            known: What was laid out before, which may be partly the same.
         """
-        # Rows that are about the same: the first one, their kind, and where their text is broken.
-        self._same: list[tuple[int, RowKind, int, int, WrappedText | None]] = []
-        self._headers: list[int] = []
-        self._tops: list[list[int]] = []
-        same, top = self._same, 0
-        for message, block in enumerate(blocks):
-            tops: list[int] = []
-            self._headers.append(top)
-            self._tops.append(tops)
-            same.append((top, "header", message, 0, None))
-            top += 1
-            for index, part in enumerate(block.parts):
-                if part.kind:
-                    same.append((top, "kind", message, index, None))
-                    top += 1
-                tops.append(top)
-                if live == (message, index):
-                    same.append((top, "editor", message, index, None))
-                    top += editor_height
-                    continue
-                wrapped = wrap_text(part.text, width, show_invisibles)
-                same.append((top, "text", message, index, wrapped))
-                top += len(wrapped.rows)
-                if not wrapped.complete:
-                    same.append((top, "more", message, index, None))
-                    top += 1
-        same.append((top, "add", len(blocks), 0, None))
-        self.n_rows = top + 1
+        self._how = width, show_invisibles
+        self.blocks = blocks
+        self._laid = self._known(known)
+        self._live = None if live is None else live.message
+        if live is not None:
+            parts = blocks[live.message].parts
+            self._laid[live.message] = self._lay_out(parts, live.part, editor_height)
+        self._tops: list[int] = list(accumulate(map(_N_ROWS, self._laid), initial=0))
+        self.n_rows = self._tops[-1] + 1
         """The number of rows, that for adding a message included."""
+
+    def _known(self, known: Iterable[BlockRows]) -> list[_Laid]:
+        """Lay all out as if none was edited; what is the same as before is taken from there."""
+        blocks, sources = self.blocks, self.blocks.sources
+        by_id = dict[int, _Laid]()
+        for rows in known:
+            old, live = rows.blocks.sources, rows._live
+            if rows._how != self._how:
+                continue
+            if len(old) == len(sources):
+                same = bytearray(map(is_, old, sources))
+                if live is not None:
+                    same[live] = False
+                if same.count(0) <= _FEW:
+                    laid = rows._laid.copy()
+                    for index in [index for index, is_same in enumerate(same) if not is_same]:
+                        laid[index] = self._lay_out(blocks[index].parts)
+                    return laid
+            by_id |= zip(map(id, old), rows._laid, strict=True)
+            if live is not None:
+                by_id.pop(id(old[live]), None)
+        return [
+            by_id.get(id(source)) or self._lay_out(blocks[index].parts)
+            for index, source in enumerate(sources)
+        ]
+
+    def _lay_out(
+        self, parts: Sequence[PartBlock], live: int | None = None, editor_height: int = 0
+    ) -> _Laid:
+        """Lay a message out; one of its parts may be that which is edited."""
+        same: list[tuple[int, RowKind, int, WrappedText | None]] = [(0, "header", 0, None)]
+        tops, top = list[int](), 1
+        for index, part in enumerate(parts):
+            if part.kind:
+                same.append((top, "kind", index, None))
+                top += 1
+            tops.append(top)
+            if live == index:
+                same.append((top, "editor", index, None))
+                top += editor_height
+                continue
+            wrapped = wrap_text(part.text, *self._how)
+            same.append((top, "text", index, wrapped))
+            top += len(wrapped.rows)
+            if not wrapped.complete:
+                same.append((top, "more", index, None))
+                top += 1
+        return _Laid(top, same, tops)
 
     def row(self, number: int) -> BlockRow:
         """Say what a row is about."""
-        place = bisect_right(self._same, number, key=itemgetter(0)) - 1
-        top, kind, message, part, wrapped = self._same[place]
+        message = bisect_right(self._tops, number) - 1
+        if message == len(self._laid):
+            return BlockRow("add", message)
+        number -= self._tops[message]
+        same = self._laid[message].same
+        top, kind, part, wrapped = same[bisect_right(same, number, key=itemgetter(0)) - 1]
         start, end = (0, 0) if wrapped is None else wrapped.rows[number - top]
         return BlockRow(kind, message, part, start, end)
 
     def top_of(self, place: PartPlace) -> int:
         """Give the first row of a part's text."""
-        return self._tops[place.message][place.part]
+        return self._tops[place.message] + self._laid[place.message].tops[place.part]
 
     def header_of(self, message: int) -> int:
         """Give the row of a message's header."""
-        return self._headers[message]
+        return self._tops[message]

@@ -18,7 +18,7 @@ from tokviz.tui.widgets.conversation.blocks import GUTTER, Blocks
 from tokviz.tui.widgets.conversation.rows import (
     BlockRow,
     BlockRows,
-    MessageBlock,
+    MessageBlocks,
     PartPlace,
     end_of,
 )
@@ -162,6 +162,7 @@ class MessageList(Container):
         )
         self.editor.styles.position = "absolute"
         self._fitted: object = None
+        self._ahead: BlockRows | None = None
 
     def compose(self) -> ComposeResult:
         """Put the editor above the list."""
@@ -180,9 +181,7 @@ class MessageList(Container):
         """The part that is edited, None in an empty conversation."""
         return self.list.live
 
-    def show(
-        self, blocks: Sequence[MessageBlock], live: PartPlace | None, roles: Sequence[str]
-    ) -> None:
+    def show(self, blocks: MessageBlocks, live: PartPlace | None, roles: Sequence[str]) -> None:
         """Show messages.
 
         Args:
@@ -197,7 +196,12 @@ class MessageList(Container):
                 self.editor.load_byte_text(text)
         self.edited(blocks, roles)
 
-    def edited(self, blocks: Sequence[MessageBlock], roles: Sequence[str]) -> None:
+    def prepare(self, blocks: MessageBlocks) -> None:
+        """Lay messages out before they are shown. For any thread."""
+        if self.list.rows is not None:
+            self._ahead = self._rows_of(blocks, None, 1)
+
+    def edited(self, blocks: MessageBlocks, roles: Sequence[str]) -> None:
         """Show messages whose live part has become what is in the editor; see `show`."""
         self.list.blocks, self.list.roles = blocks, roles
         self._lay_out()
@@ -221,12 +225,17 @@ class MessageList(Container):
         # One that is longer than the view scrolls by itself.
         height = min(max(1, self.editor.wrapped_document.height), max(1, self.list.size.height - 1))
         blocks.cells = width
-        blocks.rows = BlockRows(
-            blocks.blocks, blocks.live, height, text_width, blocks.show_invisibles
-        )
+        blocks.rows = self._rows_of(blocks.blocks, blocks.live, height)
+        if self._ahead is not None and self._ahead.blocks.sources is blocks.blocks.sources:
+            self._ahead = None
         blocks.set_row_count(blocks.rows.n_rows)
         blocks.refresh_changed()
         self._place_editor(width - GUTTER, height)
+
+    def _rows_of(self, blocks: MessageBlocks, live: PartPlace | None, height: int) -> BlockRows:
+        known = [rows for rows in (self._ahead, self.list.rows) if rows is not None]
+        invisibles = self.list.show_invisibles
+        return BlockRows(blocks, live, height, self.editor.text_width, invisibles, known)
 
     def _place_editor(self, width: int, height: int) -> None:
         """Put the editor where the list has left room for it."""
@@ -291,15 +300,15 @@ class MessageList(Container):
 
     def neighbour(self, step: int) -> PartPlace | None:
         """Find the part before or behind the one that is edited."""
-        places = [
-            PartPlace(message, part)
-            for message, block in enumerate(self.list.blocks)
-            for part in range(len(block.parts))
-        ]
-        if self.place is None or self.place not in places:
+        blocks, place = self.list.blocks, self.place
+        if place is None:
             return None
-        index = places.index(self.place) + step
-        return places[index] if 0 <= index < len(places) else None
+        if 0 <= place.part + step < len(blocks[place.message].parts):
+            return PartPlace(place.message, place.part + step)
+        message = place.message + step
+        if not 0 <= message < len(blocks):
+            return None
+        return PartPlace(message, len(blocks[message].parts) - 1 if step < 0 else 0)
 
     def on_part_editor_left(self, event: PartEditor.Left) -> None:
         """Go on in the part above or below, in the same column."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, takewhile
 from math import inf
 from operator import itemgetter
@@ -222,6 +222,10 @@ class FlowLayout:
         self._stretches: list[Stretch] = []
         self._stops: list[Stops] = []
         self._tops: list[int] = [0]
+        self._goal: tuple[object, ...] = ()
+        self._steps: Iterator[bool] | None = None
+        """What is under way for the goal: the ids, whose they are, and the width."""
+        self._until = inf
 
     @property
     def n_rows(self) -> int:
@@ -232,6 +236,7 @@ class FlowLayout:
         """Lay everything out anew the next time: tokens are drawn as something else."""
         self._width = 0
         self._sizes = Sizes()
+        self._steps = None
 
     def lay_out(
         self,
@@ -250,41 +255,69 @@ class FlowLayout:
             cells: Gives what is drawn for the tokens from one index to behind another.
             seconds: After which the rest is left.
         """
-        until = monotonic() + seconds
+        self._until = monotonic() + seconds
+        goal = ids, stretches, width
+        if self._steps is None or any(a is not b for a, b in zip(goal, self._goal, strict=True)):
+            self._goal, self._steps = goal, self._break(ids, list(stretches), width, cells)
+        is_all = next(self._steps, True)
+        if is_all:
+            self._steps = None
+        return is_all
+
+    def _break(
+        self, ids: array[int], new: list[Stretch], width: int, cells: Cells
+    ) -> Iterator[bool]:
+        """Lay tokens out, and give False whenever the time is over."""
         same_width = width == self._width
         was = self._ids if same_width else _NONE
-        old = list(zip(self._stretches, self._stops, strict=True)) if same_width else []
-        now, new = np.frombuffer(ids, np.uint32), list(stretches)
-        n_before, n_behind = _n_unmoved(was, [stretch for stretch, _ in old], now, new)
-        changed = old[n_before : len(old) - n_behind]
-        before = {message: (was[first:last], rows) for (message, first, last), rows in changed}
+        old, old_stops = (self._stretches, self._stops) if same_width else ([], [])
+        now = np.frombuffer(ids, np.uint32)
+        n_before, n_behind = _n_unmoved(was, old, now, new)
+        changed = slice(n_before, len(old) - n_behind)
+        before = {
+            message: (was[first:last], rows)
+            for (message, first, last), rows in zip(old[changed], old_stops[changed], strict=True)
+        }
         # One that moved is found by its tokens. To look for them takes long where there are many.
-        moved = {tokens.tobytes(): rows for tokens, rows in before.values()} if changed[1:] else {}
-        self._stops = [rows for _, rows in old[:n_before]]
+        is_many = len(old) - n_behind - n_before > 1
+        moved = {tokens.tobytes(): rows for tokens, rows in before.values()} if is_many else {}
         self._width = width
-        for message, first, last in new[n_before : len(new) - n_behind]:
+        self._set(now[: new[n_before - 1][2] if n_before else 0], new[:n_before], old_stops)
+        for stretch in new[n_before : len(new) - n_behind]:
+            message, first, last = stretch
             tokens = now[first:last]
             rows = moved.get(tokens.tobytes()) if moved else None
-            if rows is None:
-                rows = break_anew(
-                    *before.get(message, (_NONE, _NO_ROWS)),
-                    tokens,
-                    width,
-                    lambda low, high, first=first: cells(first + low, first + high),  # type: ignore[misc]
-                    self._sizes,
-                    until,
-                )
-            self._stops.append(rows)
-            end = first + int(rows[-1]) if len(rows) else last
-            if end < last or (end < len(now) and monotonic() > until):
-                self._set(now[:end], [*new[: len(self._stops) - 1], (message, first, end)])
-                return False
-        self._stops += [rows for _, rows in old[len(old) - n_behind :]]
-        self._set(now, new)
-        return True
+            known = before.get(message, (_NONE, _NO_ROWS))
+            self._tops.append(self._tops[-1])
+            self._stops.append(_NO_ROWS)
+            self._stretches.append(stretch)
+            while True:
+                if rows is None:
+                    rows = break_anew(
+                        *known,
+                        tokens,
+                        width,
+                        lambda low, high, first=first: cells(first + low, first + high),  # type: ignore[misc]
+                        self._sizes,
+                        self._until,
+                    )
+                end = first + int(rows[-1]) if len(rows) else last
+                self._stops[-1] = rows
+                self._tops[-1] = self._tops[-2] + len(rows)
+                if end < last or (end < len(now) and monotonic() > self._until):
+                    self._stretches[-1] = message, first, end
+                    self._ids = now[:end]
+                    yield False
+                    self._stretches[-1] = stretch
+                if end == last:
+                    break
+                known, rows = (tokens[: end - first], rows), None
+        self._set(now, new, [*self._stops, *old_stops[len(old) - n_behind :]])
 
-    def _set(self, ids: Ids, stretches: list[Stretch]) -> None:
+    def _set(self, ids: Ids, stretches: list[Stretch], stops: list[Stops]) -> None:
+        """Take what is laid out: as many of the rows as there are stretches."""
         self._ids, self._stretches = ids, stretches
+        self._stops = stops[: len(stretches)]
         self._tops = [0, *accumulate(map(len, self._stops))]
 
     @property
