@@ -69,6 +69,9 @@ _SOON = 1 << 12, 1 << 17
 _BETWEEN = re.compile(r"(?<=[^\\]{6})|(?<![\\])(?=\\)(?<!\\u[dD][89abAB].{2})", re.DOTALL)
 """Matches where the text of a string can be cut: in no escape, and between no two of a pair."""
 
+_PART = 1 << 18
+"""Characters of a long string that are read at a time."""
+
 _CUT = 64
 """Characters in which such a place is looked for."""
 
@@ -118,7 +121,7 @@ class _PartwiseDecoder(json.JSONDecoder):
             parts.append(part)
             if end <= cut - start:
                 return "".join(parts), start + end
-            start, size = cut, _STEP
+            start, size = cut, _PART
         raise ValueError("no closing quote")
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from textual.app import App
 
 from tests.tui.terminal.conftest import TinyProcess
 from tokviz.tui.terminal import lifecycle
@@ -154,3 +155,19 @@ def test_a_loop_that_has_work_all_the_time_hears_what_comes() -> None:
     loop.close()
     os.close(reader)
     os.close(writer)
+
+
+def test_while_the_app_runs_threads_take_shorter_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, seen = sys.getswitchinterval(), list[float]()
+
+    def run(loop: asyncio.AbstractEventLoop, app: object) -> None:
+        seen.append(sys.getswitchinterval())
+        loop.close()
+        raise SystemExit(0)
+
+    monkeypatch.setattr(lifecycle, "_run_in", run)
+    monkeypatch.setattr(lifecycle, "_restore", lambda *_: None)
+    monkeypatch.setattr(lifecycle, "_show_last_words", lambda *_: None)
+    assert lifecycle.run_app(App[None]()) == 1
+    assert seen == [pytest.approx(lifecycle._SHARED_SECONDS)]
+    assert sys.getswitchinterval() == usual

@@ -33,7 +33,12 @@ _GRACE_SECONDS = 3.0
 """Seconds an app gets to end by itself after a signal, before the process is ended for it."""
 
 _TURN_SECONDS = 0.005
-"""After so long the interpreter goes to another thread that waits for it in any case."""
+"""So long the loop goes on with its work before it asks the system for more."""
+
+_SHARED_SECONDS = 0.001
+"""After so long a thread lets another have the interpreter. A key asks for it some six times, so
+Python's five times as much would be seen while a file is read.
+"""
 
 _TASK_SECONDS = 1.0
 """Seconds for what is still running in the event loop after the app."""
@@ -61,6 +66,8 @@ def run_app(app: App[Any]) -> int:
     fd = terminal_fd()
     terminal = None if fd is None else save_terminal(fd)
     loop = new_event_loop()
+    shared_before = sys.getswitchinterval()
+    sys.setswitchinterval(_SHARED_SECONDS)
     with _SignalEndings(app, loop, terminal) as endings:
         try:
             _run_in(loop, app)
@@ -69,6 +76,8 @@ def run_app(app: App[Any]) -> int:
             _restore(app, terminal)
             traceback.print_exc()
             code = 1
+        finally:
+            sys.setswitchinterval(shared_before)
         _restore(app, terminal)
     if code:
         _show_last_words(app)
