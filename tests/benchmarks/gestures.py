@@ -16,7 +16,8 @@ import struct
 import termios
 import time
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from functools import partial
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -163,24 +164,33 @@ def in_vocabulary(terminal: Terminal) -> Iterator[Done]:
         yield timed(terminal, "Vocabulary", "search", letter.encode())
 
 
-def in_chat(terminal: Terminal) -> Iterator[Done]:
-    """Type into a message of a megabyte."""
+def in_chat(name: str, what: str, terminal: Terminal) -> Iterator[Done]:
+    """Type into a message of a conversation."""
     terminal.type(DOWN + DOWN + b"\r")
     terminal.wait_quiet(1.0)
     for letter in "hello world":
-        yield timed(terminal, "Chat, 1 MB", "key", letter.encode())
+        yield timed(terminal, name, what, letter.encode())
+
+
+def conversation(path: Path, texts: list[str]) -> Path:
+    """Write a conversation of these messages."""
+    roles = cycle(("user", "assistant"))
+    messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]
+    path.write_text(json.dumps({"messages": messages}) + "\n", encoding="utf-8")
+    return path
 
 
 def elsewhere(folder: Path) -> Iterator[Done]:
     """Do what is done most on other screens."""
-    chat = folder / "chat.jsonl"
-    roles = (("user", "hi"), ("assistant", mixed_text(1_000_000)), ("user", "thanks"))
-    messages = [{"role": role, "content": text} for role, text in roles]
-    chat.write_text(json.dumps({"messages": messages}) + "\n", encoding="utf-8")
+    long_text, text = mixed_text(1_000_000), mixed_text(500_000)
+    long = conversation(folder / "long.jsonl", ["hi", long_text, "thanks"])
+    many = conversation(folder / "many.jsonl", [text[n : n + 100] for n in range(0, 500_000, 100)])
     for words, act in (
         (("replay", "cl100k_base", "--at", "5000"), in_replay),
         (("-t", "o200k_base"), in_vocabulary),
-        (("chat", str(chat)), in_chat),
+        (("chat", str(long)), partial(in_chat, "Chat, 1 MB", "key")),
+        # Its tokens come in the next pause.
+        (("chat", str(many)), partial(in_chat, "Chat, 5,000 messages", "letter")),
     ):
         with on_terminal(tokviz_command(*words), folder) as terminal:
             terminal.wait_until(lambda t=terminal: t.shows("all actions"), 60)  # type: ignore[misc]

@@ -132,9 +132,9 @@ def _zeros(n: int) -> bytes:
     return gzip.compress(bytes(n), 9)
 
 
-def _chat(text: str) -> bytes:
+def _chat(text: str, n_messages: int = 1) -> bytes:
     message = {"role": "user", "content": text}
-    return json.dumps({"messages": [message]}).encode()
+    return json.dumps({"messages": [message] * n_messages}).encode()
 
 
 def _tokenizer(name: str, content: Callable[[], bytes]) -> Hostile:
@@ -263,6 +263,9 @@ FILES: dict[str, Hostile] = {
     "a template of 30 MB": _template("{{ 1 }}" * 4_000_000),
     "rows in a gzip bomb": _rows("r.jsonl.gz", lambda: _zeros(1 << 29)),
     "one row of 30 MB": _rows("r.jsonl", lambda: _chat("a" * 30_000_000)),
+    "a row of 20,000 messages": _rows("r.jsonl", lambda: _chat("how are you?\n" * 20, 20_000)),
+    "a list of 60 MB": _rows(
+        "r.json", lambda: b"[" + b",\n".join([_chat("how are you?\n" * 90, 4)] * 12_000) + b"]"),
     "a deep row": _rows("r.jsonl", lambda: b"[" * 5_000_000 + b"\n"),
     "rows of nothing": _rows("r.jsonl", lambda: b"{}\n" * 5_000_000),
     "a row of numbers": _rows("r.jsonl", lambda: b'{"messages":' + b"9" * 10_000_000 + b"}\n"),
