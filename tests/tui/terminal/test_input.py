@@ -129,3 +129,10 @@ def test_alt_keys_in_one_read_are_keys_and_no_text() -> None:
     data = b"\x1bh\x1br\x1b[A\x1bhx\x1br\x1bOP\x1bv"
     keys = [getattr(message, "key", "") for message in (*parser.feed(data), *parser.wait(1.0))]
     assert keys == ["alt+h", "alt+r", "up", "alt+h", "x", "alt+r", "f1", "alt+v"]
+
+
+def test_a_key_with_alt_types_nothing_also_where_it_is_no_command() -> None:
+    parser = TerminalParser()
+    messages = [*parser.feed(b"\x1bh\x1bZ\x1b[120;3u\xc3\xa9Z"), *parser.wait(1.0)]
+    typed = [message.character if isinstance(message, events.Key) else None for message in messages]
+    assert typed == [None, None, None, "é", "Z"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from textual import constants, events
 from textual._parser import ParseError
@@ -124,11 +125,17 @@ class TerminalParser:
     def _messages(self, segment: Segment) -> Iterator[Message]:
         if isinstance(segment, Keys):
             for message in self._keys.feed(self._decode(segment.data)):
+                if _with_alt(message):
+                    message.character = None  # it is a command, also where it means nothing
                 if not _types_surrogate(message):
                     yield message
         else:
             yield from self._keys.flush()
             yield events.Paste(pasted_text(segment.data))
+
+
+def _with_alt(message: Message) -> TypeGuard[events.Key]:
+    return isinstance(message, events.Key) and message.key.startswith("alt+")
 
 
 def _types_surrogate(message: Message) -> bool:
