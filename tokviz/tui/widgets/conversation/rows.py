@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import is_, itemgetter
-from typing import Literal, NamedTuple, overload
+from typing import Literal, NamedTuple
 
 from tokviz.tui.widgets.editor.cells import breaks, glyph_table
 
@@ -117,7 +117,7 @@ def _wrap(text: str, width: int, show_invisibles: bool) -> WrappedText:
     return WrappedText(tuple(rows[:MOST_ROWS]), complete=False)
 
 
-class MessageBlocks(Sequence[MessageBlock]):
+class MessageBlocks:
     """The blocks of messages, each made when it is asked for: few of many are in sight."""
 
     def __init__(self, sources: Sequence[object], make: Callable[[int], MessageBlock]) -> None:
@@ -133,15 +133,7 @@ class MessageBlocks(Sequence[MessageBlock]):
     def __len__(self) -> int:
         return len(self.sources)
 
-    @overload
-    def __getitem__(self, index: int) -> MessageBlock: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[MessageBlock]: ...
-
-    def __getitem__(self, index: int | slice) -> MessageBlock | list[MessageBlock]:
-        if isinstance(index, slice):
-            return [self._make(one) for one in range(len(self))[index]]
+    def __getitem__(self, index: int) -> MessageBlock:
         return self._make(range(len(self))[index])
 
 
