@@ -23,6 +23,7 @@ from tokviz.chat.render import MuchIsNewError, Rendering, render, rendering_to_j
 from tokviz.chat.spans import Reason
 from tokviz.chat.templates import TEMPLATES
 from tokviz.formats.registry import load
+from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer import Tokenizer
 
 BYTES = Tokenizer({i: bytes([i]) for i in range(256)}, [], SPECIALS)
@@ -235,6 +236,30 @@ def test_after_a_key_in_a_long_text_little_is_encoded(
         render(GPT2, Conversation.from_json(turns(text, "ok")), template, most_new=20_000)
         assert 0 < sum(sizes) < 20_000
     assert len(sizes) < 100
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W"])
+@pytest.mark.parametrize("nfc", [False, True])
+@pytest.mark.parametrize("kept", [50, 4_000_000])
+def test_texts_that_are_encoded_together_get_the_ids_of_each(pattern, nfc, kept, monkeypatch):
+    monkeypatch.setattr("tokviz.chat.encoder._KEPT_CHARS", kept)
+    monkeypatch.setattr("tokviz.chat.render._TOGETHER", 7)
+    monkeypatch.setattr("tokviz.chat.render.encoder_of", Encoder)  # a new one each time
+    tokenizer = GPT2.with_parts(get_split_pattern(pattern), GPT2.specials, nfc=nfc)
+    generator, learned = random.Random(0), []
+    conversation = Conversation.from_json(turns(*(random_text(generator, 6) for _ in range(60))))
+    learn = Encoder.learn
+
+    def counting(self, texts):
+        texts = [*texts]
+        learned.extend(texts)
+        learn(self, texts)
+
+    monkeypatch.setattr(Encoder, "learn", counting)
+    found = {name: render(tokenizer, conversation, name) for name in TEMPLATES}
+    assert len(learned) > 100
+    monkeypatch.setattr(Encoder, "learn", lambda self, texts: None)
+    assert found == {name: render(tokenizer, conversation, name) for name in TEMPLATES}
 
 
 def test_the_encoder_forgets_when_it_holds_much(monkeypatch):

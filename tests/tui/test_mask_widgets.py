@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -167,6 +168,51 @@ def test_tokens_that_are_laid_out_in_slices_get_the_same_rows(
             assert known[:-1] == rows[: len(known) - 1], "more may stand in the last one"
             assert slices[-1] > slices[-2]
     assert [*map(sliced.row, range(sliced.n_rows))] == rows
+
+
+@given(st.lists(st.tuples(MESSAGES, st.integers(0, 4)), min_size=1, max_size=5), st.data())
+def test_tokens_that_change_while_they_are_laid_out_get_the_rows_of_new_ones(
+    states: list[tuple[list[list[int]], int]], data: st.DataObject
+) -> None:
+    labels = ["a", "bb", "c⏎", "dddd", "", "世"]
+    layout, width = FlowLayout(), 9
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flow_layout, "_AT_ONCE", 2)
+        patch.setattr(flow_layout, "_MOST_AT_ONCE", 2)
+        for messages, n_slices in states:
+            ids = array("I", itertools.chain.from_iterable(messages))
+            whose = stretches([number for number, message in enumerate(messages) for _ in message])
+            drawn = [(labels[n], cell_len(labels[n])) for n in ids]
+            width = data.draw(st.sampled_from([width, width, 5]))
+
+            def cells(first: int, stop: int, drawn: Any = drawn) -> list[tuple[str, int]]:
+                return drawn[first:stop]  # type: ignore[no-any-return]
+
+            for _ in range(n_slices):
+                layout.lay_out(ids, whose, width, cells, -1.0)
+        while not layout.lay_out(ids, whose, width, cells, -1.0):
+            pass
+    fresh = FlowLayout()
+    fresh.lay_out(ids, whose, width, cells)
+    assert [*map(layout.row, range(layout.n_rows))] == [*map(fresh.row, range(fresh.n_rows))]
+    assert layout.n_tokens == len(ids)
+
+
+def test_what_goes_on_does_not_begin_with_a_look_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, look = list[int](), flow_layout._n_unmoved
+
+    def counting(*how: Any) -> tuple[int, int]:
+        looks.append(1)
+        return look(*how)
+
+    monkeypatch.setattr(flow_layout, "_n_unmoved", counting)
+    layout, ids = FlowLayout(), array("I", range(1_000))
+    whose = [(message, message * 10, message * 10 + 10) for message in range(100)]
+    n_slices = 1
+    while not layout.lay_out(ids, whose, 80, lambda a, b: [("ab", 2)] * (b - a), -1.0):
+        n_slices += 1
+    assert n_slices > 50
+    assert len(looks) == 1
 
 
 def test_a_key_in_a_long_message_lays_out_a_few_tokens_and_keeps_one_layout() -> None:

@@ -2011,6 +2011,40 @@ async def test_the_template_of_before_is_chosen_though_another_one_came_meanwhil
 
 
 @pytest.mark.parametrize("template", ["nanochat", "chatml"])
+async def test_of_keys_in_many_messages_the_tokens_come_in_the_next_pause(
+    template: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages = [{"role": ("user", "assistant")[n % 2], "content": f"text {n}"} for n in range(300)]
+    made = list[str]()
+
+    def counting(tokenizer: Any, conversation: Conversation, *how: Any) -> Any:
+        made.append(conversation.messages[4].text)
+        return render(tokenizer, conversation, *how)
+
+    monkeypatch.setattr("tokviz.tui.screens.chat.rendering.render", counting)
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, {"messages": messages})
+        screen.chat.change(place=PartPlace(4), template=template)
+        await settle(pilot)
+        assert_exact(screen)
+        shown = screen.rendered.rendering
+        made.clear()
+        # So that the first is sure to be under way no more than the pause.
+        monkeypatch.setattr("tokviz.tui.screens.chat.rendering.TYPED_SECONDS", 1.0)
+        for letter in "typed":
+            screen.messages.editor.type_text(letter)
+            assert screen.rendered.is_waiting
+            assert screen.rendered.rendering is shown
+        await settle(pilot)
+        assert made == ["typedtext 4"]
+        assert_exact(screen)
+        assert screen.messages.list.blocks[4].note.startswith(
+            f"{screen.rendered.counts.by_message[4].tokens} tokens"
+        )
+
+
+@pytest.mark.parametrize("template", ["nanochat", "chatml"])
 async def test_a_key_in_a_long_message_shows_its_tokens_in_the_same_frame(template: str) -> None:
     text = "".join(f"The quick brown fox, and {n} more.\r\n" for n in range(3_000))
     app = make_app()
