@@ -24,7 +24,7 @@ _MERGE_TABLES: dict[str, Literal["I", "Q"]] = {
 }
 
 
-_PART_BYTES = 1 << 20
+_PART_BYTES = 1 << 18
 
 
 def of_ranks(tokens: PackedRanks) -> list[memoryview]:
@@ -53,13 +53,23 @@ def _of_specials(specials: SpecialTokens) -> list[memoryview]:
     return [memoryview(texts), *(memoryview(table).cast("B") for table in tables)]
 
 
+def _texts(data: bytes) -> Iterator[str]:
+    start = 0
+    while start <= len(data):
+        end = data.find(_BETWEEN, start)
+        end = len(data) if end < 0 else end
+        yield data[start:end].decode("utf-8", "surrogatepass")
+        start = end + 1
+
+
 def _to_specials(tables: Sequence[bytes]) -> SpecialTokens:
     """Put special tokens together again, in calls that leave the interpreter to others soon."""
     ids, late, uncalled = (array("I", table) for table in tables[1:])
-    parts = tables[0].split(_BETWEEN) if ids else []
-    texts = [part.decode("utf-8", "surrogatepass") for part in parts]
+    texts = [*_texts(tables[0])] if ids else []
     some = ([texts[number] for number in numbers] for numbers in (late, uncalled))
-    return SpecialTokens(dict(zip(texts, ids, strict=True)), *some)
+    # Not `dict(zip(...))`, which is one call.
+    id_of = {text: token_id for text, token_id in zip(texts, ids, strict=True)}
+    return SpecialTokens(id_of, *some)
 
 
 def messages(parts: Iterable[memoryview]) -> Iterator[Body]:
