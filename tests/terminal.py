@@ -262,7 +262,10 @@ class Terminal:
                 next_key += interval
             if self.pump(max(0.0, min(0.002, next_key - now))):
                 seen = [text for text, _ in waiting if self.shows(text)]
-                if not seen and waiting and replaced_in:
+                if seen and replaced_in:
+                    in_turn = [text for text, _ in waiting]
+                    seen = in_turn[: in_turn.index(seen[-1]) + 1]
+                elif waiting and replaced_in:
                     row = waiting[-1][0]
                     if any(self.shows(replaced_in + row[n:]) for n in range(len(row))):
                         seen = [text for text, _ in waiting]
