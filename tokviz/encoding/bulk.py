@@ -133,31 +133,47 @@ class BulkEncoder:
     ) -> Encoded:
         """Encode parts, of which every thread takes the next when it is done with one.
 
-        Ids that a thread finds in parts one behind another are put together at once. Ends, twice
-        as long, are copied faster when it is known how many they are.
+        Ids are put together while other threads go on, and those that a thread finds behind all
+        others at once. Ends, twice as long, are copied faster when it is known how many they are.
         """
         lock = Lock()
-        found: list[tuple[bool, Encoded]] = []
+        found: list[_Found] = []
         errors: list[tuple[int, BaseException]] = []
+        n_parts = 0
+
+        def next_part(mine: _Found | None) -> tuple[_Part | None, _Found | None]:
+            """Give the next part, and where what is in it belongs, to whoever is done with one."""
+            part = next(parts, None)
+            last = found[-1] if found and not with_ends else None
+            if part is None or last is None or last is not mine:
+                if mine is not None:
+                    mine.is_done = True
+                while not with_ends and len(found) > 1 and found[0].is_done and found[1].is_done:
+                    found[0].add(found.pop(1))
+                if part is None:
+                    return None, None
+                if with_ends or len(found) != 1 or not found[0].is_done:
+                    found.append(_Found(part.goes_on))
+                    return part, found[-1]
+                mine = found[0]
+                mine.is_done = False
+            if part.goes_on:
+                mine.encoded.after.pop()
+            return part, mine
 
         def run() -> None:
-            nonlocal parts
+            nonlocal parts, n_parts
             worker = self._free.take()
-            number, mine = 0, Encoded.none()
+            number, mine = 0, None
             try:
                 while True:
                     with lock:
-                        number = len(found)
-                        part = next(parts, None)
-                        if part is None:
-                            break
-                        if with_ends or not (found and found[-1][1] is mine):
-                            mine = Encoded.none()
-                            found.append((part.goes_on, mine))
-                        elif part.goes_on:
-                            mine.after.pop()
+                        number, n_parts = n_parts, n_parts + 1
+                        part, mine = next_part(mine)
+                    if part is None or mine is None:
+                        break
                     texts = scanner.texts(part.data, part.starts, part.ends)
-                    worker.encode(texts, with_ends, part.before, self._free, mine)
+                    worker.encode(texts, with_ends, part.before, self._free, mine.encoded)
             except BaseException as error:
                 with lock:
                     errors.append((number, error))
@@ -173,6 +189,29 @@ class BulkEncoder:
         if errors:
             raise min(errors, key=itemgetter(0))[1]
         return _joined(found)
+
+
+class _Found:
+    """What is found in parts that lie one behind another.
+
+    Attributes:
+        goes_on: Whether the first text is the rest of the last one before.
+        is_done: Whether nobody adds to it at the moment.
+    """
+
+    def __init__(self, goes_on: bool) -> None:
+        self.goes_on = goes_on
+        self.encoded = Encoded.none()
+        self.is_done = False
+
+    def add(self, other: _Found) -> None:
+        """Add the ids of what follows."""
+        ids, after, *_ = self.encoded
+        if other.goes_on:
+            after.pop()
+        n = len(ids)
+        after.extend([n + count for count in other.encoded.after])
+        ids.extend(other.encoded.ids)
 
 
 class _Workers:
@@ -397,21 +436,16 @@ def _cut_by_regex(
     return _Part(b"".join(held), starts, ends), n_pieces
 
 
-def _joined(found: list[tuple[bool, Encoded]]) -> Encoded:
-    """Join what was found in parts, and whether each goes on with the text of the one before."""
+def _joined(found: list[_Found]) -> Encoded:
+    """Join what was found."""
     if len(found) == 1:
-        return found[0][1]
-    ids, after = array("I"), array("q")
-    for goes_on, part in found:
-        if goes_on:
-            after.pop()
-        n = len(ids)
-        after.extend([n + count for count in part.after])
-        ids.extend(part.ids)
-    token_borders = _one_behind_another([part.token_borders for _, part in found])
-    return Encoded(
-        ids, after, token_borders, _one_behind_another([part.piece_borders for _, part in found])
-    )
+        return found[0].encoded
+    borders = [(part.encoded.token_borders, part.encoded.piece_borders) for part in found]
+    whole = _Found(False)
+    for part in found:
+        whole.add(part)
+    tokens, pieces = map(_one_behind_another, zip(*borders, strict=True))
+    return whole.encoded._replace(token_borders=tokens, piece_borders=pieces)
 
 
 def _one_behind_another(borders: Sequence[array[int]]) -> memoryview:
