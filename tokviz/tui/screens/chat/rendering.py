@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,8 +31,8 @@ QUICK_CHARS = 20_000
 """Text of at most so many characters is encoded within a key's time."""
 KNOWN_CHARS = 2_000_000
 """A conversation of at most so many characters, of which no more are new, is rendered so too."""
-QUICK_MESSAGES = 100
-"""So many messages, whatever they hold, are rendered within a key's time."""
+QUICK_PARTS = 100
+"""So many parts of messages, whatever they hold, are rendered within a key's time."""
 TYPED_SECONDS = 0.15
 """How long nothing must have been typed before what takes longer is rendered anew."""
 _LOOKS_SECONDS = 0.01
@@ -157,7 +158,8 @@ class RenderedConversation(Controller):
         if _in_child(wanted) or wanted.tokenizer is not self._prepared:
             return None
         messages = wanted.conversation.messages
-        if len(messages) > QUICK_MESSAGES:
+        parts = (part for message in messages for part in message.parts)
+        if next(islice(parts, QUICK_PARTS, None), None) is not None:
             return None
         n_chars = sum(len(message.text) for message in messages)
         raw = raw_index(wanted.conversation) is not None

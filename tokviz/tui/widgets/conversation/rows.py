@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from operator import is_, itemgetter
 from typing import Literal, NamedTuple
@@ -128,7 +128,7 @@ class MessageBlocks:
             make: Makes the block of an index.
         """
         self.sources = sources
-        self._make = make
+        self._make = cache(make)
 
     def __len__(self) -> int:
         return len(self.sources)
