@@ -12,7 +12,6 @@ from tokviz.lessons import first_steps
 from tokviz.session import Opened, Session, sample_text
 from tokviz.settings import load_settings
 from tokviz.tui import app as app_module
-from tokviz.tui import tour as tour_module
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.pick import PickDialog
@@ -53,11 +52,12 @@ async def test_the_mouse_goes_through_the_steps_while_the_keyboard_stays_in_the_
         assert app.session.live.text.startswith("x")
 
 
-async def test_the_line_comes_with_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tour_module, "_LOOK_SECONDS", 1000.0)
+async def test_the_line_comes_with_the_screen() -> None:
     app = newcomer()
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, partial(says, app, "First steps 1/8"))
+        assert app._tour is not None
+        app._tour._timer.pause()  # it was not too early for the first look
         for screen_id in ("chat", "tokens", "chat"):
             app.action_show_screen(screen_id)
             await until(pilot, partial(says, app, "First steps 1/8"))
