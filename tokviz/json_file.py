@@ -60,6 +60,8 @@ def loads(text: str | bytes) -> Any:
             return _PartwiseDecoder().decode(text)
         except (ValueError, RecursionError):
             pass  # the other one says what is wrong
+        except (AttributeError, TypeError):
+            pass  # a later Python may have moved what this takes from `json`
     return json.loads(text)
 
 
