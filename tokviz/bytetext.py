@@ -25,9 +25,9 @@ RAW_BYTES = re.compile("[\udc80-\udcff]")
 """Matches one character that stands for a raw byte."""
 
 
-def from_bytes(data: bytes) -> str:
+def from_bytes(data: bytes | memoryview) -> str:
     """Turn any bytes into byte text."""
-    return data.decode("utf-8", "surrogateescape")
+    return str(data, "utf-8", "surrogateescape")
 
 
 def from_blocks(blocks: Iterable[bytes]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tokviz import json_file
+from tokviz import bytetext, json_file
 from tokviz.chat.conversation import ConversationError
 from tokviz.json_file import in_words
 
@@ -28,7 +28,7 @@ def loads(data: bytes | memoryview, first_line: int = 1) -> tuple[Any, bool]:
     try:
         text, byte_text = str(data, "utf-8"), False
     except UnicodeDecodeError:
-        text, byte_text = str(data, "utf-8", "surrogateescape"), True
+        text, byte_text = bytetext.from_bytes(data), True
     if data[: len(_BOM)] == _BOM:
         text = text[1:]
     try:

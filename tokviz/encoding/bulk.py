@@ -141,25 +141,22 @@ class BulkEncoder:
         errors: list[tuple[int, BaseException]] = []
         n_parts = 0
 
-        def next_part(mine: _Found | None) -> tuple[_Part | None, _Found | None]:
+        def next_part(mine: _Found | None) -> tuple[_Part, _Found] | None:
             """Give the next part, and where what is in it belongs, to whoever is done with one."""
             part = next(parts, None)
-            last = found[-1] if found and not with_ends else None
-            if part is None or last is None or last is not mine:
-                if mine is not None:
-                    mine.is_done = True
-                while not with_ends and len(found) > 1 and found[0].is_done and found[1].is_done:
-                    found[0].add(found.pop(1))
-                if part is None:
-                    return None, None
-                if with_ends or len(found) != 1 or not found[0].is_done:
-                    found.append(_Found(part.goes_on))
-                    return part, found[-1]
-                mine = found[0]
-                mine.is_done = False
+            if mine is not None:
+                mine.is_done = True
+            while not with_ends and len(found) > 1 and found[0].is_done and found[1].is_done:
+                found[0].add(found.pop(1))
+            if part is None:
+                return None
+            if with_ends or not found or not found[-1].is_done:
+                found.append(_Found(part.goes_on))
+                return part, found[-1]
+            found[-1].is_done = False
             if part.goes_on:
-                mine.encoded.after.pop()
-            return part, mine
+                found[-1].encoded.after.pop()
+            return part, found[-1]
 
         def run() -> None:
             nonlocal parts, n_parts
@@ -169,9 +166,10 @@ class BulkEncoder:
                 while True:
                     with lock:
                         number, n_parts = n_parts, n_parts + 1
-                        part, mine = next_part(mine)
-                    if part is None or mine is None:
+                        given = next_part(mine)
+                    if given is None:
                         break
+                    part, mine = given
                     texts = scanner.texts(part.data, part.starts, part.ends)
                     worker.encode(texts, with_ends, part.before, self._free, mine.encoded)
             except BaseException as error:

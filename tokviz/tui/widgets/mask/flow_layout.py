@@ -222,9 +222,9 @@ class FlowLayout:
         self._stretches: list[Stretch] = []
         self._stops: list[Stops] = []
         self._tops: list[int] = [0]
-        self._goal: tuple[object, ...] = ()
-        self._steps: Iterator[bool] | None = None
-        """What is under way for the goal: the ids, whose they are, and the width."""
+        self._goal: tuple[object, object, int] | None = None
+        """What is being laid out: the ids, whose they are, and the width."""
+        self._steps: Iterator[bool] = iter(())
         self._until = inf
 
     @property
@@ -236,7 +236,7 @@ class FlowLayout:
         """Lay everything out anew the next time: tokens are drawn as something else."""
         self._width = 0
         self._sizes = Sizes()
-        self._steps = None
+        self._goal = None
 
     def lay_out(
         self,
@@ -256,12 +256,13 @@ class FlowLayout:
             seconds: After which the rest is left.
         """
         self._until = monotonic() + seconds
-        goal = ids, stretches, width
-        if self._steps is None or any(a is not b for a, b in zip(goal, self._goal, strict=True)):
-            self._goal, self._steps = goal, self._break(ids, list(stretches), width, cells)
+        goal = self._goal
+        if goal is None or goal[0] is not ids or goal[1] is not stretches or goal[2] != width:
+            self._goal = ids, stretches, width
+            self._steps = self._break(ids, list(stretches), width, cells)
         is_all = next(self._steps, True)
         if is_all:
-            self._steps = None
+            self._goal = None
         return is_all
 
     def _break(
