@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 import tokviz
-from tokviz.cli.main import main
+from tokviz.cli.main import _run_command, main
+from tokviz.cli.opening import only_opens
 from tokviz.tui.run import _session
 
 NOT_GIVEN = {"path": None, "piped": None, "tokenizer": None, "parse_specials": True, "profile": ""}
@@ -32,6 +35,32 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 def test_alone_it_opens_the_app_and_gives_its_exit_code_on(opened):
     assert main([]) == 7
     assert opened == [NOT_GIVEN]
+
+
+@pytest.mark.parametrize("arguments", [[], ["notes.md"], ["./count"], ["/"], ["1"]])
+def test_what_only_opens_is_read_as_any_command_line_is(opened, arguments):
+    assert only_opens(arguments)
+    assert main(arguments) == _run_command(arguments) == 7
+    assert opened[0] == opened[1]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["count"], ["-"], ["notes"], ["--version"], ["a.md", "b.md"]]
+)
+def test_anything_else_is_read_as_a_command_line(arguments):
+    assert not only_opens(arguments)
+
+
+def test_opening_a_file_waits_for_nothing_that_reads_command_lines():
+    code = """
+import sys, tokviz.tui.run as app
+app.run = lambda **given: print("argparse" in sys.modules, given["path"]) or 0
+from tokviz.cli.main import _run_command, main
+from tokviz.cli.opening import only_opens
+main(["notes.md"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False notes.md\n"
 
 
 def test_a_file_and_options_are_handed_over(opened):

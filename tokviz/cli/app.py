@@ -14,9 +14,9 @@ import os
 from tokviz import __version__
 from tokviz.cli import options
 from tokviz.cli.command import COMMANDS
-from tokviz.cli.inputs import STDIN, read_blocks, read_whole
+from tokviz.cli.inputs import STDIN
+from tokviz.cli.opening import open_app
 from tokviz.errors import InputFileError
-from tokviz.files import is_pipe
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -44,22 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Open the app and return its exit code."""
-    from tokviz.tui.run import run as run_app
-    from tokviz.tui.terminal.stdin import read_piped_stdin
-
     path: str | None = arguments.file
     if path in COMMANDS and not os.path.exists(path):
         raise InputFileError(path, f"there is no such file; the command goes first: tokviz {path}")
-    if path == "":
-        raise InputFileError(path, "there is no such file")
-    piped = None
-    if path is None or path == STDIN:
-        path, piped = None, read_piped_stdin()
-    elif is_pipe(path):
-        piped, path = read_whole(read_blocks(path), " are too many for the app"), None
-    return run_app(
-        path=path,
-        piped=piped,
+    return open_app(
+        None if path == STDIN else path,
         tokenizer=options.asked_tokenizer(arguments),
         parse_specials=arguments.specials == "parsed",
         profile=arguments.profile,

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
-from tokviz.cli.output import report
+from tokviz.cli.output import USAGE_ERROR, report
 from tokviz.errors import TokvizError
 
 COMMANDS = {
@@ -59,9 +59,6 @@ _SYNONYMS = {
 
 APP = "app"
 """The module of `tokviz` without a command."""
-
-USAGE_ERROR = 2
-"""Exit code for a command line that makes no sense."""
 
 
 class Command(NamedTuple):

@@ -15,15 +15,8 @@ from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
-from tokviz.cli.command import (
-    APP,
-    COMMANDS,
-    USAGE_ERROR,
-    command_parser,
-    load_command,
-    unknown_command,
-)
-from tokviz.cli.output import report
+from tokviz.cli.opening import only_opens, open_app
+from tokviz.cli.output import USAGE_ERROR, report
 from tokviz.errors import TokvizError, UnknownTokenizerError
 from tokviz.formats.budget import before_large
 
@@ -71,18 +64,24 @@ def _run(arguments: Sequence[str]) -> int:
     # Nothing that is imported is garbage, and looking for some takes a tenth of the start.
     gc.disable()
     try:
-        is_command = bool(arguments) and arguments[0] in COMMANDS
-        command = load_command(arguments[0] if is_command else APP)
-        parser = command_parser(command)
-        if not is_command and (unknown := unknown_command(arguments)):
-            parser.error(unknown)
-        parsed = parser.read(arguments[is_command:])
-        if is_command:
-            gc.enable()  # the app does it itself, after its first frame
         with _warnings_at_the_end(), before_large(report):
-            return command.run(parsed)
+            return open_app(*arguments) if only_opens(arguments) else _run_command(arguments)
     except SystemExit as stop:  # argparse, after --help and mistakes
         return stop.code if isinstance(stop.code, int) else _FAILED
+
+
+def _run_command(arguments: Sequence[str]) -> int:
+    from tokviz.cli.command import APP, COMMANDS, command_parser, load_command, unknown_command
+
+    is_command = bool(arguments) and arguments[0] in COMMANDS
+    command = load_command(arguments[0] if is_command else APP)
+    parser = command_parser(command)
+    if not is_command and (unknown := unknown_command(arguments)):
+        parser.error(unknown)
+    parsed = parser.read(arguments[is_command:])
+    if is_command:
+        gc.enable()  # the app does it itself, after its first frame
+    return command.run(parsed)
 
 
 @contextlib.contextmanager

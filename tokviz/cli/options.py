@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokviz.cli.inputs import STDIN, Given, Source
+from tokviz.cli.opening import TOKENIZER_VARIABLE
 from tokviz.cli.output import report
 from tokviz.errors import OutputFileError, TokvizError, UnknownTokenizerError
 from tokviz.share import ENDINGS, FORMS
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 DEFAULT_TOKENIZER = "cl100k_base"
-TOKENIZER_VARIABLE = "TOKVIZ_TOKENIZER"
 
 
 def add_files(parser: argparse.ArgumentParser, what: str) -> None:

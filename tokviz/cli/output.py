@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from tokviz.errors import TokvizError
 from tokviz.files import write_file
 from tokviz.glyphs import safe
-from tokviz.share import WHOLE, written
 
 if TYPE_CHECKING:
     from tokviz.share.figure import Figure
+
+USAGE_ERROR = 2
+"""Exit code for a command line that makes no sense."""
 
 
 def report(message: object) -> None:
@@ -49,6 +51,8 @@ class FigureOutput:
         Raises:
             TokvizError: If it has no place in this form, or is one too many.
         """
+        from tokviz.share import WHOLE, written
+
         if self._n and self._form in WHOLE:
             raise TokvizError(f"--{self._form} shows one thing: {self._choose}")
         self._n += 1

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -19,6 +19,8 @@ from tokviz.glyphs import HIDDEN, SHOWN, Glyphs, display
 
 TAB_WIDTH: Final = 4
 _CACHE_SIZE: Final = 16_384
+_N_LOOKED_UP: Final = 2_000
+"""Characters that are looked up before a set of them is compiled."""
 
 
 class Cells(NamedTuple):
@@ -92,27 +94,53 @@ def _with_tabs(text: str, drawn: list[str], glyphs: Glyphs) -> Cells:
     return Cells(drawn, starts)
 
 
+class _Only:
+    """Tells whether a text is of some characters only.
+
+    To compile thousands of them takes as long as to look up the first few thousand of the texts.
+    """
+
+    def __init__(self, *ranges: str) -> None:
+        """Take the ranges of characters, such as "az" for all from "a" to "z"."""
+        self._ranges = ranges
+        self._bounds = sorted(
+            chr(ord(char) + i) for chars in ranges for i, char in enumerate(chars)
+        )
+        self._n_looked_up = 0
+
+    def __call__(self, text: str, start: int = 0, end: int | None = None) -> bool:
+        """Look at the text, or at the part of it from `start` to `end`."""
+        end = len(text) if end is None else end
+        self._n_looked_up += end - start
+        if self._n_looked_up > _N_LOOKED_UP:
+            return self._pattern.fullmatch(text, start, end) is not None
+        return all(bisect_right(self._bounds, char) % 2 for char in text[start:end])
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(f"[{''.join(map('-'.join, self._ranges))}]*")
+
+
 # Characters of one cell, of two cells, and of at most so many however they are drawn.
-_NARROW: Final = (
-    " -~\xa1-\xac\xae-\u02ff\u0384-\u0482\u048a-\u0530\u05d0-\u05ea\u060c\u0620-\u064a\u0660-\u066f"
-    "\u2010-\u2027\u2030-\u205e\u2500-\u259f"
+_NARROW_RANGES: Final = (
+    *(" ~", "\xa1\xac", "\xae\u02ff", "\u0384\u0482", "\u048a\u0530", "\u05d0\u05ea"),
+    *("\u060c\u060c", "\u0620\u064a", "\u0660\u066f", "\u2010\u2027", "\u2030\u205e"),
+    "\u2500\u259f",
 )
-_WIDE: Final = (
-    "\u3001-\u3029\u3041-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60"
+_WIDE_RANGES: Final = (
+    *("\u3001\u3029", "\u3041\u3096", "\u30a0\u30ff", "\u3400\u4dbf", "\u4e00\u9fff"),
+    *("\uac00\ud7a3", "\uff01\uff60"),
 )
-_UP_TO_ONE: Final = _NARROW + "\u0300-\u034e\u064b-\u065f\u0900-\u097f\u0e01-\u0e3a\u0e3f-\u0e5b"
-_UP_TO_TWO: Final = _UP_TO_ONE + _WIDE + "\U0001f300-\U0001f6ff\U0001f900-\U0001f9ff"
-
-
-@cache
-def _only(chars: str) -> Callable[..., re.Match[str] | None]:
-    """Make a test for text of these characters only. The large sets take a while to compile."""
-    return re.compile(f"[{chars}]*").fullmatch
-
-
-def _is_wide(text: str, index: int) -> bool:
-    char = text[index]
-    return not char.isascii() and _only(_WIDE)(char) is not None
+_UP_TO_ONE_RANGES: Final = (
+    *_NARROW_RANGES,
+    *("\u0300\u034e", "\u064b\u065f", "\u0900\u097f", "\u0e01\u0e3a", "\u0e3f\u0e5b"),
+)
+_is_narrow: Final = _Only(*_NARROW_RANGES)
+_is_wide: Final = _Only(*_WIDE_RANGES)
+_is_up_to_one: Final = _Only(*_UP_TO_ONE_RANGES)
+_is_up_to_two: Final = _Only(
+    *_UP_TO_ONE_RANGES, *_WIDE_RANGES, "\U0001f300\U0001f6ff", "\U0001f900\U0001f9ff"
+)
 
 
 def is_plain(text: str) -> bool:
@@ -122,18 +150,18 @@ def is_plain(text: str) -> bool:
 
 def width_bound(text: str, glyphs: Glyphs) -> int:
     """Return the cells that a text takes, or up to twice as many."""
-    if is_plain(text) or _only(_UP_TO_ONE)(text):
+    if is_plain(text) or _is_up_to_one(text):
         return len(text)
-    return 2 * len(text) if _only(_UP_TO_TWO)(text) else lay_out(text, glyphs).width
+    return 2 * len(text) if _is_up_to_two(text) else lay_out(text, glyphs).width
 
 
 def fits(text: str, width: int) -> bool:
     """Tell whether a text certainly fits into a row; False is no proof that it does not."""
     if len(text) > width:
         return False
-    if is_plain(text) or _only(_UP_TO_ONE)(text):
+    if is_plain(text) or _is_up_to_one(text):
         return True
-    return 2 * len(text) <= width and _only(_UP_TO_TWO)(text) is not None
+    return 2 * len(text) <= width and _is_up_to_two(text)
 
 
 def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
@@ -151,7 +179,7 @@ def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
         return ()
     if is_plain(text):
         return _plain_breaks(text, width)
-    if _only(_WIDE)(text):
+    if _is_wide(text):
         half = max(width // 2, 1)
         return tuple(range(half, len(text), half))
     found: list[int] = []
@@ -185,12 +213,12 @@ def _plain_breaks(text: str, width: int) -> tuple[int, ...]:
 def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> int:
     """Find the end of the longest row that fits, which has about the `likely` characters."""
     end = start + width
-    if not _is_mark(text, end) and _only(_NARROW)(text, start, end):
+    if not _is_mark(text, end) and _is_narrow(text, start, end):
         return end
     half = start + max(width // 2, 1)
-    if half < len(text) and _only(_WIDE)(text, start, half) and _is_wide(text, half):
+    if half < len(text) and _is_wide(text, start, half) and _is_wide(text[half]):
         return half
-    if half >= len(text) and _only(_UP_TO_TWO)(text, start):
+    if half >= len(text) and _is_up_to_two(text, start):
         return len(text)
     # A letter with its marks takes at least a cell and is at most three characters.
     most = 3 * width if glyphs.style.clusters else width
@@ -208,7 +236,7 @@ def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> 
 
 def _break_before(text: str, start: int, end: int) -> int:
     """Choose the break of a row that could reach to `end`."""
-    if text[end] == " " or _is_wide(text, end) or _is_wide(text, end - 1):
+    if text[end] == " " or any(map(_is_wide, text[end - 1 : end + 1])):
         return end
     space = text.rfind(" ", start, end)
     return end if space < 0 else space + 1

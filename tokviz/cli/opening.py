@@ -1,0 +1,65 @@
+"""Opening the app. Nothing here imports what reads a command line: that takes a while."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from tokviz.errors import InputFileError
+from tokviz.files import is_pipe
+
+TOKENIZER_VARIABLE = "TOKVIZ_TOKENIZER"
+
+
+def only_opens(arguments: Sequence[str]) -> bool:
+    """Tell whether a command line is at most the name of a file, which nobody can read otherwise.
+
+    A word of letters may be a command, one that begins with a dash is an option.
+    """
+    if len(arguments) > 1 or TOKENIZER_VARIABLE in os.environ:
+        return False
+    return not arguments or not (
+        arguments[0].startswith("-") or arguments[0].replace("-", "").isalpha()
+    )
+
+
+def open_app(
+    path: str | None = None,
+    *,
+    tokenizer: str | None = None,
+    parse_specials: bool = True,
+    profile: str = "",
+) -> int:
+    """Open the app on a file, else on what comes through a pipe, else on a sample.
+
+    Args:
+        path: The file.
+        tokenizer: As `tokviz.load` takes it; by default the one used last.
+        parse_specials: Whether text like <|endoftext|> is read as the special token.
+        profile: The profile of the settings to use, empty for none.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        TokvizError: If the file cannot be read or the tokenizer is unknown.
+    """
+    from tokviz.tui.run import run
+    from tokviz.tui.terminal.stdin import read_piped_stdin
+
+    if path == "":
+        raise InputFileError(path, "there is no such file")
+    piped = None
+    if path is None:
+        piped = read_piped_stdin()
+    elif is_pipe(path):
+        from tokviz.cli.inputs import read_blocks, read_whole
+
+        piped, path = read_whole(read_blocks(path), " are too many for the app"), None
+    return run(
+        path=path,
+        piped=piped,
+        tokenizer=tokenizer,
+        parse_specials=parse_specials,
+        profile=profile,
+    )
