@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tokviz.compiled import Int64s, kernel
+from tokviz.compiled import Bytes, Int64s, bytes_between, integer, kernel
 from tokviz.pretokenize.scan import Scanner
 from tokviz.pretokenize.scan_kernels import Texts, find_pieces
 
@@ -20,6 +20,12 @@ BATCH = 1 << 10
 def scan(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int:
     """Find pieces: see `find_pieces`."""
     return find_pieces(texts, reached, pieces, most)
+
+
+@kernel
+def between(data: Bytes, at: int, low: int, high: int) -> int:
+    """Look at 64 bytes: see `bytes_between`."""
+    return integer(bytes_between(data, at, low, high))
 
 
 def batches(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from array import array
 from itertools import accumulate, pairwise, product
 
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 from tests.oracles.nasty import EVERY_CODE_POINT, FRAGMENTS, byte_texts, texts
 from tests.pretokenize import tables
-from tests.pretokenize.scanning import BATCH, batches, pieces_of
+from tests.pretokenize.scanning import BATCH, batches, between, pieces_of
 from tokviz import bytetext
 from tokviz.assets import asset_path
+from tokviz.compiled import bytes_between, integer
 from tokviz.pretokenize import scan_table
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.scan import Scanner, scanner_of
@@ -93,6 +95,52 @@ def test_any_bytes_are_cut_as_their_byte_text(name: str, data: bytes) -> None:
 def test_every_four_characters_of_different_classes(name: str) -> None:
     parts = ["".join(some) for n in range(1, 5) for some in product(REPRESENTATIVES, repeat=n)]
     assert_same_pieces(name, parts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_few_characters_within_a_long_text(name: str) -> None:
+    """Which is looked at by blocks, as far as it is ASCII; these are at all places of a block."""
+    some = ["".join(some) for some in product("Asl1 \n\t'/!", repeat=4)]
+    both = ["".join(some) for some in product(REPRESENTATIVES, repeat=3)]
+    apart = [f"x{part}y" for part in some]
+    spaces = ["".join(some) for some in product("\n \u3000a", repeat=5)]
+    parts = ["".join(some), "".join(apart), " 12".join(some), "a bc ".join(both), "".join(spaces)]
+    assert_same_pieces(name, parts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_that_ends_anywhere_within_a_block(name: str) -> None:
+    runs = ("a", "A", "1", " ", "\n", "!", "\n ", "! ", "a1")
+    ends = ("'s", "'S x", "'x", "\n\n", "\n b", "1", "!", "é")
+    for run in runs:
+        parts = [
+            f"x{start}{(run * n)[:n]}{end}y{'.' * 70}"
+            for start, end, n in product(("", "\n", " "), ends, range(1, 70))
+        ]
+        assert_same_pieces(name, parts)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 255), (9, 13), (65, 90), (128, 255), (39, 39)])
+def test_the_mask_of_64_bytes_is_that_of_each(low: int, high: int) -> None:
+    data = bytes(range(256)) + bytes(range(64))
+    for at in (0, 1, 9, 63, 127, 255, 256):
+        mask = integer(bytes_between(memoryview(data), at, low, high))
+        assert between(data, at, low, high) == mask
+        assert mask & 1 == (low <= data[at] <= high)
+
+
+def test_blocks_know_the_classes_of_ascii() -> None:
+    """What `block_kernels` says of ASCII is what the table says of it."""
+    expected = {
+        scan_table.UPPER: string.ascii_uppercase,
+        scan_table.LOWER: string.ascii_lowercase,
+        scan_table.NUMBER: string.digits,
+        scan_table.SPACE: string.whitespace,
+    }
+    flags = scan_table.scan_table()
+    for char in map(chr, range(128)):
+        found = [flag for flag, chars in expected.items() if char in chars]
+        assert [flags[ord(char)]] == (found or [scan_table.SYMBOL])
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt4o"])  # they ask for all classes

@@ -55,6 +55,11 @@ def trailing_zeros(value: int) -> int:
     return (value & -value).bit_length() - 1 if value else 64
 
 
+def bytes_between(data: Bytes, at: int, low: int, high: int) -> int:
+    """Look at the 64 bytes from `at` on: bit k tells whether byte `at + k` is from low to high."""
+    return sum(1 << k for k in range(64) if low <= data[at + k] <= high)
+
+
 def prefetch(memory: Bytes | Int32s | Int64s, index: int) -> None:
     """Ask the processor to fetch an item that is needed soon; any index will do."""
 

@@ -23,6 +23,7 @@ from llvmlite import ir
 import tokviz
 from tokviz.compiled import (
     Kernel,
+    bytes_between,
     fields_of,
     integer,
     is_helper,
@@ -63,9 +64,30 @@ def _generate_trailing_zeros(_: Any, value: Any) -> Any:
     return _types.uint64(_types.uint64), generate
 
 
+def _generate_bytes_between(_: Any, data: Any, at: Any, low: Any, high: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        memory, at, low, high = arguments
+        kind = ir.VectorType(ir.IntType(8), 64)
+        block = builder.bitcast(builder.gep(memory, [at]), kind.as_pointer())
+        above = builder.sub(builder.load(block, align=1), _spread(builder, kind, low))
+        most = _spread(builder, kind, builder.sub(high, low))
+        return builder.bitcast(builder.icmp_unsigned("<=", above, most), ir.IntType(64))
+
+    return _types.uint64(data, _types.int64, _types.int64, _types.int64), generate
+
+
+def _spread(builder: Any, kind: Any, value: Any) -> Any:
+    """Make a vector of one number."""
+    nothing = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(nothing, builder.trunc(value, kind.element), ir.IntType(32)(0))
+    everywhere = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
+    return builder.shuffle_vector(first, nothing, everywhere)
+
+
 _MARKERS: dict[Any, Any] = {
     word: _types.uint64,
     integer: _types.int64,
+    bytes_between: numba.extending.intrinsic(_generate_bytes_between),
     prefetch: numba.extending.intrinsic(_generate_prefetch),
     trailing_zeros: numba.extending.intrinsic(_generate_trailing_zeros),
 }

@@ -14,7 +14,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokviz.compiled import Bytes, Int64s, helper
+from tokviz.compiled import Bytes, Int64s, helper, integer, trailing_zeros, word
+from tokviz.pretokenize.block_kernels import (
+    BLOCK,
+    GPT2,
+    GPT4,
+    GPT4O,
+    WHOLE,
+    WORDS,
+    block_starts,
+)
 from tokviz.pretokenize.character_kernels import LETTER, character, letters, lower_letters, run
 from tokviz.pretokenize.scan_table import (
     CASELESS,
@@ -25,9 +34,6 @@ from tokviz.pretokenize.scan_table import (
     SYMBOL,
     UPPER,
 )
-
-GPT2, GPT4, GPT4O, WORDS, WHOLE = range(5)
-"""The families of patterns."""
 
 UNDECIDED = -1
 
@@ -96,6 +102,20 @@ def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int
         while position < end:
             if n_found == most:
                 break
+            # Bytes beyond ASCII, of which one would be unknown at once, come many together.
+            is_long = family != WHOLE and position + BLOCK <= end
+            if is_long and data[position] | data[position + 1] < 0x80:
+                first = position
+                starts = block_starts(data, first, family, max_digits) & ~word(1)
+                while starts and n_found < most:
+                    piece_end = first + integer(trailing_zeros(starts))
+                    pieces[2 * n_found] = position
+                    pieces[2 * n_found + 1] = piece_end
+                    n_found += 1
+                    position = piece_end
+                    starts &= starts - word(1)
+                if position != first:
+                    continue
             piece_end = end_of_piece(data, position, end, at_end, family, max_digits, texts.flags)
             if piece_end == UNDECIDED:
                 break
