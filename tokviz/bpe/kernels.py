@@ -47,7 +47,10 @@ from tokviz.bpe.merge_state import (
     State,
 )
 from tokviz.bpe.ties import LEXICOGRAPHIC
-from tokviz.compiled import Int32s, Int64s, helper, kernel
+from tokviz.compiled import Int32s, Int64s, helper, kernel, prefetch
+
+_AHEAD = 8
+"""So many occurrences before one is looked at its cells are asked for."""
 
 
 @helper
@@ -71,6 +74,7 @@ def _join_group(
     memory.pair_tokens[2 * pair] = left
     memory.pair_tokens[2 * pair + 1] = right
     memory.group_old[n_groups] = old
+    prefetch(memory.pair_count, old)
     memory.group_loss[n_groups] = 0
     return n_groups
 
@@ -93,7 +97,9 @@ def merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
     n_fresh = 0
     n_joined: int = 0
     start = memory.pair_start[merged]
-    for place in range(start, start + memory.pair_length[merged]):
+    last = start + memory.pair_length[merged] - 1
+    for place in range(start, last + 1):
+        prefetch(cells, 3 * memory.occurrences[min(place + _AHEAD, last)])
         at = memory.occurrences[place]
         if cells[3 * at + PAIR] != merged:
             continue
