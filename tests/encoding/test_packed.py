@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.formats.packing import from_tiktoken, to_tiktoken
 from tokviz.assets import asset_path
-from tokviz.encoding.packed import PackedRanks, pack
+from tokviz.encoding.packed import PackedRanks, pack, pack_merges, pack_trained
 from tokviz.errors import InputFileError, VocabularyError
 
 PUBLISHED = {
@@ -58,3 +58,21 @@ def test_a_foreign_or_cut_off_file_is_refused(tmp_path: Path, data: bytes) -> No
     (tmp_path / "v").write_bytes(data)
     with pytest.raises(InputFileError):
         PackedRanks(tmp_path / "v")
+
+
+@pytest.mark.parametrize("first_id", [0, 5])
+def test_what_a_training_learns_is_packed_as_any_vocabulary_with_merges(first_id: int) -> None:
+    pairs = [(97, 98), (256, 99), (256, 256), (97, 97)]
+    tokens = [*(bytes([byte]) for byte in range(256)), b"ab", b"abc", b"abab", b"aa"]
+    whole = pack_merges(enumerate(tokens, first_id), [(tokens[a], tokens[b]) for a, b in pairs])
+    packed = pack_trained(first_id, [a for a, _ in pairs], [b for _, b in pairs])
+    assert packed.columns() == whole.columns()
+    assert packed.merges() == whole.merges()
+    assert packed.packed.data == whole.packed.data
+    for name in ("pairs", "keys", "ranks", "firsts"):
+        assert getattr(packed, name) == getattr(whole, name)
+
+
+def test_two_merges_that_make_the_same_bytes_are_refused() -> None:
+    with pytest.raises(VocabularyError, match="tokens 258 and 259 are both b'abc'"):
+        pack_trained(0, [97, 98, 256, 97], [98, 99, 99, 257])

@@ -15,6 +15,9 @@ from tokviz.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pieces
 DONE, PAUSED, FULL = range(3)
 """Why a kernel came back."""
 
+_AHEAD = 8
+"""So many pieces before one is added its slot is asked for."""
+
 (
     N_UNIQUE,
     N_SLOTS,
@@ -120,6 +123,10 @@ def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
     shift = shift_for(table.numbers[N_SLOTS])
     n_bytes = other.offsets[other.numbers[N_UNIQUE]]
     for piece in range(first, last):
+        ahead = min(piece + _AHEAD, last - 1)
+        start = other.offsets[ahead]
+        key = key_of(other.data, n_bytes, start, other.offsets[ahead + 1] - start)
+        prefetch(table.slots, 2 * slot_of(key, shift))
         start = other.offsets[piece]
         length = other.offsets[piece + 1] - start
         key = key_of(other.data, n_bytes, start, length)

@@ -18,8 +18,9 @@ from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.engines import EngineName
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run_checks import check_history, pieces_of_arrays, read_blame
-from tokviz.bpe.settings import N_BYTES, TrainSettings
+from tokviz.bpe.settings import TrainSettings
 from tokviz.corpus.storage import Stored
+from tokviz.encoding.packed import pack_trained
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
 from tokviz.formats import run as run_folder
@@ -233,15 +234,10 @@ def load_blame(folder: StrPath) -> Blame | None:
 
 def tokenizer_of(settings: TrainSettings, history: TrainingHistory) -> Tokenizer:
     """Make the tokenizer of a history whose new tokens have the ids from 256 on."""
-    tokens = [bytes([byte]) for byte in range(N_BYTES)]
-    merges = []
-    for left, right in history.pairs():
-        merges.append((tokens[left], tokens[right]))
-        tokens.append(tokens[left] + tokens[right])
-    return Tokenizer(
-        dict(enumerate(tokens, settings.first_byte_id)),
-        merges,
-        settings.special_token_ids(len(merges)),
+    sides = (history.memory[side].tolist() for side in ("left_id", "right_id"))
+    return Tokenizer.of(
+        pack_trained(settings.first_byte_id, *sides),
+        settings.special_token_ids(len(history)),
         split_pattern=settings.split_pattern,
         name="trained",
     )

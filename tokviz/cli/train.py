@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _LONGEST_SHOWN = 48
+_LOOKED_AT = 16_000_000
+"""Bytes of the sources that are looked through beforehand; the summary tells of all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -251,7 +253,7 @@ def _train(
     from tokviz.corpus.entries import look_at_all, remarks, table_problems
 
     files = [source for source in request.sources if not is_pipe(source) and not is_url(source)]
-    entries = [*look_at_all(files, interrupted.is_set)]
+    entries = [*look_at_all(files, interrupted.is_set, _LOOKED_AT)]
     for problem in table_problems(entries, request.field):
         raise TokvizError(problem.removesuffix("."))
     for remark in remarks(entries, request.field):

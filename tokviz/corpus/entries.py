@@ -91,10 +91,11 @@ def keep_text(data: bytes | Iterable[bytes], name: str) -> str:
 
 
 def look_at_all(
-    sources: Iterable[str], should_stop: Callable[[], bool] = lambda: False
+    sources: Iterable[str],
+    should_stop: Callable[[], bool] = lambda: False,
+    room: int = _MOST_CHECKED,
 ) -> Iterator[CorpusEntry]:
     """Look at sources as `look_at` does, through no more bytes of all than of one."""
-    room = _MOST_CHECKED
     for source in sources:
         entry = look_at(source, should_stop, room)
         room = max(0, room - entry.n_bytes)

@@ -323,8 +323,6 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
             so that looking one up would take long.
     """
     packed = pack_ranks(tokens)
-    n = len(packed.ids())
-    firsts = array("I", [NO_MERGE]) * n
     index_of = {token: index for index, token in enumerate(packed.tokens() if merges else ())}
     try:
         lefts = [index_of[left] for left, _ in merges]
@@ -336,6 +334,35 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
         left, right = merges[rank]
         reason = f"merge {rank} ({left!r} + {right!r}): {missing.args[0]!r} is not a token"
         raise VocabularyError(reason) from None
+    return _with_merges(packed, lefts, rights, products)
+
+
+def pack_trained(first_id: int, lefts: list[int], rights: list[int]) -> PackedMerges:
+    """Pack what a training learns: the 256 bytes, and behind them a token for every merge.
+
+    Args:
+        first_id: The id of the first byte.
+        lefts: The left token of every merge, by its place among the tokens.
+        rights: The right one.
+
+    Raises:
+        VocabularyError: If two tokens have the same bytes.
+    """
+    tokens = [bytes([byte]) for byte in range(256)]
+    for left, right in zip(lefts, rights, strict=True):
+        tokens.append(tokens[left] + tokens[right])
+    n = len(tokens)
+    if len({*tokens}) < n:
+        check_tokens(dict(enumerate(tokens, first_id)))
+    ids = array("I", range(first_id, first_id + n)) if first_id else None
+    return _with_merges(PackedRanks.of(pack(tokens), ids), lefts, rights, range(256, n))
+
+
+def _with_merges(
+    packed: PackedRanks, lefts: list[int], rights: list[int], products: Iterable[int]
+) -> PackedMerges:
+    """Add merges, by the places of their parts and products among the tokens."""
+    firsts = array("I", [NO_MERGE]) * len(packed.ids())
     for rank, product in enumerate(products):
         if firsts[product] == NO_MERGE:
             firsts[product] = rank
