@@ -37,6 +37,9 @@ from tokviz.pretokenize.scan_table import (
 
 UNDECIDED = -1
 
+_FEW = 3
+"""A block where fewer pieces are known was not worth a look. After two, the next bytes get none."""
+
 _VISIBLE = MARK | SYMBOL
 _NO_SPACE = LETTER | NUMBER | _VISIBLE
 _WORD_START = UPPER | CASELESS | MARK  # o200k's [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
@@ -96,6 +99,8 @@ def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int
     n_found = 0
     text = reached[0]
     position = reached[1]
+    worth_it = 0
+    was_poor = False
     while text < n_texts:
         end = texts.ends[text]
         at_end = UNDECIDED if is_open and text == n_texts - 1 else end
@@ -103,9 +108,10 @@ def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int
             if n_found == most:
                 break
             # Bytes beyond ASCII, of which one would be unknown at once, come many together.
-            is_long = family != WHOLE and position + BLOCK <= end
+            is_long = family != WHOLE and position + BLOCK <= end and position >= worth_it
             if is_long and data[position] | data[position + 1] < 0x80:
                 first = position
+                n_before = n_found
                 starts = block_starts(data, first, family, max_digits) & ~word(1)
                 while starts and n_found < most:
                     piece_end = first + integer(trailing_zeros(starts))
@@ -114,6 +120,9 @@ def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int
                     n_found += 1
                     position = piece_end
                     starts &= starts - word(1)
+                if n_found - n_before < _FEW and was_poor:
+                    worth_it = first + BLOCK
+                was_poor = n_found - n_before < _FEW
                 if position != first:
                     continue
             piece_end = end_of_piece(data, position, end, at_end, family, max_digits, texts.flags)
