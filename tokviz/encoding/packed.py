@@ -221,8 +221,6 @@ class PackedMerges:
     Attributes:
         packed: The tokens.
         pairs: The two tokens of every merge, as places among the tokens.
-        keys: Every different merge as `left << 32 | right`, ascending.
-        ranks: The index of the merge of each key; the first if it is listed twice.
         firsts: For every token the index of the first merge that makes it, `NO_MERGE` if none does.
     """
 
@@ -232,13 +230,13 @@ class PackedMerges:
         self,
         packed: PackedRanks,
         pairs: array[int],
-        keys: array[int],
-        ranks: array[int],
         firsts: array[int],
+        by_key: tuple[array[int], array[int]] | None = None,
     ) -> None:
-        """Take what `pack_merges` makes."""
-        self.packed, self.pairs, self.keys = packed, pairs, keys
-        self.ranks, self.firsts = ranks, firsts
+        """Take what `pack_merges` makes, and what another process has made of it."""
+        self.packed, self.pairs, self.firsts = packed, pairs, firsts
+        if by_key is not None:
+            self.by_key = by_key
         self.id_of, self.ids, self.tokens = packed.id_of, packed.ids, packed.tokens
         # A text asks for the same pairs again and again, and a look-up takes microseconds.
         self.pair_rank = lru_cache(_CACHED_PAIRS)(self._pair_rank)
@@ -246,9 +244,7 @@ class PackedMerges:
     @classmethod
     def none(cls, packed: PackedRanks) -> PackedMerges:
         """Take tokens that nothing is known to lead to."""
-        n = len(packed.ids())
-        empty = array("I")
-        return cls(packed, empty, array("Q"), empty, array("I", [NO_MERGE]) * n)
+        return cls(packed, array("I"), array("I", [NO_MERGE]) * len(packed.ids()))
 
     def token(self, token_id: int) -> bytes | None:
         """Give a token's bytes, None if there is no such id."""
@@ -268,10 +264,22 @@ class PackedMerges:
         first, second = self.packed.index(left), self.packed.index(right)
         if first is None or second is None:
             return None
+        keys, ranks = self.by_key
         key = first << 32 | second
-        place = bisect_left(self.keys, key)
-        found = place < len(self.keys) and self.keys[place] == key
-        return self.ranks[place] if found else None
+        place = bisect_left(keys, key)
+        return ranks[place] if place < len(keys) and keys[place] == key else None
+
+    @cached_property
+    def by_key(self) -> tuple[array[int], array[int]]:
+        """Every different merge as `left << 32 | right`, ascending, and the index of each.
+
+        Behind one that is listed before, a pair counts for nothing.
+        """
+        sides = iter(self.pairs)
+        keys = [left << 32 | right for left, right in zip(sides, sides, strict=True)]
+        rank_of = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+        distinct = array("Q", sorted(rank_of))
+        return distinct, array("I", [rank_of[key] for key in distinct])
 
     @cached_property
     def lists_again(self) -> bool:
@@ -367,12 +375,7 @@ def _with_merges(
         if firsts[product] == NO_MERGE:
             firsts[product] = rank
     pairs = array("I", chain.from_iterable(zip(lefts, rights, strict=True)))
-    keys = [left << 32 | right for left, right in zip(lefts, rights, strict=True)]
-    # Behind one that is listed before, a pair counts for nothing.
-    rank_of = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
-    distinct = array("Q", sorted(rank_of))
-    ranks = array("I", [rank_of[key] for key in distinct])
-    return PackedMerges(packed, pairs, distinct, ranks, firsts)
+    return PackedMerges(packed, pairs, firsts)
 
 
 def check_tokens(vocab: Mapping[int, bytes]) -> None:

@@ -30,7 +30,9 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     """
     ids = ranks_of(tokenizer)
     vocab = dict(zip(map(to_characters, ids), ids.values(), strict=True))
-    characters = dict(zip(ids, vocab, strict=True))
+    # As JSON. No token has a blank, so two that are quoted together are as if each were alone.
+    parts = {token: quoted(text)[1:-1] for token, text in zip(ids, vocab, strict=True)}
+    lines = {token_id: f'"{parts[token]}": {token_id}' for token, token_id in ids.items()}
     for text, token_id in tokenizer.special_tokens.items():
         # Tokens outside the model's vocabulary would be numbered anew when the file is loaded.
         if vocab.setdefault(text, token_id) != token_id:
@@ -38,6 +40,7 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
                 f"special token {text!r} is spelled like the token {from_characters(text)!r} in "
                 "tokenizer.json: choose another text for it"
             )
+        lines[token_id] = f"{quoted(text)}: {token_id}"
     by_id = sorted(tokenizer.special_tokens.items(), key=lambda item: item[1])
     content = {
         "version": "1.0",
@@ -68,11 +71,8 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             "ignore_merges": tokenizer.by_ranks or tokenizer.ignore_merges,
         },
     }
-    items = [f"{quoted(text)}: {vocab[text]}" for text in sorted(vocab, key=vocab.__getitem__)]
-    merges = [
-        quoted(f"{characters[left]} {characters[right]}")
-        for left, right in listed_merges(tokenizer)
-    ]
+    items = [line for _, line in sorted(lines.items())]
+    merges = [f'"{parts[left]} {parts[right]}"' for left, right in listed_merges(tokenizer)]
     head = json.dumps(content, ensure_ascii=False, indent=1).removesuffix("\n }\n}")
     # As `json.dumps` does it with an indent, which its code in C does not know.
     vocab_text, merges_text = _one_a_line("{", items, "}"), _one_a_line("[", merges, "]")

@@ -16,13 +16,8 @@ from tokviz.tokenizer import Tokenizer
 
 Json = dict[str, Any]
 
-_MERGE_TABLES: dict[str, Literal["I", "Q"]] = {
-    "pairs": "I",
-    "keys": "Q",
-    "ranks": "I",
-    "firsts": "I",
-}
-
+_MERGE_TABLES: tuple[Literal["I", "Q"], ...] = "I", "I", "Q", "I"
+"""The items of `pairs`, `firsts` and the two of `by_key`."""
 
 _PART_BYTES = 1 << 18
 
@@ -104,7 +99,8 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
     specials, report = tokenizer.specials, tokenizer.load_report
     parts = of_ranks(tokens) + _of_specials(specials)
     if isinstance(source, PackedMerges):
-        parts += [memoryview(getattr(source, name)).cast("B") for name in _MERGE_TABLES]
+        columns = source.pairs, source.firsts, *source.by_key
+        parts += [memoryview(column).cast("B") for column in columns]
     head: Json = {
         "sizes": [len(part) for part in parts],
         "pattern": tuple(tokenizer.split_pattern),
@@ -127,11 +123,8 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
     packed = to_ranks(data, ids)
     made: Tables = packed
     if tables:
-        arrays = {
-            name: array(code, table)
-            for (name, code), table in zip(_MERGE_TABLES.items(), tables, strict=True)
-        }
-        made = PackedMerges(packed, **arrays)
+        pairs, firsts, keys, ranks = map(array, _MERGE_TABLES, tables)
+        made = PackedMerges(packed, pairs, firsts, (keys, ranks))
     pattern = SplitPattern(*head["pattern"])
     tokenizer = Tokenizer.of(
         made,
