@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from rich.color import Color, blend_rgb
+from rich.color import blend_rgb, parse_rgb_hex
 from textual.theme import Theme
 
 from tokviz.share.colours import DARK as DARK_COLOURS
@@ -66,9 +66,8 @@ class Look(NamedTuple):
 
 
 def mix(colour: str, other: str, share: float) -> str:
-    """Mix two colours; `share` is how much of the other there is, 0 to 1."""
-    first, second = Color.parse(colour).triplet, Color.parse(other).triplet
-    assert first is not None and second is not None
+    """Mix two colours like #8ab4f8; `share` is how much of the other there is, 0 to 1."""
+    first, second = (parse_rgb_hex(name.removeprefix("#")) for name in (colour, other))
     return blend_rgb(first, second, share).hex
 
 
