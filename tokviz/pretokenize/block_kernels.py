@@ -16,6 +16,9 @@ BLOCK = 64
 GPT2, GPT4, GPT4O, WORDS, WHOLE = range(5)
 """The families of patterns."""
 
+BY_BLOCK = (GPT2, GPT4, GPT4O, WORDS)
+"""Those that `block_starts` knows."""
+
 _TAB, _LF, _CR, _BLANK, _APOSTROPHE, _SLASH = b"\t\n\r '/"
 _ALL = (1 << 64) - 1
 _ASCII_CASE = 0x20

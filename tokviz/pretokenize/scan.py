@@ -24,7 +24,7 @@ class Scanner(NamedTuple):
     """The compiled twin of a split pattern.
 
     Attributes:
-        family: Its family among those of `scan_kernels`, by name.
+        family: Its family among those of `block_kernels`, by name.
         max_digits: How many digits a piece may hold, where the family asks for it.
         cuts_at_blanks: Whether a piece always ends between an ASCII letter and a blank behind it,
             whatever stands elsewhere.
@@ -45,10 +45,10 @@ class Scanner(NamedTuple):
             ends: Where each ends.
             is_open: Whether the last text goes on after its end here.
         """
-        from tokviz.pretokenize import scan_kernels
+        from tokviz.pretokenize import block_kernels, scan_kernels
         from tokviz.pretokenize.scan_table import scan_table
 
-        family: int = getattr(scan_kernels, self.family)
+        family: int = getattr(block_kernels, self.family)
         numbers = array("q", [len(starts), len(data), is_open, family, self.max_digits])
         # Whoever has them keeps them alive; any buffer is a pointer to the kernels.
         columns: tuple[Any, ...] = (

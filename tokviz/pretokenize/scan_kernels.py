@@ -17,10 +17,10 @@ from typing import NamedTuple
 from tokviz.compiled import Bytes, Int64s, helper, integer, trailing_zeros, word
 from tokviz.pretokenize.block_kernels import (
     BLOCK,
+    BY_BLOCK,
     GPT2,
     GPT4,
     GPT4O,
-    WHOLE,
     WORDS,
     block_starts,
 )
@@ -99,6 +99,7 @@ def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int
     n_found = 0
     text = reached[0]
     position = reached[1]
+    by_block = family in BY_BLOCK
     worth_it = 0
     was_poor = False
     while text < n_texts:
@@ -108,7 +109,7 @@ def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int
             if n_found == most:
                 break
             # Bytes beyond ASCII, of which one would be unknown at once, come many together.
-            is_long = family != WHOLE and position + BLOCK <= end and position >= worth_it
+            is_long = by_block and position + BLOCK <= end and position >= worth_it
             if is_long and data[position] | data[position + 1] < 0x80:
                 first = position
                 n_before = n_found
