@@ -2,8 +2,8 @@
 
 A function with `@kernel` is called from Python; one with `@helper` only by kernels, of which it
 becomes a part. What developers have compiled (`build`) is shipped as bitcode of LLVM, which makes
-machine code of it, once on a machine (`machine_code`, `store`). It is called by ctypes, which frees
-the interpreter lock.
+machine code of it, once on a machine (`machine_code`, `store`), if that is little-endian. It is
+called by ctypes, which frees the interpreter lock.
 
 That works because kernels ask for nothing but memory that is handed in:
 

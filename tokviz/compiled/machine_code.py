@@ -26,10 +26,13 @@ def make_object(bitcode: bytes) -> bytes:
     """Make an object file for this machine.
 
     Raises:
-        RuntimeError: If LLVM cannot read the code.
+        RuntimeError: If LLVM cannot read the code, or this machine's numbers begin with their
+            highest byte: masks of bytes would be the wrong way round.
     """
     import llvmlite.binding as llvm
 
+    if sys.byteorder != "little":
+        raise RuntimeError("the compiled loops are for little-endian machines only")
     machine = host_machine()
     code = llvm.parse_bitcode(bitcode)
     code.triple, code.data_layout = machine.triple, str(machine.target_data)
