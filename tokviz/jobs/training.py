@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tokviz.bpe.blame import N_FILES
 from tokviz.bpe.progress import saving_seconds
 from tokviz.bpe.train import train
-from tokviz.child.memory import memory_bytes, peak_memory_bytes
+from tokviz.child.memory import memory_bytes, peak_memory_bytes, share_one_heap
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.held_out import HeldOutCorpus
 from tokviz.corpus.storage import is_url
@@ -90,6 +90,7 @@ class Training:
             TokvizError: If an input or a setting is wrong.
         """
         request = self._request
+        share_one_heap()  # blocks of text are its own again and again, not the system's
         self._run = train(
             self._corpus,
             request.vocab_size,
