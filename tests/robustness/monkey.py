@@ -12,9 +12,11 @@ app and its screen have dealt with what came).
 A day is one app for all actions, which nothing but a crash ends. Whenever as many as a run has are
 done, the monkey comes home: dialogs are closed, trainings given up, text and conversation are empty
 and have nothing to undo, and every screen shows gpt2, and nothing beside it, in 80x24 cells. There
-garbage is looked for, as in a long pause, and the memory of the process is noted. How much it grew
-from the second quarter of the day to the last is the drift: by then every screen has been shown,
-every tokenizer read, and most caches, all of which have a bound, are full.
+garbage is looked for, as in a long pause, and the memory of the process is noted; and how much of
+it Python itself keeps free for later. How much the rest grew from the second quarter of the day to
+the last is the drift: by then every screen has been shown, every tokenizer read, and most caches,
+all of which have a bound, are full. What Python keeps free is what once was needed at the same time
+(for a screen of 1000x300 it is 50 MB): it goes up by steps, whenever that comes, and never on.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import gc
 import io
 import os
 import random
+import re
 import statistics
 import sys
 import tempfile
@@ -96,10 +99,11 @@ class Figures(NamedTuple):
     crashes: list[Crash]
     slowest: Slowest
     memory: list[float]
+    """Megabytes in use at home."""
 
     @property
     def drift(self) -> float | None:
-        """By how much memory grew, 0.05 for 5 %; None if it was noted too seldom to tell."""
+        """By how much memory in use grew, 0.05 for 5 %; None if it was noted too seldom to tell."""
         quarter = len(self.memory) // 4
         if quarter * RUN_ACTIONS * 4 < DAY_ACTIONS:
             return None
@@ -328,8 +332,8 @@ class Monkey:
             self.press("escape")
             await self.answer()
 
-    async def weigh(self) -> float:
-        """Give the megabytes at home."""
+    async def weigh(self) -> tuple[float, float]:
+        """Give the megabytes of the process at home, and how many of them are free."""
         from tokviz.child.memory import give_back
 
         await self.home()
@@ -337,7 +341,7 @@ class Monkey:
         gc.collect()
         gc.freeze()
         give_back()
-        return _resident_bytes() / 1e6
+        return _resident_bytes() / 1e6, _free_bytes() / 1e6
 
     async def home(self) -> None:
         """Come to the state in which memory is compared; see the top."""
@@ -483,8 +487,10 @@ async def run(
                         await asyncio.sleep(chance.choice((0.02, 0.05, 0.2)))
                     if day is not None and (index + 1) % RUN_ACTIONS == 0:
                         async with asyncio.timeout(SPIN_SECONDS):
-                            day.append(await monkey.weigh())
-                        print(f"{sum(kinds.values()):,} actions, {day[-1]:.0f} MB", flush=True)
+                            whole, free = await monkey.weigh()
+                        day.append(whole - free)
+                        done_now = f"{sum(kinds.values()):,} actions"
+                        print(f"{done_now}, {whole:.0f} MB, {free:.0f} of them free", flush=True)
                 if app._exception is None:
                     await monkey.heard()
     except BaseException as error:
@@ -559,6 +565,25 @@ def _seconds_in_queue() -> float:
 def _resident_bytes() -> float:
     pages = Path("/proc/self/statm")
     return int(pages.read_text().split()[1]) * 4096 if pages.exists() else 1.0
+
+
+def _free_bytes() -> int:
+    """Give what Python's own heap has taken from the system and nothing is in; 0 if it has none."""
+    before = os.dup(2)
+    with tempfile.TemporaryFile("w+b") as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            sys._debugmallocstats()  # to the C library's standard error
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+        file.seek(0)
+        told = file.read().decode()
+    taken = re.search(r"arenas \* .* = +([\d,]+)", told)
+    used = re.search(r"bytes in allocated blocks += +([\d,]+)", told)
+    if taken is None or used is None:
+        return 0
+    return int(taken[1].replace(",", "")) - int(used[1].replace(",", ""))
 
 
 @contextlib.contextmanager

@@ -35,6 +35,15 @@ def test_a_day_comes_home_and_notes_the_memory(monkeypatch: pytest.MonkeyPatch) 
     assert figures._replace(memory=grown).drift == pytest.approx(0.05)
 
 
+def test_what_python_keeps_free_is_known() -> None:
+    before = monkey._free_bytes()
+    many = [[] for _ in range(300_000)]  # type: list[list[int]]
+    few = many[::50]
+    del many
+    assert monkey._free_bytes() - before > 5_000_000
+    assert len(few) == 6_000
+
+
 def test_a_crash_is_found_and_told_with_what_was_done(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
