@@ -36,9 +36,9 @@ def test_a_day_comes_home_and_notes_the_memory(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_python_keeps_free_is_known() -> None:
+    many: list[list[int]] = [[] for _ in range(300_000)]
+    few = many[::50]  # which stand on every page
     before = monkey._free_bytes()
-    many = [[] for _ in range(300_000)]  # type: list[list[int]]
-    few = many[::50]
     del many
     assert monkey._free_bytes() - before > 5_000_000
     assert len(few) == 6_000
