@@ -55,8 +55,7 @@ def test_opening_a_file_waits_for_nothing_that_reads_command_lines():
     code = """
 import sys, tokviz.tui.run as app
 app.run = lambda **given: print("argparse" in sys.modules, given["path"]) or 0
-from tokviz.cli.main import _run_command, main
-from tokviz.cli.opening import only_opens
+from tokviz.cli.main import main
 main(["notes.md"])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -15,8 +15,8 @@ and have nothing to undo, and every screen shows gpt2, and nothing beside it, in
 garbage is looked for, as in a long pause, and the memory of the process is noted; and how much of
 it Python itself keeps free for later. How much the rest grew from the second quarter of the day to
 the last is the drift: by then every screen has been shown, every tokenizer read, and most caches,
-all of which have a bound, are full. What Python keeps free is what once was needed at the same time
-(for a screen of 1000x300 it is 50 MB): it goes up by steps, whenever that comes, and never on.
+all of which have a bound, are full. What Python keeps free is what once was needed together: it
+goes up by a step of some 50 MB, whenever that comes, while what is alive stays as it is.
 """
 
 from __future__ import annotations

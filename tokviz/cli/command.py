@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
+from tokviz.cli.opening import may_be_command
 from tokviz.cli.output import USAGE_ERROR, report
 from tokviz.errors import TokvizError
 
@@ -111,7 +112,7 @@ def unknown_command(arguments: Sequence[str]) -> str | None:
         None where it can be an option or a file, or nothing but a file that is missing.
     """
     word = arguments[0] if arguments else ""
-    if not word.replace("-", "").isalpha() or word.startswith("-") or os.path.lexists(word):
+    if not may_be_command(word) or os.path.lexists(word):
         return None
     import difflib
 

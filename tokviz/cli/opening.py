@@ -12,15 +12,15 @@ TOKENIZER_VARIABLE = "TOKVIZ_TOKENIZER"
 
 
 def only_opens(arguments: Sequence[str]) -> bool:
-    """Tell whether a command line is at most the name of a file, which nobody can read otherwise.
-
-    A word of letters may be a command, one that begins with a dash is an option.
-    """
+    """Tell whether a command line is certainly nothing but the name of a file, or empty."""
     if len(arguments) > 1 or TOKENIZER_VARIABLE in os.environ:
         return False
-    return not arguments or not (
-        arguments[0].startswith("-") or arguments[0].replace("-", "").isalpha()
-    )
+    return not any(word.startswith("-") or may_be_command(word) for word in arguments)
+
+
+def may_be_command(word: str) -> bool:
+    """Tell whether somebody can have meant a command by a word: it has letters and dashes only."""
+    return not word.startswith("-") and word.replace("-", "").isalpha()
 
 
 def open_app(

@@ -95,7 +95,7 @@ def look_at_all(
     should_stop: Callable[[], bool] = lambda: False,
     room: int = _MOST_CHECKED,
 ) -> Iterator[CorpusEntry]:
-    """Look at sources as `look_at` does, through no more bytes of all than of one."""
+    """Look at sources as `look_at` does, through `room` bytes of all together."""
     for source in sources:
         entry = look_at(source, should_stop, room)
         room = max(0, room - entry.n_bytes)

@@ -39,14 +39,14 @@ def block_starts(data: Bytes, at: int, family: int, max_digits: int) -> int:
         A mask: bit k tells that a piece starts at `at + k`; bit 0 is not to be looked at. Where the
         piece that starts last ends is not known.
     """
-    space = bytes_between(data, at, _TAB, _CR) | bytes_between(data, at, _BLANK, _BLANK)
+    blank = bytes_between(data, at, _BLANK, _BLANK)
+    space = bytes_between(data, at, _TAB, _CR) | blank
     unknown = bytes_between(data, at, 0x80, 0xFF)
     if family == WORDS:
         return _known(space ^ _behind(space), unknown)
     upper = bytes_between(data, at, ord("A"), ord("Z"))
     lower = bytes_between(data, at, ord("a"), ord("z"))
     number = bytes_between(data, at, ord("0"), ord("9"))
-    blank = bytes_between(data, at, _BLANK, _BLANK)
     letter = upper | lower
     symbol = ~(space | unknown | letter | number)
     opening = symbol & ~_behind(symbol | blank)  # symbols at which a piece starts

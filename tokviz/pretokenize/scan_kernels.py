@@ -111,20 +111,14 @@ def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int
             # Bytes beyond ASCII, of which one would be unknown at once, come many together.
             is_long = by_block and position + BLOCK <= end and position >= worth_it
             if is_long and data[position] | data[position + 1] < 0x80:
-                first = position
-                n_before = n_found
-                starts = block_starts(data, first, family, max_digits) & ~word(1)
-                while starts and n_found < most:
-                    piece_end = first + integer(trailing_zeros(starts))
-                    pieces[2 * n_found] = position
-                    pieces[2 * n_found + 1] = piece_end
-                    n_found += 1
-                    position = piece_end
-                    starts &= starts - word(1)
-                if n_found - n_before < _FEW and was_poor:
-                    worth_it = first + BLOCK
-                was_poor = n_found - n_before < _FEW
-                if position != first:
+                n_now = _find_in_block(texts, position, pieces, n_found, most)
+                is_poor = n_now - n_found < _FEW
+                if is_poor and was_poor:
+                    worth_it = position + BLOCK
+                was_poor = is_poor
+                if n_now > n_found:
+                    n_found = n_now
+                    position = pieces[2 * n_found - 1]
                     continue
             piece_end = end_of_piece(data, position, end, at_end, family, max_digits, texts.flags)
             if piece_end == UNDECIDED:
@@ -140,6 +134,21 @@ def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int
             position = texts.starts[text]
     reached[0] = text
     reached[1] = position
+    return n_found
+
+
+@helper
+def _find_in_block(texts: Texts, at: int, pieces: Int64s, n_found: int, most: int) -> int:
+    """Add the pieces that are whole, as far as a block tells; returns how many there are then."""
+    numbers = texts.numbers
+    starts = block_starts(texts.data, at, numbers[FAMILY], numbers[MAX_DIGITS]) & ~word(1)
+    start = at
+    while starts and n_found < most:
+        pieces[2 * n_found] = start
+        start = at + integer(trailing_zeros(starts))
+        pieces[2 * n_found + 1] = start
+        n_found += 1
+        starts &= starts - word(1)
     return n_found
 
 
