@@ -142,13 +142,26 @@ def connected(address: str) -> Iterator[Client]:
     """
     distributed = _distributed()
     with _silence():
+        client = distributed.Client.__new__(distributed.Client)
         try:
-            client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
+            client.__init__(address, timeout=_SECONDS_TO_CONNECT)
         except (OSError, ValueError, TypeError) as error:
             # The last one is said where an address asks for TLS and no certificate is configured.
+            _end(client)
             raise TokvizError(f"no scheduler answers at {address}: {error}") from None
         with client:
             yield client
+
+
+def _end(client: Client) -> None:
+    """End what a client began that never was connected.
+
+    Left to Python's collector it would end in whatever thread that runs in: in that of another
+    client which is just beginning, the two would wait for each other until Dask gives up.
+    """
+    if client.status != "newly-created":
+        client.close()  # type: ignore[no-untyped-call]
+        client._loop_runner.stop()  # type: ignore[no-untyped-call]
 
 
 def _silence() -> AbstractContextManager[None]:

@@ -9,12 +9,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
@@ -298,7 +298,7 @@ def storage(corpus: Path) -> Iterator[str]:
     (corpus / "secret.txt").write_text("nobody may read this")
     handler = partial(Storage, directory=str(corpus))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 
@@ -358,9 +358,11 @@ def test_what_workers_cannot_do_is_said(
 
 
 @pytest.mark.parametrize("address", ["nowhere://", "tls://127.0.0.1:1"])
-def test_a_cluster_that_is_not_there_is_an_error(address: str) -> None:
+def test_a_cluster_that_is_not_there_is_an_error_and_leaves_nothing(address: str) -> None:
+    before = threading.enumerate()
     with pytest.raises(TokvizError, match=f"no scheduler answers at {address}"):
         tokviz.train(["text"], 300, client=address)
+    assert threading.enumerate() == before
 
 
 def test_nobody_waits_for_workers_that_ended_before_they_began(
