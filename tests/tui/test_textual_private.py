@@ -77,6 +77,7 @@ textual.driver:Driver._auto_restart
 textual.driver:Driver._debug
 textual.driver:Driver._loop
 textual.drivers.linux_driver:LinuxDriver._file
+textual.drivers.linux_driver:LinuxDriver._get_terminal_size
 textual.drivers.linux_driver:LinuxDriver._key_thread
 textual.drivers.linux_driver:LinuxDriver._must_signal_resume
 textual.drivers.linux_driver:LinuxDriver._sigcont_application

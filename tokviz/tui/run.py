@@ -51,14 +51,14 @@ def run(
         TokvizError: If the file cannot be read, the tokenizer is unknown or there is no terminal;
             before the app starts.
     """
+    from tokviz.tui.spared import import_folders, import_textual
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 
+    import_folders()
     session = _session(path, piped, tokenizer, parse_specials, first, profile, shade)
     reopen_terminal()
     watcher.start()
-    from tokviz.tui.spared import import_textual
-
     import_textual()
     from tokviz.tui.actions import remap
 

@@ -95,6 +95,19 @@ def test_output_goes_to_the_terminal_where_stderr_is_none(start: Start) -> None:
     assert app.is_restored()
 
 
+def test_the_size_is_that_of_the_terminal(start: Start) -> None:
+    unset = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    app = start(size=(101, 37), environment=unset)
+    app.type(b"s")
+    app.wait_for_line("size 101 37")
+
+
+def test_a_size_in_the_environment_counts(start: Start) -> None:
+    app = start(size=(101, 37), variables={"COLUMNS": "70", "LINES": "20"})
+    app.type(b"s")
+    app.wait_for_line("size 70 20")
+
+
 def test_keys_come_from_the_terminal_after_a_pipe_was_read(start: Start, tmp_path: Path) -> None:
     piped = tmp_path / "piped"
     piped.write_bytes(b"from\xff the pipe")

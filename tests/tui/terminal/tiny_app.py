@@ -2,8 +2,8 @@
 
     python tiny_app.py LOG [--busy] [--stuck]
 
-Keys: `q` quits, `x` raises, `c` crashes like native code, `n` prints to standard error like native
-code, `ctrl+z` stops the process.
+Keys: `q` quits, `s` logs the size, `x` raises, `c` crashes like native code, `n` prints to standard
+error like native code, `ctrl+z` stops the process.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ def main() -> None:
             log.write(f"key {event.key} {event.character!r}\n")
             if event.key == "q":
                 self.exit()
+            elif event.key == "s":
+                log.write(f"size {self.size.width} {self.size.height}\n")
             elif event.key == "x":
                 raise ValueError("the x key")
             elif event.key == "c":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 import sys
-import tempfile
+from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -43,12 +43,12 @@ class NativeStderr:
         if self._real is not None or not os.isatty(2):
             return
         try:
-            with tempfile.TemporaryFile() as file:
-                real = os.dup(2)
-                os.dup2(file.fileno(), 2)
+            file, real = _nameless_file(), os.dup(2)
         except OSError:
             return
         self._real = real
+        os.dup2(file, 2)
+        os.close(file)
 
     def release(self) -> None:
         """Lead it to the terminal again."""
@@ -61,6 +61,15 @@ class NativeStderr:
         os.dup2(self._real, 2)
         os.close(self._real)
         self._real = None
+
+
+def _nameless_file() -> int:
+    if sys.platform == "linux":
+        return os.memfd_create("stderr")
+    from tempfile import TemporaryFile
+
+    with TemporaryFile() as file:
+        return os.dup(file.fileno())
 
 
 _BLOCK_CHARACTERS = 1 << 16
@@ -134,7 +143,8 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         """Initialize as Textual does, but write to a terminal even where stderr is none."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._file = open_output()  # type: ignore[assignment]  # all that its writer needs
+        self._output = open_output()
+        self._file = self._output  # type: ignore[assignment]  # all that its writer needs
         self._wake_reader, self._wake_writer = os.pipe()
         self._stopped = False
         self.native_stderr = NativeStderr()
@@ -153,6 +163,15 @@ class TerminalDriver(LinuxDriver):
         """Give the terminal back. The bytes are on their way until `close` returns."""
         super().stop_application_mode()
         self.write("\x1b[?1016l")  # mouse reports in pixels, which Textual forgets
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """Ask the terminal, unless the environment says. Textual imports much to do that."""
+        if not {"COLUMNS", "LINES"} & os.environ.keys():
+            with suppress(OSError):
+                columns, lines = os.get_terminal_size(self._output.fileno())
+                if columns and lines:
+                    return columns, lines
+        return super()._get_terminal_size()
 
     def disable_input(self) -> None:
         """Stop reading at once instead of after the next timeout."""
