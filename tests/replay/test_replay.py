@@ -44,7 +44,10 @@ def run_of(pieces: list[bytes], counts: list[int], rule: str, n_merges: int, spe
     counted = piece_counts(pieces, counts)
     history = finished(PythonTrainer(counted, train_settings(rule, n_merges))).history()
     shifted = history.shifted(asked.first_byte_id)
-    return TrainingRun(tokenizer_of(asked, history), shifted, counted, asked, TIMES)
+    tokens = [bytes([byte]) for byte in range(256)]
+    for left, right in history.pairs():
+        tokens.append(tokens[left] + tokens[right])
+    return TrainingRun(tokenizer_of(asked, history, tokens), shifted, counted, asked, TIMES)
 
 
 def as_oracle(pairs: list[PairCount], offset: int) -> list[tuple[tuple[int, int], int]]:

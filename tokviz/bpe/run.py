@@ -82,11 +82,9 @@ class TrainingRun(NamedTuple):
         return np.array(self._token_lengths())
 
     def _token_lengths(self) -> array[int]:
-        lengths = array("i", bytes(4 * self.tokenizer.n_vocab))
-        for token_id, token in self.tokenizer.vocab.items():
-            lengths[token_id] = len(token)
-        for token_id in self.tokenizer.special_tokens.values():
-            lengths[token_id] = 0
+        lengths, tables = array("i", bytes(4 * self.tokenizer.n_vocab)), self.tokenizer.tables
+        for token_id, length in zip(tables.ids(), map(len, tables.tokens()), strict=True):
+            lengths[token_id] = length
         return lengths
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -232,11 +230,19 @@ def load_blame(folder: StrPath) -> Blame | None:
         raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
 
 
-def tokenizer_of(settings: TrainSettings, history: TrainingHistory) -> Tokenizer:
-    """Make the tokenizer of a history whose new tokens have the ids from 256 on."""
+def tokenizer_of(
+    settings: TrainSettings, history: TrainingHistory, tokens: list[bytes]
+) -> Tokenizer:
+    """Make the tokenizer of a history whose new tokens have the ids from 256 on.
+
+    Args:
+        settings: Those of the training.
+        history: The merges.
+        tokens: The bytes of all tokens but special ones, by id.
+    """
     sides = (history.memory[side].tolist() for side in ("left_id", "right_id"))
     return Tokenizer.of(
-        pack_trained(settings.first_byte_id, *sides),
+        pack_trained(settings.first_byte_id, tokens, *sides),
         settings.special_token_ids(len(history)),
         split_pattern=settings.split_pattern,
         name="trained",

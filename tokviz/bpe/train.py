@@ -256,7 +256,7 @@ class _Training:
         pieces.by_file = ()
         self._end_phase()
         return TrainingRun(
-            tokenizer_of(self._settings, history),
+            tokenizer_of(self._settings, history, self._tokens),
             history.shifted(self._settings.first_byte_id),
             pieces,
             self._settings,

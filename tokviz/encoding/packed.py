@@ -192,9 +192,9 @@ def pack(tokens: list[bytes]) -> bytes:
         VocabularyError: If tokens were chosen so that looking one up would take long.
     """
     n_buckets = n_buckets_for(len(tokens))
-    bucket_of = array("I", [crc32(token) & (n_buckets - 1) for token in tokens])
+    bucket_of = [crc32(token) & (n_buckets - 1) for token in tokens]
     by_bucket = sorted(range(len(tokens)), key=bucket_of.__getitem__)
-    sizes = array("I", bytes(4 * n_buckets))
+    sizes = [0] * n_buckets
     for bucket in bucket_of:
         sizes[bucket] += 1
     if max(sizes) > _MOST_IN_BUCKET:
@@ -342,40 +342,37 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
         left, right = merges[rank]
         reason = f"merge {rank} ({left!r} + {right!r}): {missing.args[0]!r} is not a token"
         raise VocabularyError(reason) from None
-    return _with_merges(packed, lefts, rights, products)
+    firsts = array("I", [NO_MERGE]) * len(packed.ids())
+    for rank, product in enumerate(products):
+        if firsts[product] == NO_MERGE:
+            firsts[product] = rank
+    return PackedMerges(packed, _pairs(lefts, rights), firsts)
 
 
-def pack_trained(first_id: int, lefts: list[int], rights: list[int]) -> PackedMerges:
+def pack_trained(
+    first_id: int, tokens: list[bytes], lefts: list[int], rights: list[int]
+) -> PackedMerges:
     """Pack what a training learns: the 256 bytes, and behind them a token for every merge.
 
     Args:
         first_id: The id of the first byte.
+        tokens: The bytes of all tokens.
         lefts: The left token of every merge, by its place among the tokens.
         rights: The right one.
 
     Raises:
         VocabularyError: If two tokens have the same bytes.
     """
-    tokens = [bytes([byte]) for byte in range(256)]
-    for left, right in zip(lefts, rights, strict=True):
-        tokens.append(tokens[left] + tokens[right])
     n = len(tokens)
     if len({*tokens}) < n:
         check_tokens(dict(enumerate(tokens, first_id)))
     ids = array("I", range(first_id, first_id + n)) if first_id else None
-    return _with_merges(PackedRanks.of(pack(tokens), ids), lefts, rights, range(256, n))
+    firsts = array("I", [NO_MERGE]) * (n - len(lefts)) + array("I", range(len(lefts)))
+    return PackedMerges(PackedRanks.of(pack(tokens), ids), _pairs(lefts, rights), firsts)
 
 
-def _with_merges(
-    packed: PackedRanks, lefts: list[int], rights: list[int], products: Iterable[int]
-) -> PackedMerges:
-    """Add merges, by the places of their parts and products among the tokens."""
-    firsts = array("I", [NO_MERGE]) * len(packed.ids())
-    for rank, product in enumerate(products):
-        if firsts[product] == NO_MERGE:
-            firsts[product] = rank
-    pairs = array("I", chain.from_iterable(zip(lefts, rights, strict=True)))
-    return PackedMerges(packed, pairs, firsts)
+def _pairs(lefts: list[int], rights: list[int]) -> array[int]:
+    return array("I", chain.from_iterable(zip(lefts, rights, strict=True)))
 
 
 def check_tokens(vocab: Mapping[int, bytes]) -> None:

@@ -8,13 +8,17 @@ than one of the two Unicode versions.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
+from collections.abc import Iterable
+from itertools import accumulate, chain, pairwise
 from json.encoder import encode_basestring as quoted
 from typing import Any
 
+from tokviz.encoding.packed import PackedMerges
 from tokviz.errors import InputFileError, SpecialTokenError
 from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters, to_characters
-from tokviz.formats.rank_order import listed_merges, ranks_of
+from tokviz.formats.rank_order import listed_merges
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.snippet import split_steps
 from tokviz.tokenizer import Tokenizer
@@ -28,20 +32,18 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     Raises:
         SpecialTokenError: If a special token is spelled like the characters of another token.
     """
-    ids = ranks_of(tokenizer)
-    vocab = dict(zip(map(to_characters, ids), ids.values(), strict=True))
-    # As JSON. No token has a blank, so two that are quoted together are as if each were alone.
-    parts = {token: quoted(text)[1:-1] for token, text in zip(ids, vocab, strict=True)}
-    lines = {token_id: f'"{parts[token]}": {token_id}' for token, token_id in ids.items()}
-    for text, token_id in tokenizer.special_tokens.items():
-        # Tokens outside the model's vocabulary would be numbered anew when the file is loaded.
-        if vocab.setdefault(text, token_id) != token_id:
-            raise SpecialTokenError(
-                f"special token {text!r} is spelled like the token {from_characters(text)!r} in "
-                "tokenizer.json: choose another text for it"
-            )
-        lines[token_id] = f"{quoted(text)}: {token_id}"
+    ids, tokens = tokenizer.tables.ids(), tokenizer.tables.tokens()
+    parts = _as_json(tokens)
+    items = [f'"{part}": {token_id}' for part, token_id in zip(parts, ids, strict=True)]
     by_id = sorted(tokenizer.special_tokens.items(), key=lambda item: item[1])
+    for text, token_id in reversed(by_id):
+        # Tokens outside the model's vocabulary would be numbered anew when the file is loaded.
+        if (token := _spelled(text)) is not None and tokenizer.token_id(token) is not None:
+            raise SpecialTokenError(
+                f"special token {text!r} is spelled like the token {token!r} in tokenizer.json: "
+                "choose another text for it"
+            )
+        items.insert(bisect_left(ids, token_id), f"{quoted(text)}: {token_id}")
     content = {
         "version": "1.0",
         "truncation": None,
@@ -71,13 +73,37 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             "ignore_merges": tokenizer.by_ranks or tokenizer.ignore_merges,
         },
     }
-    items = [line for _, line in sorted(lines.items())]
-    merges = [f'"{parts[left]} {parts[right]}"' for left, right in listed_merges(tokenizer)]
+    sides = map(parts.__getitem__, _places_of_merges(tokenizer, tokens))
+    merges = [f'"{left} {right}"' for left, right in zip(sides, sides, strict=True)]
     head = json.dumps(content, ensure_ascii=False, indent=1).removesuffix("\n }\n}")
     # As `json.dumps` does it with an indent, which its code in C does not know.
     vocab_text, merges_text = _one_a_line("{", items, "}"), _one_a_line("[", merges, "]")
     text = f'{head},\n  "vocab": {vocab_text},\n  "merges": {merges_text}\n }}\n}}'
     return text.encode()
+
+
+def _as_json(tokens: list[bytes]) -> list[str]:
+    """Write tokens in visible characters, as they stand between quotes in JSON."""
+    characters = to_characters(b"".join(tokens))
+    texts = [characters[a:b] for a, b in pairwise(accumulate(map(len, tokens), initial=0))]
+    # No token has a blank, and what is quoted together is as if each were alone.
+    return quoted(" ".join(texts))[1:-1].split(" ") if texts else []
+
+
+def _spelled(text: str) -> bytes | None:
+    """Find the bytes that have such characters, None if no bytes have."""
+    try:
+        return from_characters(text)
+    except ValueError:
+        return None
+
+
+def _places_of_merges(tokenizer: Tokenizer, tokens: list[bytes]) -> Iterable[int]:
+    """Give the two sides of each merge, as places among the tokens."""
+    if isinstance(tokenizer.tables, PackedMerges):
+        return tokenizer.tables.pairs
+    place_of = {token: place for place, token in enumerate(tokens)}
+    return map(place_of.__getitem__, chain.from_iterable(listed_merges(tokenizer)))
 
 
 def _one_a_line(opening: str, items: list[str], closing: str) -> str:

@@ -99,9 +99,10 @@ def _gpt2_files(tokenizer: Tokenizer) -> Files:
             f"{unmerged[:40]!r}, it is looked up as a whole"
         )
     vocab: dict[str, int] = {}
-    for token_id, token in sorted(tokenizer.vocab.items()):
-        special = tokenizer.is_special(token_id)
-        text = token.decode() if special else to_characters(token)
+    tables = tokenizer.tables
+    ordinary = zip(tables.ids(), map(to_characters, tables.tokens()), strict=True)
+    special = ((token_id, text) for text, token_id in tokenizer.special_tokens.items())
+    for token_id, text in sorted([*ordinary, *special]):
         if vocab.setdefault(text, token_id) != token_id:
             raise FormatError(
                 f"{tokenizer.name} cannot be vocab.json: the tokens {vocab[text]} and {token_id} "

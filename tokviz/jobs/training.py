@@ -142,8 +142,6 @@ class Training:
         """Say what it came to."""
         run = self.learned
         tokenizer, pieces, history = run.tokenizer, run.piece_counts, run.history
-        specials = set(tokenizer.special_tokens.values())
-        ordinary = (token for id, token in tokenizer.vocab.items() if id not in specials)
         return TrainSummary(
             run_folder=self._request.run_folder,
             n_vocab=tokenizer.n_vocab,
@@ -157,7 +155,7 @@ class Training:
             n_invalid=pieces.n_invalid,
             n_pieces=len(pieces),
             n_tokens=run.n_tokens,
-            longest_token=max(ordinary, key=len),
+            longest_token=max(tokenizer.tables.tokens(), key=len),
             peak_memory_bytes=peak_memory_bytes(),
             held_out=self._held_out,
             files=() if run.blame is None else tuple(run.blame.of_all()[:N_FILES]),
