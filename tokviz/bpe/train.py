@@ -32,7 +32,6 @@ from tokviz.bpe.progress import (
     merging_seconds,
     reading_seconds,
 )
-from tokviz.bpe.run import TrainingRun, TrainTimings, tokenizer_of
 from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 from tokviz.corpus.corpus import DELIMITER, Corpus
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from tokviz.bpe.cluster.client import ClusterShards
     from tokviz.bpe.cluster.sharded_trainer import ShardedTrainer
     from tokviz.bpe.compiled_trainer import CompiledTrainer
+    from tokviz.bpe.run import TrainingRun
     from tokviz.pretokenize.patterns import SplitPattern
     from tokviz.workers import ClusterState
 
@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_REPORTS = 0.05
 _SECONDS_BETWEEN_LOOKS = 1.0
+LATE_MODULES = ("tokviz.bpe.run", "tokviz.formats.run_writer")
+"""What a training needs at its end: they can be imported while it merges, which keeps one processor
+busy without keeping Python busy."""
 
 Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Corpus
 OnProgress = Callable[[TrainProgress], object]
@@ -254,6 +257,8 @@ class _Training:
         history = engine.history()
         blame = blame_of(engine, pieces, self._corpus.files, history)
         pieces.by_file = ()
+        from tokviz.bpe.run import TrainingRun, TrainTimings, tokenizer_of  # see `LATE_MODULES`
+
         self._end_phase()
         return TrainingRun(
             tokenizer_of(self._settings, history, self._tokens),

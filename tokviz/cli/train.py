@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _LONGEST_SHOWN = 48
-_LOOKED_AT = 16_000_000
+_LOOKED_AT = 4_000_000
 """Bytes of the sources that are looked through beforehand; the summary tells of all."""
 
 
@@ -187,7 +187,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Train, save and say what came of it."""
     from tokviz.formats.run import is_run
     from tokviz.pretokenize.patterns import get_split_pattern
-    from tokviz.pretokenize.split import gap_warning
 
     if is_run(arguments.run_folder) and not arguments.force:
         reason = "holds a training already: choose another folder, or add --force to replace it"
@@ -197,8 +196,11 @@ def run(arguments: argparse.Namespace) -> int:
     request = TrainRequest.from_json(
         {field: getattr(arguments, field) for field in TrainRequest._fields}
     )
-    if warning := gap_warning(get_split_pattern(request.split_pattern)):
-        report(f"note: {warning}")
+    if not (pattern := get_split_pattern(request.split_pattern)).gapless:
+        from tokviz.pretokenize.split import gap_warning
+
+        if warning := gap_warning(pattern):
+            report(f"note: {warning}")
     if "" in arguments.sources:
         # Of a variable that is not set; as a path it would be this folder.
         raise InputFileError("", "there is no such file")

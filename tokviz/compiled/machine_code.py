@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -43,6 +40,9 @@ def link(code: bytes) -> bytes | None:
     """Make a shared library of an object file; None without a linker that can."""
     if sys.platform not in ("linux", "darwin"):
         return None
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="tokviz-") as folder:
         source, target = Path(folder, "kernels.o"), Path(folder, "kernels.so")
         source.write_bytes(code)
@@ -54,6 +54,8 @@ def link(code: bytes) -> bytes | None:
 
 
 def _succeeds(command: list[str]) -> bool:
+    import subprocess
+
     try:
         done = subprocess.run(
             command,

@@ -184,7 +184,9 @@ def _is_utf8(head: bytes, file: BinaryIO, most: int) -> bool:
     data, position = head, 0
     try:
         while position < most and data:
-            decoder.decode(data)
+            # Ten times as quick where it is all there is; the rest of a character may have waited.
+            if not data.isascii() or decoder.getstate()[0]:
+                decoder.decode(data)
             position += len(data)
             data = file.read(_STEP_BYTES)
         decoder.decode(b"", final=not data)

@@ -16,14 +16,12 @@ No file is a pickle, and none is read as one. `tokviz.formats.run_writer` writes
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, OutputFileError
 from tokviz.files import StrPath, writing
-from tokviz.json_file import read_json
 from tokviz.locks import at_once, hold
 from tokviz.pretokenize.patterns import get_split_pattern
 
@@ -66,6 +64,8 @@ def finish_swaps(parent: Path) -> None:
 
 def finish_swap(aside: Path) -> None:
     """Bring a run back that has no successor, else leave it only what belongs to no run."""
+    import shutil
+
     for run in aside.glob("*/*"):
         target = aside.parent / run.name
         if run.parent.name == "old" and not target.exists():
@@ -137,6 +137,8 @@ def read_about(folder: StrPath) -> dict[str, Any]:
     Raises:
         InputFileError: If the folder is no run, of a later version, or damaged.
     """
+    from tokviz.json_file import read_json
+
     path = Path(folder) / ABOUT
     if os.path.isdir(folder) and not os.path.isfile(path):
         raise InputFileError(folder, f"is not a training run: it holds no {ABOUT}")

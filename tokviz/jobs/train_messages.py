@@ -6,12 +6,14 @@ Bytes of tokens are lists of integers, for they need not be text.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tokviz.bpe.blame import FileShare
 from tokviz.bpe.progress import NewMerge, TrainProgress
 from tokviz.glyphs import safe
-from tokviz.replay.advice import Advice
+
+if TYPE_CHECKING:
+    from tokviz.replay.advice import Advice
 
 Record = dict[str, Any]
 
@@ -127,8 +129,11 @@ class HeldOut(NamedTuple):
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> HeldOut:
         """Read what `to_json` wrote."""
-        advice = record["advice"]
-        return cls(**{**record, "advice": advice and Advice.from_json(advice)})
+        if advice := record["advice"]:
+            from tokviz.replay.advice import Advice
+
+            advice = Advice.from_json(advice)
+        return cls(**{**record, "advice": advice})
 
 
 class TrainSummary(NamedTuple):

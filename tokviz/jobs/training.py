@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 from tokviz.bpe.blame import N_FILES
 from tokviz.bpe.progress import saving_seconds
-from tokviz.bpe.train import train
+from tokviz.bpe.train import LATE_MODULES, train
 from tokviz.child.memory import memory_bytes, peak_memory_bytes, share_one_heap
 from tokviz.corpus.corpus import Corpus
 from tokviz.corpus.held_out import HeldOutCorpus
 from tokviz.corpus.storage import is_url
 from tokviz.formats.run import check_target, counting_folder
 from tokviz.jobs.train_messages import HeldOut, TrainReport, TrainRequest, TrainSummary
-from tokviz.replay.advice import advise
 
 if TYPE_CHECKING:
     from tokviz.bpe.progress import Phase, TrainProgress
@@ -133,6 +132,7 @@ class Training:
                 width = self._request.advise
                 if width is not None:
                     from tokviz.bpe.convergence import convergence_lines
+                    from tokviz.replay.advice import advise
 
                     self._remarks += convergence_lines(self.learned)
                     advice = advise(self.learned.tokenizer, self._corpus.held_out, width)
@@ -173,8 +173,7 @@ class Training:
 
     def _take_progress(self, progress: TrainProgress) -> None:
         if progress.phase == "merging" and self._last.phase != "merging":
-            # The merge loop keeps one processor busy; another may load what saves.
-            Thread(target=import_module, args=["tokviz.formats.run_writer"], daemon=True).start()
+            Thread(target=lambda: [*map(import_module, LATE_MODULES)], daemon=True).start()
         self._last = TrainReport(*progress)
         if progress.eta_seconds is not None:
             rest = saving_seconds(progress.n_merges_wanted)
