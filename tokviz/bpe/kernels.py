@@ -49,8 +49,11 @@ from tokviz.bpe.merge_state import (
 from tokviz.bpe.ties import LEXICOGRAPHIC
 from tokviz.compiled import Int32s, Int64s, helper, kernel, prefetch
 
-_AHEAD = 8
+_AHEAD = 12
 """So many occurrences before one is looked at its cells are asked for."""
+
+_BEFORE, _BEHIND = 6, 10
+"""Where they are asked for, in numbers from its first one: its neighbours' lines are read too."""
 
 
 @helper
@@ -99,7 +102,9 @@ def merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
     start = memory.pair_start[merged]
     last = start + memory.pair_length[merged] - 1
     for place in range(start, last + 1):
-        prefetch(cells, 3 * memory.occurrences[min(place + _AHEAD, last)])
+        ahead = 3 * memory.occurrences[min(place + _AHEAD, last)]
+        prefetch(cells, ahead - _BEFORE)
+        prefetch(cells, ahead + _BEHIND)
         at = memory.occurrences[place]
         if cells[3 * at + PAIR] != merged:
             continue
