@@ -83,7 +83,7 @@ class TrainingRun(NamedTuple):
 
     def _token_lengths(self) -> array[int]:
         lengths, tables = array("i", bytes(4 * self.tokenizer.n_vocab)), self.tokenizer.tables
-        for token_id, length in zip(tables.ids(), map(len, tables.tokens()), strict=True):
+        for token_id, length in zip(tables.ids(), tables.lengths(), strict=True):
             lengths[token_id] = length
         return lengths
 

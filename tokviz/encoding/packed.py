@@ -24,6 +24,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
+from operator import sub
 
 from tokviz.encoding.encoded import Columns
 from tokviz.encoding.merging import Merge, PairRank, merge_piece
@@ -125,6 +126,11 @@ class PackedRanks:
         """List all tokens by place."""
         blob = self.data[self._blob_start :]
         return [blob[a:b] for a, b in pairwise(self._starts.tolist())]
+
+    def lengths(self) -> array[int]:
+        """Give the number of bytes of all tokens, by place."""
+        starts = self._starts.tolist()
+        return array("I", map(sub, starts[1:], starts))
 
     def columns(self) -> Columns:
         """Give the tokens as compiled code takes them."""
@@ -237,7 +243,8 @@ class PackedMerges:
         self.packed, self.pairs, self.firsts = packed, pairs, firsts
         if by_key is not None:
             self.by_key = by_key
-        self.id_of, self.ids, self.tokens = packed.id_of, packed.ids, packed.tokens
+        self.id_of, self.ids = packed.id_of, packed.ids
+        self.tokens, self.lengths = packed.tokens, packed.lengths
         # A text asks for the same pairs again and again, and a look-up takes microseconds.
         self.pair_rank = lru_cache(_CACHED_PAIRS)(self._pair_rank)
 

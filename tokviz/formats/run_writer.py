@@ -9,8 +9,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from tokviz.files import StrPath, exchange, output_error, umask
@@ -78,8 +79,8 @@ def write_run(
             ensure_ascii=False,
             indent=1,
         )
-        with _marked(new):
-            (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
+
+        def write_others() -> None:
             # A name of a file may hold bytes that are no UTF-8: the escape is JSON's own.
             (new / ABOUT).write_bytes(text.encode("utf-8", "backslashreplace"))
             write_npz(new / HISTORY, history)
@@ -87,7 +88,12 @@ def write_run(
             write_npz(new / FILES, files)
             write_npy(new / TOKEN_LENGTHS, token_lengths)
             for name in RUN_FILES:
-                _sync(new / name)
+                if name != TOKENIZER:
+                    _sync(new / name)
+
+        with _marked(new), _beside(write_others):
+            (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
+            _sync(new / TOKENIZER)
         _swap(new, target)
         temporary = None
     except (OSError, ValueError) as error:
@@ -147,6 +153,27 @@ def _swap(new: Path, target: Path) -> None:
                 os.rename(staged, target)
     finally:
         finish_swap(aside)
+
+
+@contextlib.contextmanager
+def _beside(work: Callable[[], None]) -> Iterator[None]:
+    """Have work done in a thread meanwhile; what went wrong there is raised here, at the end."""
+    errors = list[Exception]()
+
+    def do() -> None:
+        try:
+            work()
+        except Exception as error:
+            errors.append(error)
+
+    thread = Thread(target=do)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    if errors:
+        raise errors[0]
 
 
 def _sync(path: Path) -> None:

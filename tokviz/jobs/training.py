@@ -141,6 +141,8 @@ class Training:
     def summary(self) -> TrainSummary:
         """Say what it came to."""
         run = self.learned
+        lengths, ids = run.tokenizer.tables.lengths(), run.tokenizer.tables.ids()
+        longest = ids[lengths.index(max(lengths))]
         tokenizer, pieces, history = run.tokenizer, run.piece_counts, run.history
         return TrainSummary(
             run_folder=self._request.run_folder,
@@ -155,7 +157,7 @@ class Training:
             n_invalid=pieces.n_invalid,
             n_pieces=len(pieces),
             n_tokens=run.n_tokens,
-            longest_token=max(tokenizer.tables.tokens(), key=len),
+            longest_token=tokenizer.token_bytes(longest),
             peak_memory_bytes=peak_memory_bytes(),
             held_out=self._held_out,
             files=() if run.blame is None else tuple(run.blame.of_all()[:N_FILES]),
