@@ -16,7 +16,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
-from tokviz.compiled.memory import zeros
+from tokviz.compiled.memory import longer, zeros
 from tokviz.encoding import bulk_kernels as kernels
 from tokviz.encoding import vocabulary_kernels
 from tokviz.encoding.encoded import Columns, Encoded, Segments, ToBytes, piece_ends
@@ -45,6 +45,7 @@ _WORTH_THREADS = 2 * _PART_CHARS
 _LINES_BITS = 16
 _HASH_BITS = 13
 _IDS_AT_ONCE = 1 << 15
+_MANY_ENDS = 1 << 15
 _MOST_FREE = 4
 _UNSURE = 16
 """Tokens at the end of a stretch of a piece that what follows may change."""
@@ -122,19 +123,25 @@ class BulkEncoder:
         scanner = scanner_of(pattern)
         if scanner is not None:
             n_threads = n_processors() if n_chars >= _WORTH_THREADS else 1
-            return self._encode(scanner, _parts(scanner, segments, to_bytes), n_threads, with_ends)
+            parts = _parts(scanner, segments, to_bytes)
+            return self._encode(scanner, parts, n_threads, with_ends, n_chars)
         part, n_pieces = _cut_by_regex(pattern, segments, to_bytes)
         encoded = self._encode(_WHOLE, iter([part]), 1, with_ends)
         after = (0, *encoded.after)
         return encoded._replace(after=array("q", (after[n] for n in accumulate(n_pieces))))
 
     def _encode(
-        self, scanner: Scanner, parts: Iterator[_Part], n_threads: int, with_ends: bool
+        self,
+        scanner: Scanner,
+        parts: Iterator[_Part],
+        n_threads: int,
+        with_ends: bool,
+        n_chars: int = 0,
     ) -> Encoded:
         """Encode parts, of which every thread takes the next when it is done with one.
 
-        Ids are put together while other threads go on, and those that a thread finds behind all
-        others at once. Ends, twice as long, are copied faster when it is known how many they are.
+        What is found is put together while other threads go on, and what a thread finds behind all
+        others at once.
         """
         lock = Lock()
         found: list[_Found] = []
@@ -146,12 +153,13 @@ class BulkEncoder:
             part = next(parts, None)
             if mine is not None:
                 mine.is_done = True
-            while not with_ends and len(found) > 1 and found[0].is_done and found[1].is_done:
+            while len(found) > 1 and found[0].is_done and found[1].is_done:
                 found[0].add(found.pop(1))
             if part is None:
                 return None
-            if with_ends or not found or not found[-1].is_done:
-                found.append(_Found(part.goes_on))
+            if not found or not found[-1].is_done:
+                n_ends = n_chars // 3 if with_ends and not found else 0
+                found.append(_Found(part.goes_on, n_ends))
                 return part, found[-1]
             found[-1].is_done = False
             if part.goes_on:
@@ -197,19 +205,66 @@ class _Found:
         is_done: Whether nobody adds to it at the moment.
     """
 
-    def __init__(self, goes_on: bool) -> None:
+    def __init__(self, goes_on: bool, n_ends: int = 0) -> None:
+        """Begin with nothing.
+
+        Args:
+            goes_on: See above.
+            n_ends: How many ends there may be, of tokens and of pieces.
+        """
         self.goes_on = goes_on
         self.encoded = Encoded.none()
+        if n_ends >= _MANY_ENDS:
+            ends = _Borders(n_ends), _Borders(n_ends)
+            self.encoded = self.encoded._replace(token_borders=ends[0], piece_borders=ends[1])
         self.is_done = False
 
     def add(self, other: _Found) -> None:
-        """Add the ids of what follows."""
-        ids, after, *_ = self.encoded
+        """Add what follows."""
+        ids, after, *borders = self.encoded
         if other.goes_on:
             after.pop()
         n = len(ids)
         after.extend([n + count for count in other.encoded.after])
         ids.extend(other.encoded.ids)
+        for own, others in zip(borders, other.encoded[2:], strict=True):
+            own.frombytes(_view(others)[1:].cast("B"))
+
+    def result(self) -> Encoded:
+        """Give all of it."""
+        borders = map(_view, self.encoded[2:])
+        return Encoded(*self.encoded[:2], *borders)
+
+
+class _Borders:
+    """What an array of 64 bits an item is, in memory that is cheaper to take where it is much."""
+
+    def __init__(self, room: int) -> None:
+        """Begin with 0, and room for so many."""
+        self._memory, self._n = zeros(room, "q"), 1
+
+    def frombytes(self, data: memoryview) -> None:
+        """Add items."""
+        first, self._n = self._n, self._n + len(data) // 8
+        if self._n > len(self._memory):
+            self._memory = longer(self._memory, 2 * self._n)
+        self._memory.cast("B")[8 * first : 8 * self._n] = data
+
+    def extend(self, ends: Sequence[int]) -> None:
+        """Add some."""
+        self.frombytes(memoryview(array("q", ends)).cast("B"))
+
+    def append(self, end: int) -> None:
+        """Add one."""
+        self.extend((end,))
+
+    def view(self) -> memoryview:
+        """Give all."""
+        return self._memory[: self._n]
+
+
+def _view(borders: _Borders | array[int]) -> memoryview:
+    return borders.view() if isinstance(borders, _Borders) else memoryview(borders)
 
 
 class _Workers:
@@ -436,21 +491,7 @@ def _cut_by_regex(
 
 def _joined(found: list[_Found]) -> Encoded:
     """Join what was found."""
-    if len(found) == 1:
-        return found[0].encoded
-    borders = [(part.encoded.token_borders, part.encoded.piece_borders) for part in found]
-    whole = _Found(False)
-    for part in found:
+    whole, *others = found
+    for part in others:
         whole.add(part)
-    tokens, pieces = map(_one_behind_another, zip(*borders, strict=True))
-    return whole.encoded._replace(token_borders=tokens, piece_borders=pieces)
-
-
-def _one_behind_another(borders: Sequence[array[int]]) -> memoryview:
-    """Join borders; each begins with 0, which the whole has once."""
-    n = 1
-    whole = zeros(n + sum(len(part) - 1 for part in borders), "q")
-    for part in borders:
-        whole[n : n + len(part) - 1] = memoryview(part)[1:]
-        n += len(part) - 1
-    return whole
+    return whole.result()
