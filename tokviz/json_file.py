@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import json.decoder
 import json.scanner
@@ -247,6 +246,8 @@ def _fault(text: str) -> tuple[int | None, str]:
 def located(error: InputFileError) -> InputFileError:
     """Add line and column to an error about a place in a JSON file, such as `model.merges[3]`."""
     place = _JSON_PLACE.match(error.reason)
+    import ast
+
     try:
         if place is None or os.path.getsize(error.path) > _MOST_LOCATED:
             return error
