@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 import threading
 import tracemalloc
@@ -438,3 +439,24 @@ def test_an_open_text_ends_between_characters() -> None:
         for block in blocks:
             block.data[: block.ends[-1]].decode()
         assert texts_of(blocks) == [[data]]
+
+
+@given(
+    st.lists(st.sampled_from(["<|a|>", "<|a", "<", "<<", "\n\n", "\n", "a<"]), min_size=1),
+    st.lists(st.sampled_from(["<|a|>", "<|a", "<", "|", "a", "\n", "x"]), max_size=30).map("".join),
+    st.sampled_from([1, 3, 200]),
+    st.sampled_from([1, 7, 1000]),
+)
+def test_cuts_are_those_of_the_regex_of_all(
+    cuts: list[str], text: str, most_firsts: int, size: int
+) -> None:
+    data = text.encode()
+    chunks = [(data[i : i + size], False) for i in range(0, len(data), size)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks_module, "BLOCK_BYTES", 1)
+        patch.setattr(blocks_module, "_MOST_FIRSTS", most_firsts)
+        found = texts_of(text_blocks([*chunks, (b"", True)], map(str.encode, cuts), b""))
+    longest_first = sorted(set(cuts), key=len, reverse=True)
+    assert found == [
+        [part.encode() for part in re.split("|".join(map(re.escape, longest_first)), text)]
+    ]

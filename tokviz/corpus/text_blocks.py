@@ -13,6 +13,9 @@ from tokviz import bytetext
 
 BLOCK_BYTES = 1 << 18
 
+_MOST_FIRSTS = 200
+"""So many bytes of a block are looked at each for itself."""
+
 Chunk = tuple[bytes, bool]
 """Some bytes of a document, and whether the document ends with them."""
 
@@ -93,6 +96,8 @@ def text_blocks(
     """
     cuts = sorted({*specials, delimiter} - {b""}, key=lambda cut: (-len(cut), cut))
     pattern = re.compile(b"|".join(map(re.escape, cuts))) if cuts else None
+    firsts = {cut[:1] for cut in cuts}
+    first = firsts.pop() if len(firsts) == 1 else b""
     longest = len(cuts[0]) if cuts else 1
     pending = b""
     for batch in _batches(chunks):
@@ -103,7 +108,7 @@ def text_blocks(
             goes_on = batch.is_open and index == len(batch.starts) - 1
             # What may be the beginning of a special token waits for the next block.
             decided = max(start, end - longest + 1) if goes_on else end
-            for hit in pattern.finditer(block.data, start, end) if pattern else ():
+            for hit in _hits(pattern, first, block.data, start, end) if pattern else ():
                 if hit.start() >= decided:
                     break
                 block.add(start, hit.start(), hit[0] == delimiter)
@@ -115,6 +120,29 @@ def text_blocks(
                 block.add(start, end, True)
         pending = block.data[decided:] if batch.is_open else b""
         yield block
+
+
+def _hits(
+    pattern: re.Pattern[bytes], first: bytes, data: bytes, start: int, end: int
+) -> Iterator[re.Match[bytes]]:
+    """Find all matches, by the byte with which each begins as long as it is rare: in half the time.
+
+    Args:
+        pattern: What to find; it matches nothing empty.
+        first: The byte, empty if there are several.
+        data: Where.
+        start: From where on.
+        end: Up to where.
+    """
+    for _ in range(_MOST_FIRSTS if first else 0):
+        start = data.find(first, start, end)
+        if start < 0:
+            return
+        hit = pattern.match(data, start, end)
+        if hit is not None:
+            yield hit
+        start = start + 1 if hit is None else hit.end()
+    yield from pattern.finditer(data, start, end)
 
 
 def _batches(chunks: Iterable[Chunk]) -> Iterator[TextBlock]:
