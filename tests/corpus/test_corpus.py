@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tokviz
@@ -441,6 +441,7 @@ def test_an_open_text_ends_between_characters() -> None:
         assert texts_of(blocks) == [[data]]
 
 
+@example(["<<"], "<<<", 200, 1000)
 @given(
     st.sampled_from(
         [["<|a|>"], ["<|a", "<|a|>"], ["<<"], ["\n\n", "\n"], ["<<", "<|a"], ["a<", "<"]]
