@@ -42,6 +42,7 @@ from tokviz.tui.screens.chat.views import VIEWS
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import PartEditor
 from tokviz.tui.widgets.field import Field
+from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin
 from tokviz.tui.widgets.mask.why import why_content
 
 CHAT = {
@@ -383,6 +384,33 @@ async def test_a_click_on_a_token_says_why_it_is_learned_or_not() -> None:
         assert pin is not None
         assert screen.rendered.rendering is not None
         assert screen.rendered.rendering.mask[pin] == 1
+
+
+async def test_a_token_that_was_chosen_among_others_is_none_of_these() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        flow = screen.views.current
+        assert flow is not None
+        flow.focus()
+        flow.post_message(MaskTokenPicked(1_000))  # what was clicked has gone since
+        await pilot.pause()
+        pins = [screen.views.pin]
+        await pilot.press("ctrl+z", "ctrl+y")
+        await settle(pilot)
+        assert [*pins, screen.views.pin] == [None, None]
+
+
+def test_the_number_of_no_token_is_not_kept() -> None:
+    conversation = Conversation.from_json(CHAT)
+    made, again = (render(tokviz.load("gpt2"), conversation, "nanochat") for _ in range(2))
+    last = len(made) - 1
+    for now in (made, again):
+        assert [kept_pin(pin, made, now) for pin in (last, last + 1, last + 4)] == [
+            last,
+            None,
+            None,
+        ]
 
 
 async def test_a_special_token_of_another_template_is_never_shown_for_the_same_id() -> None:

@@ -24,7 +24,7 @@ from tokviz.tui.messages import TextWanted, TokenPicked
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin
+from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin, known_pin
 from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.look import MARKS
@@ -186,7 +186,7 @@ class MaskPanel(Vertical):
         rendering = None if masked is None else masked.rendering
         kept = kept_pin(self._pin, self.flow.tokens, rendering)
         pin = self._at_cursor if masked is not None and masked.aligned else kept
-        pin = pin if rendering and pin is not None and pin < len(rendering) else None
+        pin = known_pin(pin, rendering)
         self.flow.show(rendering, pin=pin)
         self._show_about()
         self._set_pin(pin)
@@ -236,7 +236,7 @@ class MaskPanel(Vertical):
     # -- tokens
 
     def _set_pin(self, index: int | None, *, scroll: bool = False) -> None:
-        self._pin = index
+        self._pin = index = known_pin(index, self.flow.tokens)
         self.flow.set_pin(index, scroll=scroll)
         conversation = None if self.masked is None else self.masked.conversation
         roles = [] if conversation is None else [m.role for m in conversation.messages]

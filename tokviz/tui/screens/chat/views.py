@@ -18,7 +18,7 @@ from tokviz.glyphs import safe
 from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of
 from tokviz.tui.widgets.flow import Role, Row, Span, ToFinding, flow, words_of
-from tokviz.tui.widgets.mask.base import MaskView
+from tokviz.tui.widgets.mask.base import MaskView, known_pin
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_rows
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
@@ -161,8 +161,7 @@ class ChatViews(Container):
             self._said = said
             self._said_line.update(Content(safe(problem or waiting)))
             self._said_line.update_classes({"-problem": bool(problem), "-waiting": bool(waiting)})
-        known = rendering is not None and pin is not None and pin < len(rendering)
-        self.pin = pin if known else None
+        self.pin = known_pin(pin, rendering)
         self._sync()
         self._show_why()
 
@@ -191,10 +190,10 @@ class ChatViews(Container):
         self._sync()
 
     def set_pin(self, index: int | None, *, scroll: bool = False) -> None:
-        """Explain a token."""
-        self.pin = index
+        """Explain a token, unless it was chosen among others and there is none such any more."""
+        self.pin = known_pin(index, self.rendering)
         if isinstance(self.current, MaskView):
-            self.current.set_pin(index, scroll=scroll)
+            self.current.set_pin(self.pin, scroll=scroll)
         self._show_why()
 
     def show_message(self, message: int) -> None:

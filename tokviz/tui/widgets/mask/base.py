@@ -174,6 +174,11 @@ class MaskView(TokenView, DiffedScroll):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 
 
+def known_pin(pin: int | None, tokens: Rendering | None) -> int | None:
+    """Give the number of a token, unless there is no such one: it was chosen among others."""
+    return pin if pin is not None and tokens is not None and pin < len(tokens) else None
+
+
 def kept_pin(pin: int | None, before: Rendering | None, now: Rendering | None) -> int | None:
     """Give the number of the token explained so far, unless it is that of another one by now.
 
@@ -182,6 +187,7 @@ def kept_pin(pin: int | None, before: Rendering | None, now: Rendering | None) -
         before: The tokens before.
         now: The tokens that take their place.
     """
+    pin = known_pin(pin, before)
     if now is before or pin is None:
         return pin
     if now is None or before is None or now.tokenizer is not before.tokenizer:
