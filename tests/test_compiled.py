@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import importlib
+import mmap
 import os
 import shutil
 import stat
 import subprocess
 import sys
+import threading
 import warnings
 from array import array
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from types import ModuleType
 
 import llvmlite.binding as llvm
 import numpy as np
+import psutil
 import pytest
 
 from tests.test_imports import imported_by
@@ -24,6 +27,7 @@ from tokviz import compiled
 from tokviz.assets import asset_path
 from tokviz.bpe import counting_kernels, kernels, layout_kernels
 from tokviz.compiled import build, machine_code, store
+from tokviz.compiled import memory as memory_module
 from tokviz.compiled.memory import longer, zeros
 
 HELPERS = """
@@ -564,6 +568,34 @@ def test_memory_is_zero_and_grows() -> None:
     memory[1] = -5
     assert longer(memory, 5).tolist() == [0, -5, 0, 0, 0]
     assert zeros(0, "q").tolist() == []
+
+
+@pytest.mark.parametrize("advice", [memory_module._POPULATE_WRITE, 999])
+def test_memory_that_is_made_real_meanwhile_keeps_what_is_written(
+    advice: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_module, "_POPULATE_WRITE", advice)  # an older Linux knows none
+    before = threading.enumerate()
+    n = 1_300_000
+    memory = zeros(n, "q", n - 1000)
+    memory[:] = array("q", range(n))
+    for thread in {*threading.enumerate()} - {*before}:
+        thread.join()
+    assert memory.tolist() == list(range(n))
+
+
+def test_memory_is_made_real_meanwhile() -> None:
+    try:
+        mmap.mmap(-1, mmap.PAGESIZE).madvise(memory_module._POPULATE_WRITE)
+    except (AttributeError, OSError):
+        pytest.skip("only Linux from 5.14 on does it")
+    before, process = threading.enumerate(), psutil.Process()
+    n_bytes = process.memory_info().rss
+    memory = zeros(64 << 20, "B", 48 << 20)
+    for thread in {*threading.enumerate()} - {*before}:
+        thread.join()
+    grown = process.memory_info().rss - n_bytes
+    assert 40 << 20 < grown < 56 << 20 and len(memory) == 64 << 20
 
 
 def test_modules_of_kernels_need_no_compiler() -> None:

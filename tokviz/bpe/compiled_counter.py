@@ -93,7 +93,8 @@ class CompiledCounter:
         if len(used) < 2:
             self._joined = used[0].pieces if used else PieceTable()
             return
-        self._joined = PieceTable(2 * max(table.pieces.n_slots for table in used))
+        n_slots = max(table.pieces.n_slots for table in used)
+        self._joined = PieceTable(n_slots, n_slots * 3 // 4)
         news = [(number, i) for i, table in enumerate(used) for number in table.news]
         for number, i in sorted(news):
             self._joined.add(used[i].pieces, *used[i].news[number])

@@ -12,6 +12,8 @@ from tokviz.compiled.memory import zeros
 
 _PIECES_AT_ONCE = 1 << 17
 _CELLS_AT_ONCE = 1 << 20
+_MANY_MERGES = 1000
+"""After so many, the occurrences of new pairs are about as many as those of pairs of bytes."""
 
 
 class Layout:
@@ -40,7 +42,7 @@ class Layout:
             n_merges: How many merges may be made.
         """
         sizes, n_cells, pieces = self._sizes, self.n_cells, self._pieces
-        cells, text = zeros(3 * n_cells, "i"), zeros(n_cells, "B")
+        cells, text = zeros(3 * n_cells, "i", 3 * n_cells), zeros(n_cells, "B", n_cells)
         large = zeros(sizes[layout_kernels.N_LARGE], "q")
         pair_of_bytes = zeros(2 * layout_kernels.N_PAIRS_OF_BYTES, "q")
         source = [pieces.memory[name] for name in ("data", "offsets", "counts")]
@@ -66,6 +68,7 @@ class Layout:
         n_fresh = 2 * self._sizes[layout_kernels.MOST_POSITIONS]
         n_ids = N_BYTES + n_merges
         n_groups = min(n_fresh, 2 * n_ids) + 1
+        n_used = n_positions * (2 if n_merges >= _MANY_MERGES else 1)
         # Memory that is never touched costs nothing: so much is seldom exceeded.
         n_pairs = self._sizes[layout_kernels.N_KINDS] + n_groups + n_positions // 4
         return State(
@@ -73,7 +76,7 @@ class Layout:
             large=large,
             text=text,
             numbers=zeros(merge_state.N_NUMBERS, "q"),
-            occurrences=zeros(n_positions * 5 // 2 + n_fresh, "i"),
+            occurrences=zeros(n_positions * 5 // 2 + n_fresh, "i", n_used),
             pair_count=zeros(n_pairs, "q"),
             pair_start=zeros(n_pairs, "q"),
             pair_length=zeros(n_pairs, "i"),

@@ -42,12 +42,18 @@ class PieceTable:
         table: What the kernels see.
     """
 
-    def __init__(self, n_slots: int = _FIRST_SLOTS) -> None:
-        """Take the hash table's size to begin with, a power of two."""
+    def __init__(self, n_slots: int = _FIRST_SLOTS, n_pieces: int = 0) -> None:
+        """Take the hash table's size to begin with, and for how many pieces it has room.
+
+        Args:
+            n_slots: A power of two.
+            n_pieces: Fewer than slots; 0 for half as many.
+        """
+        n_pieces = n_pieces or n_slots // 2
         self.table = Table(
             slots=zeros(2 * n_slots, "q"),
-            counts=zeros(n_slots // 2, "q"),
-            offsets=zeros(n_slots // 2 + 1, "q"),
+            counts=zeros(n_pieces, "q"),
+            offsets=zeros(n_pieces + 1, "q"),
             data=zeros(_FIRST_DATA_BYTES, "B"),
             numbers=zeros(N_NUMBERS, "q"),
             reached=zeros(2, "q"),
