@@ -362,7 +362,7 @@ def test_a_cluster_that_is_not_there_is_an_error_and_leaves_nothing(address: str
     before = threading.enumerate()
     with pytest.raises(TokvizError, match=f"no scheduler answers at {address}"):
         tokviz.train(["text"], 300, client=address)
-    assert threading.enumerate() == before
+    assert {*threading.enumerate()} <= {*before}
 
 
 def test_nobody_waits_for_workers_that_ended_before_they_began(
