@@ -838,6 +838,8 @@ async def test_special_tokens_of_a_text_stay_whole() -> None:
         screen.transport.jump_to_token(50256)
         await pilot.pause()
         assert "a special token" in told(app)
+        screen.transport.jump_to_token(1_000_000)  # clicked in what another tokenizer had
+        assert len(app._notifications) == 1
 
 
 async def test_a_long_text_is_cut_and_does_not_block(words: str) -> None:

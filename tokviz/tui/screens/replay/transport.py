@@ -276,15 +276,15 @@ class Transport(Controller):
     def jump_to_token(self, token_id: int) -> None:
         """Go to the merge that makes a token, or say that none does."""
         replay = self._state.replay
-        if replay is None or token_id < 0:
+        token = None if replay is None else replay.tokenizer.bytes_of(token_id)
+        if replay is None or token is None:  # it was clicked among those of another tokenizer
             return
         number = replay.merge_of_token(token_id)
         if number is None:
-            tokenizer = replay.tokenizer
-            if tokenizer.is_special(token_id):
+            if replay.tokenizer.is_special(token_id):
                 what = ": it is a special token"
             else:
-                what = ": it is a single byte" if len(tokenizer.token_bytes(token_id)) == 1 else ""
+                what = ": it is a single byte" if len(token) == 1 else ""
             self.say(f"No merge makes this token{what}.")
         else:
             self.jump_to(number)
