@@ -40,7 +40,7 @@ from tokviz.tui.screens.chat.scan import Scan
 from tokviz.tui.screens.chat.state import Origin
 from tokviz.tui.screens.chat.views import VIEWS
 from tokviz.tui.widgets.conversation.rows import PartPlace
-from tokviz.tui.widgets.conversation.view import PartEditor
+from tokviz.tui.widgets.conversation.view import MessageList, PartEditor
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin
 from tokviz.tui.widgets.mask.why import why_content
@@ -399,6 +399,18 @@ async def test_a_token_that_was_chosen_among_others_is_none_of_these() -> None:
         await pilot.press("ctrl+z", "ctrl+y")
         await settle(pilot)
         assert [*pins, screen.views.pin] == [None, None]
+
+
+@pytest.mark.parametrize("what", ["delete", "delete_part", "role", "kind", "up", "down"])
+async def test_what_is_clicked_twice_in_one_read_may_have_gone(what: str) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        for action in ("delete", what):
+            screen.messages.post_message(MessageList.Asked(action, PartPlace(3)))
+        screen.messages.post_message(MessageList.Asked(what, PartPlace(0, 5)))
+        await settle(pilot)
+        assert contents(screen) == ["Hi", "Hello", "Bye"]
 
 
 def test_the_number_of_no_token_is_not_kept() -> None:

@@ -52,12 +52,13 @@ class Messages(Controller):
 
     @on(MessageList.Asked)
     def _asked(self, message: MessageList.Asked) -> None:
-        """Do what was clicked in the list."""
+        """Do what was clicked in the list; nothing where a click just before took it away."""
         name, _, role = message.action.partition(":")
+        conversation, place = self._chat.conversation, message.place
         if name == "add":
-            self._add(len(self._chat.conversation.messages), role)
-        else:
-            self._clicks[name](message.place)
+            self._add(len(conversation.messages), role)
+        elif editing.place_in(conversation, place) == place:
+            self._clicks[name](place)
 
     def _at_cursor(self, change: Callable[[PartPlace], object]) -> None:
         if self._chat.place is not None:
