@@ -39,7 +39,8 @@ from tokviz.tui.screens.chat.files import sample_conversation
 from tokviz.tui.screens.chat.scan import Scan
 from tokviz.tui.screens.chat.state import Origin
 from tokviz.tui.screens.chat.views import VIEWS
-from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.tui.widgets.conversation.blocks import Blocks
+from tokviz.tui.widgets.conversation.rows import BlockRow, PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList, PartEditor
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin
@@ -409,6 +410,8 @@ async def test_what_is_clicked_twice_in_one_read_may_have_gone(what: str) -> Non
         for action in ("delete", what):
             screen.messages.post_message(MessageList.Asked(action, PartPlace(3)))
         screen.messages.post_message(MessageList.Asked(what, PartPlace(0, 5)))
+        for row in (BlockRow("text", 3, 0, 0, 7), BlockRow("text", 0, 5), BlockRow("header", 3)):
+            screen.messages.list.post_message(Blocks.Clicked("", row, 2))
         await settle(pilot)
         assert contents(screen) == ["Hi", "Hello", "Bye"]
 

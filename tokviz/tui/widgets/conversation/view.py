@@ -329,10 +329,13 @@ class MessageList(Container):
     def on_blocks_clicked(self, event: Blocks.Clicked) -> None:
         """Edit the text that was clicked, or ask the screen for what was clicked."""
         event.stop()
-        row = event.row
+        row, blocks = event.row, self.list.blocks
         if event.action:
             self.post_message(self.Asked(event.action, PartPlace(row.message, row.part)))
-        elif row.kind in ("text", "more", "header", "kind"):
+            return
+        # A click just before may have taken it away.
+        is_there = row.message < len(blocks) and row.part < len(blocks[row.message].parts)
+        if is_there and row.kind in ("text", "more", "header", "kind"):
             self._edit_at(row, event.x)
             self.editor.focus(scroll_visible=False)
 
