@@ -71,6 +71,8 @@ KEYS = (
     "f1",
 )  # fmt: skip
 SIZES = ((80, 24), (120, 40), (200, 60), (40, 12), (1, 1), (2, 2), (1000, 300), (20, 5), (300, 3))
+MOST_CELLS = 200 * 60
+"""On a larger screen it takes long to find where a click does something."""
 TOKENIZERS = ("gpt2", "cl100k_base", "o200k_base", "qwen2")
 
 
@@ -226,6 +228,18 @@ class Monkey:
         width, height = self.app.size
         return self.chance.randrange(max(1, width)), self.chance.randrange(max(1, height))
 
+    def lively_place(self) -> tuple[int, int]:
+        """Choose a place where a click does something, if the screen is no sheet of paper."""
+        from tokviz.tui.dialogs.jump import targets
+
+        width, height = self.app.size
+        if width * height <= MOST_CELLS:
+            found = targets(self.app.screen, self.app.screen._compositor.render_strips())
+            if found:
+                x, y = self.chance.choice(found).place
+                return x, y
+        return self.place()
+
     async def key(self) -> str:
         key = self.chance.choice(self.keys)
         self.press(key)
@@ -240,7 +254,7 @@ class Monkey:
         return " ".join(keys)
 
     async def click(self) -> str:
-        x, y = self.place()
+        x, y = self.chance.choice((self.place, self.lively_place))()
         times = self.chance.choice((1, 1, 1, 2, 3))
         button = self.chance.choice((1, 1, 1, 1, 3))
         self.mouse("Move", x, y, 0)
