@@ -428,7 +428,7 @@ def test_characters_are_told_from_bytes_that_are_not_utf8() -> None:
     for first in borders:
         parts = [bytes([first, *rest]) for n in range(4) for rest in product(borders, repeat=n)]
         offsets = array("q", accumulate(map(len, parts), initial=0))
-        counts, sums = array("q", [1] * len(parts)), array("q", [0, 0])
+        counts, sums = array("q", [1] * len(parts)), array("q", [0, 0, 0])
         table, lengths = scan_table.scan_table(), array("q", counts)
         n = counting_kernels.measure(
             b"".join(parts), offsets, counts, len(parts), table, lengths, sums
@@ -436,5 +436,5 @@ def test_characters_are_told_from_bytes_that_are_not_utf8() -> None:
         assert list(lengths) == list(map(len, parts))
         texts = [bytetext.from_bytes(part) for part in parts]
         assert n == sum(map(len, parts))
-        expected = [sum(map(len, texts)), sum(map(bytetext.n_raw_bytes, texts))]
+        expected = [sum(map(len, texts)), sum(map(bytetext.n_raw_bytes, texts)), len(parts)]
         assert list(sums) == expected, hex(first)

@@ -181,7 +181,7 @@ def history_of(state: State, n_single: int) -> TrainingHistory:
         n_single: How often pieces of a single byte occur, which the state does not count.
     """
     n = state.numbers[merge_state.N_MERGES]
-    n_tokens = array("q", (left + n_single for left in state.tokens_left[:n].tolist()))
+    n_tokens = array("q", [left + n_single for left in state.tokens_left[:n].tolist()])
     return TrainingHistory(
         left_id=_copy(state.merges[: 2 * n : 2]),
         right_id=_copy(state.merges[1 : 2 * n : 2]),

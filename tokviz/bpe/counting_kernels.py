@@ -230,8 +230,8 @@ def measure(
         n: How many there are.
         table: The flags of all characters, from `scan_table`.
         lengths: Receives the bytes of each.
-        sums: Receives the number of characters, and of bytes that are no part of one; these count
-            as both.
+        sums: Receives the number of characters, of bytes that are no part of one, which count as
+            both, and of pieces.
 
     Returns:
         The number of bytes.
@@ -239,8 +239,10 @@ def measure(
     n_bytes = 0
     n_chars = 0
     n_invalid = 0
+    n_pieces = 0
     for piece in range(n):
         position = offsets[piece]
+        n_pieces += counts[piece]
         lengths[piece] = offsets[piece + 1] - position
         n_bytes += counts[piece] * lengths[piece]
         while position < offsets[piece + 1]:
@@ -254,6 +256,7 @@ def measure(
             position += width
     sums[0] = n_chars
     sums[1] = n_invalid
+    sums[2] = n_pieces
     return n_bytes
 
 

@@ -139,13 +139,14 @@ class PieceTable:
         self, n_documents: int, complete: bool, by_file: Sequence[FileCounts]
     ) -> PieceCounts:
         """Give the pieces, with sums over all their occurrences."""
-        sums = array("q", [0, 0])
+        sums = array("q", [0, 0, 0])
         lengths = zeros(len(self), "q")
         pieces = self.data, self.offsets, self.counts
         n_bytes = counting_kernels.measure(*pieces, len(self), scan_table(), lengths, sums)
         return PieceCounts(
             *pieces,
             lengths=lengths,
+            n_pieces=sums[2],
             n_bytes=n_bytes,
             n_chars=sums[0],
             n_invalid=sums[1],

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Iterable
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 from json.encoder import encode_basestring as quoted
 from typing import Any
 
-from tokviz.encoding.packed import PackedMerges
+from tokviz.encoding.encoded import Columns
 from tokviz.errors import InputFileError, SpecialTokenError
 from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters, to_characters
@@ -32,8 +32,8 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     Raises:
         SpecialTokenError: If a special token is spelled like the characters of another token.
     """
-    ids, tokens = tokenizer.tables.ids(), tokenizer.tables.tokens()
-    parts = _as_json(tokens)
+    ids, columns = tokenizer.tables.ids(), tokenizer.tables.columns()
+    parts = _as_json(columns)
     items = [f'"{part}": {token_id}' for part, token_id in zip(parts, ids, strict=True)]
     by_id = sorted(tokenizer.special_tokens.items(), key=lambda item: item[1])
     for text, token_id in reversed(by_id):
@@ -73,7 +73,7 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
             "ignore_merges": tokenizer.by_ranks or tokenizer.ignore_merges,
         },
     }
-    sides = map(parts.__getitem__, _places_of_merges(tokenizer, tokens))
+    sides = map(parts.__getitem__, _places_of_merges(tokenizer, columns))
     merges = [f'"{left} {right}"' for left, right in zip(sides, sides, strict=True)]
     head = json.dumps(content, ensure_ascii=False, indent=1).removesuffix("\n }\n}")
     # As `json.dumps` does it with an indent, which its code in C does not know.
@@ -82,10 +82,10 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     return text.encode()
 
 
-def _as_json(tokens: list[bytes]) -> list[str]:
+def _as_json(columns: Columns) -> list[str]:
     """Write tokens in visible characters, as they stand between quotes in JSON."""
-    characters = to_characters(b"".join(tokens))
-    texts = [characters[a:b] for a, b in pairwise(accumulate(map(len, tokens), initial=0))]
+    characters = to_characters(columns.blob)
+    texts = [characters[a:b] for a, b in pairwise(columns.starts)]
     # No token has a blank, and what is quoted together is as if each were alone.
     return quoted(" ".join(texts))[1:-1].split(" ") if texts else []
 
@@ -98,11 +98,11 @@ def _spelled(text: str) -> bytes | None:
         return None
 
 
-def _places_of_merges(tokenizer: Tokenizer, tokens: list[bytes]) -> Iterable[int]:
+def _places_of_merges(tokenizer: Tokenizer, columns: Columns) -> Iterable[int]:
     """Give the two sides of each merge, as places among the tokens."""
-    if isinstance(tokenizer.tables, PackedMerges):
-        return tokenizer.tables.pairs
-    place_of = {token: place for place, token in enumerate(tokens)}
+    if columns.pairs is not None:
+        return columns.pairs
+    place_of = {token: place for place, token in enumerate(tokenizer.tables.tokens())}
     return map(place_of.__getitem__, chain.from_iterable(listed_merges(tokenizer)))
 
 
