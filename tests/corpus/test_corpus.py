@@ -321,7 +321,7 @@ def test_the_size_and_what_has_been_read(tmp_path: Path) -> None:
 
 def test_what_has_been_read_grows_while_it_is_read(tmp_path: Path) -> None:
     """By files' positions on the disk, those of compressed files too; each file adds its own."""
-    data = bytes(range(32, 127)) * 20_000
+    data = bytes(range(32, 127)) * 40_000
     plain, packed = tmp_path / "a.txt", tmp_path / "b.txt.gz"
     plain.write_bytes(data)
     packed.write_bytes(gzip.compress(os.urandom(len(data))))

@@ -1,6 +1,6 @@
 """Documents become texts: cut at special tokens and delimiters, within caps, in blocks of memory.
 
-A text is what lies between two cuts: no piece crosses its ends. Blocks are about 256 KB, so a
+A text is what lies between two cuts: no piece crosses its ends. Blocks are about 512 KB, so a
 text may go on from one block to the next; then it is cut between two characters.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from tokviz import bytetext
 
-BLOCK_BYTES = 1 << 18
+BLOCK_BYTES = 1 << 19
 
 _MOST_FIRSTS = 200
 """So many bytes of a block are looked at each for itself."""
