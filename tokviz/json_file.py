@@ -246,14 +246,14 @@ def _fault(text: str) -> tuple[int | None, str]:
 def located(error: InputFileError) -> InputFileError:
     """Add line and column to an error about a place in a JSON file, such as `model.merges[3]`."""
     place = _JSON_PLACE.match(error.reason)
-    import ast
-
     try:
         if place is None or os.path.getsize(error.path) > _MOST_LOCATED:
             return error
         text = decode_utf8(read_file(error.path), error.path)
     except (OSError, InputFileError):
         return error
+    import ast
+
     steps = [*(place["keys"] or "").split("."), ast.literal_eval(place["key"])]
     steps = [step for step in steps if step != ""]
     for position, _, stack, _ in _walk(text):

@@ -95,7 +95,7 @@ class PieceCounts:
         counts: Memory,
         *,
         lengths: Memory | None = None,
-        n_pieces: int | None = None,
+        n_occurrences: int | None = None,
         n_bytes: int = 0,
         n_chars: int = 0,
         n_invalid: int = 0,
@@ -105,7 +105,7 @@ class PieceCounts:
     ) -> None:
         """Take the pieces and what is known of them."""
         self.memory: dict[str, Memory] = {"data": data, "offsets": offsets, "counts": counts}
-        self._lengths, self._n_pieces = lengths, n_pieces
+        self._lengths, self._n_occurrences = lengths, n_occurrences
         self.n_bytes = n_bytes
         self.n_chars = n_chars
         self.n_invalid = n_invalid
@@ -137,9 +137,11 @@ class PieceCounts:
             self._lengths = memoryview(array("q", map(sub, offsets[1:], offsets)))
         return self._lengths
 
-    def n_pieces(self) -> int:
+    def n_occurrences(self) -> int:
         """Count all pieces, as often as they occur."""
-        return sum(self.memory["counts"].tolist()) if self._n_pieces is None else self._n_pieces
+        if self._n_occurrences is None:
+            self._n_occurrences = sum(self.memory["counts"].tolist())
+        return self._n_occurrences
 
     def pieces(self) -> Iterator[tuple[bytes, int]]:
         """Give each piece with its count."""

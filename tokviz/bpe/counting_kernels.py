@@ -40,7 +40,7 @@ class Table(NamedTuple):
 
     Attributes:
         slots: Shape (a power of two, 2): a piece's key and its index plus one, 0 for a free slot.
-            At least half of them are free, because there is room for half as many pieces.
+            At least a quarter of them is free, because there is room for fewer pieces.
         counts: How often each piece occurred, by index.
         offsets: Where each piece starts in `data`; the next one's start is its end.
         data: The bytes of all pieces, in the order of their first occurrence.
@@ -231,7 +231,7 @@ def measure(
         table: The flags of all characters, from `scan_table`.
         lengths: Receives the bytes of each.
         sums: Receives the number of characters, of bytes that are no part of one, which count as
-            both, and of pieces.
+            both, and of all occurrences.
 
     Returns:
         The number of bytes.
@@ -239,10 +239,10 @@ def measure(
     n_bytes = 0
     n_chars = 0
     n_invalid = 0
-    n_pieces = 0
+    n_occurrences = 0
     for piece in range(n):
         position = offsets[piece]
-        n_pieces += counts[piece]
+        n_occurrences += counts[piece]
         lengths[piece] = offsets[piece + 1] - position
         n_bytes += counts[piece] * lengths[piece]
         while position < offsets[piece + 1]:
@@ -256,7 +256,7 @@ def measure(
             position += width
     sums[0] = n_chars
     sums[1] = n_invalid
-    sums[2] = n_pieces
+    sums[2] = n_occurrences
     return n_bytes
 
 

@@ -47,7 +47,7 @@ class PieceTable:
 
         Args:
             n_slots: A power of two.
-            n_pieces: Fewer than slots; 0 for half as many.
+            n_pieces: At most three quarters of the slots; 0 for half as many.
         """
         n_pieces = n_pieces or n_slots // 2
         self.table = Table(
@@ -146,7 +146,7 @@ class PieceTable:
         return PieceCounts(
             *pieces,
             lengths=lengths,
-            n_pieces=sums[2],
+            n_occurrences=sums[2],
             n_bytes=n_bytes,
             n_chars=sums[0],
             n_invalid=sums[1],

@@ -132,7 +132,7 @@ class TrainingRun(NamedTuple):
                 "n_chars": pieces.n_chars,
                 "n_invalid": pieces.n_invalid,
                 "n_documents": pieces.n_documents,
-                "n_pieces": pieces.n_pieces(),
+                "n_pieces": pieces.n_occurrences(),
                 "n_distinct_pieces": len(pieces),
                 "complete": pieces.complete,
             },

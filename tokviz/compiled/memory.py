@@ -17,6 +17,7 @@ _OPTIONS = {} if os.name == "nt" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANON
 _HUGE_PAGES: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
 _LARGE = 1 << 21
 _POPULATE_WRITE = 23
+"""`MADV_POPULATE_WRITE`, for which Python has no name."""
 
 
 def zeros(n: int, item_type: ItemType, soon: int = 0) -> memoryview:

@@ -46,6 +46,7 @@ _LINES_BITS = 16
 _HASH_BITS = 13
 _IDS_AT_ONCE = 1 << 15
 _MANY_ENDS = 1 << 15
+"""For so many, memory in large pages is worth asking the system for it."""
 _MOST_FREE = 4
 _UNSURE = 16
 """Tokens at the end of a stretch of a piece that what follows may change."""

@@ -141,9 +141,9 @@ class Training:
     def summary(self) -> TrainSummary:
         """Say what it came to."""
         run = self.learned
-        lengths, ids = run.tokenizer.tables.lengths(), run.tokenizer.tables.ids()
-        longest = ids[lengths.index(max(lengths))]
         tokenizer, pieces, history = run.tokenizer, run.piece_counts, run.history
+        lengths = tokenizer.tables.lengths()
+        longest = tokenizer.tables.ids()[lengths.index(max(lengths))]
         return TrainSummary(
             run_folder=self._request.run_folder,
             n_vocab=tokenizer.n_vocab,
