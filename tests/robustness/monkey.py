@@ -33,6 +33,7 @@ import re
 import statistics
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter, deque
@@ -48,7 +49,9 @@ DEAF_SECONDS = 20.0
 """Seconds without an answer after which the app counts as deaf, unless it did something and has not
 had the processor for half of them, or others had it for a quarter of them while it could run."""
 SLOWEST_SECONDS, MOST_DRIFT = 1.0, 0.05
-N_BUSIEST = 5
+LATE_SECONDS, LOOK_SECONDS = 0.4, 0.1
+"""Seconds after which an answer is looked at, and between two looks: where the app is meanwhile."""
+N_BUSIEST, N_CALLS = 5, 20
 DAY_ACTIONS = 10_000
 """What a day must have for its drift to mean something: before that caches fill."""
 REDRAW_SECONDS, N_TURNS = 2.0, 100
@@ -122,6 +125,7 @@ class Monkey:
         self.app, self.chance, self.corpus = app, chance, corpus
         self.slowest, self.run = slowest, run
         self.index, self.doing = 0, ""
+        self.is_waiting = False
         self.begin()
         self.keys = (*KEYS, *_action_keys())
         self.deeds: dict[str, tuple[int, Callable[[], Awaitable[str]]]] = {
@@ -154,12 +158,28 @@ class Monkey:
 
     async def answer(self) -> None:
         """Wait until all that came before is dealt with, and note how long that took."""
-        await self.dealt_with()
+        self.is_waiting = True
+        try:
+            await self.dealt_with()
+        finally:
+            self.is_waiting = False
         seconds, busy = time.perf_counter() - self.asked[0], time.thread_time() - self.asked[1]
+        self.slowest.note(seconds, busy, self.where())
+        self.begin()
+
+    def where(self) -> str:
         width, height = self.app.size
         place = f"run {self.run}, {self.index}, {self.app.current_mode} in {width}x{height}"
-        self.slowest.note(seconds, busy, f"{place}: {self.doing}")
-        self.begin()
+        return f"{place}: {self.doing}"
+
+    def look(self, ended: threading.Event, watched: int) -> None:
+        """Print where the thread of that number is, again and again, while an answer is late."""
+        while not ended.wait(LOOK_SECONDS):
+            late = time.perf_counter() - self.asked[0]
+            if self.is_waiting and late > LATE_SECONDS:
+                stack = traceback.extract_stack(sys._current_frames()[watched])
+                calls = [f"{Path(call.filename).stem}:{call.lineno} {call.name}" for call in stack]
+                print(f"late, {late:.2f} s, {self.where()}\n    {' < '.join(calls[:-N_CALLS:-1])}")
 
     async def drawn(self) -> None:
         """Raise an error if a screen that is to be drawn anew does not do so by itself."""
@@ -365,7 +385,7 @@ class Monkey:
         from tokviz.tui.screens.registry import SCREENS
 
         app, session = self.app, self.app.session
-        self.doing = "home"
+        self.doing = "home: size"
         self.begin()
         self.set_size(*SIZES[0])
         await self.leave_dialogs()
@@ -374,15 +394,18 @@ class Monkey:
             train.training._give_up(train.training._client)
         for request in (UseTokenizer("gpt2"), ReplayRequest("gpt2")):
             await self.leave_dialogs()
+            self.doing = f"home: {request}"
             session.ask(request)
             await self.rest()
         for kind in (*SCREENS, SCREENS[0]):
             await self.leave_dialogs()
+            self.doing = f"home: show {kind.id}"
             app.action_show_screen(kind.id)
             await self.rest()
             while kind.id == "compare" and session.others:
                 await app.screen.run_action("remove_tokenizer(1)")
                 await self.rest()
+        self.doing = "home: empty"
         app._made["tokens"].text.load("", None)
         chat = app._made["chat"]
         chat.chat.begin(EMPTY)  # what undo leads to, a thousand steps, is as the user's text
@@ -475,11 +498,13 @@ async def run(
             end(*arguments, **options)
 
     app.exit = exit
-    errors = io.StringIO()
+    errors, ended = io.StringIO(), threading.Event()
     try:
         with contextlib.redirect_stderr(errors):
             async with app.run_test(size=chance.choice(SIZES[:4]), notifications=True):
                 monkey = Monkey(app, chance, corpus, slowest, number)
+                about = ended, threading.get_ident()
+                threading.Thread(target=monkey.look, args=about, daemon=True).start()
                 for index in range(n_actions):
                     if app._exit or app._exception is not None:
                         break
@@ -515,6 +540,7 @@ async def run(
         trace = "".join(traceback.format_exception(told))
         return Crash(number, sum(kinds.values()), trace, tuple(done))
     finally:
+        ended.set()
         faulthandler.cancel_dump_traceback_later()
     if app.return_code:
         return Crash(number, sum(kinds.values()), f"exit code {app.return_code}", tuple(done))
