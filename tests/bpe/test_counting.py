@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import random
 import sys
 import threading
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from itertools import accumulate, product
@@ -21,9 +23,10 @@ from tests.pipes import written_to
 from tests.profiles import examples
 from tests.test_imports import imported_by
 from tokviz import bytetext
-from tokviz.bpe import compiled_counter, counting, counting_kernels, piece_table
+from tokviz.bpe import compiled_counter, counting, counting_kernels, joining, piece_table
 from tokviz.bpe.compiled_counter import CompiledCounter
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
+from tokviz.bpe.joining import join
 from tokviz.bpe.piece_table import PieceTable
 from tokviz.corpus import readers, text_blocks
 from tokviz.corpus.corpus import Corpus
@@ -395,6 +398,33 @@ def test_threads_give_what_one_gives(
             counter.add(block, no_tick)
         results.append(list(result_of(counter).pieces()))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("n_at_once", [7, 1 << 15])
+def test_joined_tables_hold_what_was_counted_in_any(n_at_once, monkeypatch) -> None:
+    """In the order of the blocks, and the places of each table's pieces are told."""
+    monkeypatch.setattr(joining, "_PIECES_AT_ONCE", n_at_once)
+    chance, scanner = random.Random(5), scanner_of(SPLIT_PATTERNS["whitespace"])
+    assert scanner is not None
+    tables = [PieceTable() for _ in range(4)]
+    order, expected = list[tuple[int, int, int]](), Counter[bytes]()
+    pieces: list[list[bytes]] = [[] for _ in tables]
+    for _ in range(30):
+        words = [b"%d" % chance.randrange(10 ** chance.randrange(13)) for _ in range(300)]
+        expected.update(words)
+        i = chance.randrange(len(tables))
+        first = len(tables[i])
+        data = b"".join(words)
+        ends = [*accumulate(map(len, words))]
+        tables[i].count(TextBlock(data, [0, *ends[:-1]], ends), scanner, lambda: False)
+        order.append((i, first, len(tables[i])))
+        pieces[i] += [word for word in dict.fromkeys(words) if word not in pieces[i]]
+    joined = join(tables, order, 3, lambda: False)
+    assert dict(joined.counted(1, True, ()).pieces()) == expected
+    listed = [piece for piece, _ in joined.counted(1, True, ()).pieces()]
+    assert listed == list(expected)
+    for table, known in zip(tables, pieces, strict=True):
+        assert [listed[place] for place in table.counts] == known
 
 
 def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

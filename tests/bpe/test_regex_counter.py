@@ -356,7 +356,7 @@ class Waits:
 
 
 def test_where_one_thread_fails_none_waits_for_what_it_was_to_find() -> None:
-    threads, deadline = Threads([Waits(), Waits()]), time.monotonic() + 30
+    threads, deadline = Threads([Waits().count, Waits().count]), time.monotonic() + 30
     with pytest.raises(ValueError, match="too long"):  # whoever hears of it first
         for number in range(2):
             threads.put(number, TextBlock(b""), lambda: False)

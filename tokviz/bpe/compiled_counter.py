@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from tokviz.bpe import counting_kernels
 from tokviz.bpe.counting import FileCounts, PieceCounts, Tick
+from tokviz.bpe.joining import join
 from tokviz.bpe.piece_table import PieceTable
 from tokviz.bpe.threads import Threads
 from tokviz.corpus.text_blocks import REST, TextBlock
@@ -36,7 +37,8 @@ class CompiledCounter:
         self._scanner = scanner
         self._own = _Table(scanner)
         self._shares = [_Table(scanner) for _ in range(n_threads)]
-        self._threads = Threads(self._shares) if n_threads else None
+        self._n_threads = n_threads
+        self._threads = Threads([share.count for share in self._shares]) if n_threads else None
         self._joined = PieceTable(2)
         self._by_file: list[FileCounts] = []
         self._n_blocks = 0
@@ -93,12 +95,15 @@ class CompiledCounter:
         if len(used) < 2:
             self._joined = used[0].pieces if used else PieceTable()
             return
-        n_slots = max(table.pieces.n_slots for table in used)
-        self._joined = PieceTable(n_slots, n_slots * 3 // 4)
-        news = [(number, i) for i, table in enumerate(used) for number in table.news]
-        for number, i in sorted(news):
-            self._joined.add(used[i].pieces, *used[i].news[number])
-            tick(self.n_unique)
+        news = sorted(
+            (number, i, *new) for i, table in enumerate(used) for number, new in table.news.items()
+        )
+        self._joined = join(
+            [table.pieces for table in used],
+            [new[1:] for new in news],
+            self._n_threads,
+            lambda: tick(self.n_unique),
+        )
         for table in used:
             for found in table.by_file:
                 counting_kernels.rename(found.pieces, len(found.pieces), table.pieces.counts)

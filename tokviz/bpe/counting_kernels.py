@@ -138,6 +138,75 @@ def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
 
 
 @kernel
+def find_same(
+    other: Table, first: int, last: int, names: Int64s, base: int, table: Table, base_there: int
+) -> None:
+    """Find out which of the pieces `first` to `last` of a table another one has too.
+
+    Args:
+        other: The table.
+        first: The first of its pieces.
+        last: The first that is none of them.
+        names: For the pieces of all tables the place plus one, among all, of the piece that is the
+            same; 0 where none is known. Only there it is looked for.
+        base: Where the names of the table begin.
+        table: The other one.
+        base_there: Where its names begin.
+    """
+    shift = shift_for(table.numbers[N_SLOTS])
+    n_bytes = other.offsets[other.numbers[N_UNIQUE]]
+    for piece in range(first, last):
+        ahead = min(piece + _AHEAD, last - 1)
+        start = other.offsets[ahead]
+        key = key_of(other.data, n_bytes, start, other.offsets[ahead + 1] - start)
+        prefetch(table.slots, 2 * slot_of(key, shift))
+        if names[base + piece] == 0:
+            start = other.offsets[piece]
+            length = other.offsets[piece + 1] - start
+            key = key_of(other.data, n_bytes, start, length)
+            entry = table.slots[2 * _find(table, shift, key, other.data, start, length) + 1]
+            if entry > 0:
+                names[base + piece] = base_there + entry
+
+
+@kernel
+def join_pieces(
+    other: Table, first: int, last: int, names: Int64s, base: int, joined: Table
+) -> None:
+    """Put the pieces `first` to `last` of a table behind those of several, or add their counts.
+
+    In place of its count a piece leaves where it is now.
+
+    Args:
+        other: The table.
+        first: The first of its pieces.
+        last: The first that is none of them.
+        names: See `find_same`; for a piece that has been put there, its place, less one than zero.
+        base: Where the names of the table begin.
+        joined: Where they are put. There is room for all, and its slots are not used.
+    """
+    offsets = joined.offsets
+    n = joined.numbers[N_UNIQUE]
+    for piece in range(first, last):
+        name = base + piece
+        if names[name] > 0:
+            name = names[name] - 1
+        if names[name] == 0:
+            start = other.offsets[piece]
+            length = other.offsets[piece + 1] - start
+            kept = offsets[n]
+            for at in range(length):
+                joined.data[kept + at] = other.data[start + at]
+            offsets[n + 1] = kept + length
+            n += 1
+            names[name] = -n
+        place = -names[name] - 1
+        joined.counts[place] += other.counts[piece]
+        other.counts[piece] = place
+    joined.numbers[N_UNIQUE] = n
+
+
+@kernel
 def find_buckets(data: Bytes, offsets: Int64s, n: int, n_buckets: int, buckets: Int32s) -> None:
     """Choose a bucket for each piece, by its bytes alone.
 
@@ -261,28 +330,37 @@ def measure(
 
 
 @helper
+def _find(table: Table, shift: int, key: int, source: Bytes, start: int, length: int) -> int:
+    """Find the slot in which a piece is, or the free one in which it would be."""
+    mask = table.numbers[N_SLOTS] - 1
+    slot = slot_of(key, shift)
+    while True:
+        entry = table.slots[2 * slot + 1]
+        if entry == 0:
+            return slot
+        if word(table.slots[2 * slot]) == key and (
+            length < WORD
+            or (
+                table.offsets[entry] - table.offsets[entry - 1] == length
+                and same(source, start, table.data, table.offsets[entry - 1], length)
+            )
+        ):
+            return slot
+        slot = (slot + 1) & mask
+
+
+@helper
 def _add(
     table: Table, shift: int, key: int, source: Bytes, start: int, length: int, times: int
 ) -> int:
     """Count a piece, and tell its index plus one; 0 if there is no room for it."""
     numbers = table.numbers
     offsets = table.offsets
-    mask = numbers[N_SLOTS] - 1
-    slot = slot_of(key, shift)
-    while True:
-        entry = table.slots[2 * slot + 1]
-        if entry == 0:
-            break
-        if word(table.slots[2 * slot]) == key and (
-            length < WORD
-            or (
-                offsets[entry] - offsets[entry - 1] == length
-                and same(source, start, table.data, offsets[entry - 1], length)
-            )
-        ):
-            table.counts[entry - 1] += times
-            return entry
-        slot = (slot + 1) & mask
+    slot = _find(table, shift, key, source, start, length)
+    entry = table.slots[2 * slot + 1]
+    if entry > 0:
+        table.counts[entry - 1] += times
+        return entry
     n_unique = numbers[N_UNIQUE]
     kept = offsets[n_unique]
     if n_unique == numbers[MOST_PIECES] or kept + length > numbers[MOST_BYTES]:

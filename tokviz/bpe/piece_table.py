@@ -42,14 +42,9 @@ class PieceTable:
         table: What the kernels see.
     """
 
-    def __init__(self, n_slots: int = _FIRST_SLOTS, n_pieces: int = 0) -> None:
-        """Take the hash table's size to begin with, and for how many pieces it has room.
-
-        Args:
-            n_slots: A power of two.
-            n_pieces: At most three quarters of the slots; 0 for half as many.
-        """
-        n_pieces = n_pieces or n_slots // 2
+    def __init__(self, n_slots: int = _FIRST_SLOTS) -> None:
+        """Take the hash table's size to begin with, a power of two."""
+        n_pieces = n_slots // 2
         self.table = Table(
             slots=zeros(2 * n_slots, "q"),
             counts=zeros(n_pieces, "q"),
@@ -81,11 +76,6 @@ class PieceTable:
     def __len__(self) -> int:
         """Count the different pieces."""
         return self.table.numbers[N_UNIQUE]
-
-    @property
-    def n_slots(self) -> int:
-        """The size of the hash table."""
-        return self.table.numbers[N_SLOTS]
 
     @property
     def data(self) -> memoryview:

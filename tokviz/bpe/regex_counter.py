@@ -54,7 +54,7 @@ class RegexCounter:
         """Take what cuts texts into pieces, how many processes count, and the corpus's files."""
         self._parts: dict[int, _Part] = {}
         self._processes = [_Process(pattern, self._parts, files) for _ in range(n_processes)]
-        self._threads = Threads(self._processes)
+        self._threads = Threads([process.count for process in self._processes])
         self._n_batches = self._n_taken = 0
         self._texts: list[bytes] = []
         self._n_bytes = 0

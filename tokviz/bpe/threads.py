@@ -1,30 +1,26 @@
-"""Threads that take blocks of text from one queue, each for a counter of its own."""
+"""Threads that take what is to be done from one queue, such as blocks of text to be counted."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
 from queue import Full, Queue
-from typing import Protocol
-
-from tokviz.corpus.text_blocks import TextBlock
+from typing import Generic, TypeVar
 
 _SECONDS_OF_WAITING = 0.02
 
 
-class Share(Protocol):
-    """Counts the blocks that one thread takes."""
-
-    def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> object:
-        """Count a block, or give up once somebody asks to stop."""
+Item = TypeVar("Item")
+Work = Callable[[int, Item, Callable[[], bool]], object]
+"""What a thread does with an item and its number; it may give up once somebody asks to stop."""
 
 
-class Threads:
+class Threads(Generic[Item]):
     """One thread for each share of the work."""
 
-    def __init__(self, shares: Sequence[Share]) -> None:
+    def __init__(self, shares: Sequence[Work[Item]]) -> None:
         """Start the threads."""
-        self._blocks: Queue[tuple[int, TextBlock] | None] = Queue(maxsize=2 * len(shares))
+        self._items: Queue[tuple[int, Item] | None] = Queue(maxsize=2 * len(shares))
         self._stopping = threading.Event()
         self._errors: list[BaseException] = []
         self._threads = [
@@ -34,13 +30,13 @@ class Threads:
         for thread in self._threads:
             thread.start()
 
-    def put(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> None:
-        """Hand a block on. What went wrong in a thread is raised here."""
-        self._put((number, block), should_stop)
+    def put(self, number: int, item: Item, should_stop: Callable[[], bool]) -> None:
+        """Hand an item on. What went wrong in a thread is raised here."""
+        self._put((number, item), should_stop)
         self._raise_errors()
 
     def finish(self, should_stop: Callable[[], bool]) -> None:
-        """Wait until all blocks are counted. What went wrong in a thread is raised here."""
+        """Wait until all is done. What went wrong in a thread is raised here."""
         self._join(should_stop)
         self._raise_errors()
 
@@ -64,10 +60,10 @@ class Threads:
                     self._stopping.set()
         self._threads.clear()
 
-    def _put(self, item: tuple[int, TextBlock] | None, should_stop: Callable[[], bool]) -> None:
+    def _put(self, item: tuple[int, Item] | None, should_stop: Callable[[], bool]) -> None:
         while True:
             try:
-                return self._blocks.put(item, timeout=_SECONDS_OF_WAITING)
+                return self._items.put(item, timeout=_SECONDS_OF_WAITING)
             except Full:
                 if should_stop():
                     self._stopping.set()
@@ -76,12 +72,12 @@ class Threads:
         if self._errors:
             raise self._errors.pop()
 
-    def _run(self, share: Share) -> None:
-        while (item := self._blocks.get()) is not None:
+    def _run(self, share: Work[Item]) -> None:
+        while (item := self._items.get()) is not None:
             if self._errors:
                 continue
             try:
-                share.count(*item, self._stopping.is_set)
+                share(*item, self._stopping.is_set)
             except BaseException as error:
                 self._errors.append(error)
                 # Others may be waiting for what this one was to find.
