@@ -76,14 +76,14 @@ def by_number(text: str) -> Character | str | None:
 
 
 @lru_cache(maxsize=1)
-def all_names() -> list[Character]:
-    """List every character whose name is its own, about 40,000; takes some 50 ms the first time."""
-    return [
-        Character(code, name)
+def all_names() -> dict[int, str]:
+    """Map every code point whose name is its own, about 40,000, to it; takes 50 ms at first."""
+    return {
+        code: name
         for codes in _LAST_NAMED
         for code in codes
         if (name := unicodedata.name(chr(code), "")) and not name.startswith(_UNNAMED_BY_PATTERN)
-    ]
+    }
 
 
 def search(text: str, *, stop: Callable[[], bool] = lambda: False) -> Sequence[Character]:
@@ -108,11 +108,11 @@ def search(text: str, *, stop: Callable[[], bool] = lambda: False) -> Sequence[C
         pass
     words = wanted.split()
     found: list[Character] = []
-    for position, character in enumerate(all_names()):
+    for position, (code, name) in enumerate(all_names().items()):
         if position % 4096 == 0 and stop():
             break
-        if all(word in character.name for word in words):
-            found.append(character)
+        if all(word in name for word in words):
+            found.append(Character(code, name))
     found.sort(key=lambda item: (not _begins_words(item.name, words), len(item.name), item.code))
     listed = {character.code: character for character in (*first, *found[:_MOST_FOUND])}
     return list(listed.values())[:_MOST_FOUND]
