@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from array import array
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,9 @@ def test_what_a_training_learns_is_packed_as_any_vocabulary_with_merges(first_id
     pairs = [(97, 98), (256, 99), (256, 256), (97, 97)]
     tokens = [*(bytes([byte]) for byte in range(256)), b"ab", b"abc", b"abab", b"aa"]
     whole = pack_merges(enumerate(tokens, first_id), [(tokens[a], tokens[b]) for a, b in pairs])
-    packed = pack_trained(first_id, tokens, [a for a, _ in pairs], [b for _, b in pairs])
+    packed = pack_trained(
+        first_id, tokens, *(array("I", side) for side in zip(*pairs, strict=True))
+    )
     assert packed.columns() == whole.columns()
     assert packed.merges() == whole.merges()
     assert packed.packed.data == whole.packed.data
@@ -76,4 +79,4 @@ def test_what_a_training_learns_is_packed_as_any_vocabulary_with_merges(first_id
 def test_two_merges_that_make_the_same_bytes_are_refused() -> None:
     with pytest.raises(VocabularyError, match="tokens 258 and 259 are both b'abc'"):
         tokens = [*(bytes([byte]) for byte in range(256)), b"ab", b"bc", b"abc", b"abc"]
-        pack_trained(0, tokens, [97, 98, 256, 97], [98, 99, 99, 257])
+        pack_trained(0, tokens, array("I", [97, 98, 256, 97]), array("I", [98, 99, 99, 257]))

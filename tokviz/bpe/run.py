@@ -83,8 +83,8 @@ class TrainingRun(NamedTuple):
 
     def _token_lengths(self) -> array[int]:
         lengths, tables = array("i", bytes(4 * self.tokenizer.n_vocab)), self.tokenizer.tables
-        for token_id, length in zip(tables.ids(), tables.lengths(), strict=True):
-            lengths[token_id] = length
+        first = self.settings.first_byte_id  # there are no gaps behind it but special tokens
+        lengths[first : first + len(tables.ids())] = array("i", tables.lengths().tobytes())
         return lengths
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -240,7 +240,7 @@ def tokenizer_of(
         history: The merges.
         tokens: The bytes of all tokens but special ones, by id.
     """
-    sides = (history.memory[side].tolist() for side in ("left_id", "right_id"))
+    sides = (array("I", history.memory[side].tobytes()) for side in ("left_id", "right_id"))
     return Tokenizer.of(
         pack_trained(settings.first_byte_id, tokens, *sides),
         settings.special_token_ids(len(history)),

@@ -23,7 +23,7 @@ from binascii import crc32
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from operator import sub
 
 from tokviz.encoding.encoded import Columns
@@ -353,18 +353,18 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
     for rank, product in enumerate(products):
         if firsts[product] == NO_MERGE:
             firsts[product] = rank
-    return PackedMerges(packed, _pairs(lefts, rights), firsts)
+    return PackedMerges(packed, _pairs(array("I", lefts), array("I", rights)), firsts)
 
 
 def pack_trained(
-    first_id: int, tokens: list[bytes], lefts: list[int], rights: list[int]
+    first_id: int, tokens: list[bytes], lefts: array[int], rights: array[int]
 ) -> PackedMerges:
     """Pack what a training learns: the 256 bytes, and behind them a token for every merge.
 
     Args:
         first_id: The id of the first byte.
         tokens: The bytes of all tokens.
-        lefts: The left token of every merge, by its place among the tokens.
+        lefts: The left token of every merge, by its place among the tokens; typecode "I".
         rights: The right one.
 
     Raises:
@@ -378,8 +378,10 @@ def pack_trained(
     return PackedMerges(PackedRanks.of(pack(tokens), ids), _pairs(lefts, rights), firsts)
 
 
-def _pairs(lefts: list[int], rights: list[int]) -> array[int]:
-    return array("I", chain.from_iterable(zip(lefts, rights, strict=True)))
+def _pairs(lefts: array[int], rights: array[int]) -> array[int]:
+    pairs = array("I", bytes(8 * len(lefts)))
+    pairs[::2], pairs[1::2] = lefts, rights
+    return pairs
 
 
 def check_tokens(vocab: Mapping[int, bytes]) -> None:
