@@ -165,6 +165,14 @@ def test_a_tokenizer_with_other_special_tokens_is_refused(folder, tmp_path) -> N
     refused(folder, "has other special tokens")
 
 
+def test_a_tokenizer_with_a_token_that_no_merge_makes_is_refused(folder) -> None:
+    content = json.loads((folder / "tokenizer.json").read_bytes())
+    vocab = content["model"]["vocab"]
+    vocab["unheard"] = max(vocab.values()) + 1
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    refused(folder, "has tokens that no merge makes")
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

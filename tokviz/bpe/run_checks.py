@@ -116,6 +116,8 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
         )
     if settings.special_token_ids(len(merges)) != tokenizer.special_tokens:
         raise TokvizError("does not fit the tokenizer: it has other special tokens")
+    if len(tokenizer.tables.ids()) != N_BYTES + len(merges):
+        raise TokvizError("does not fit the tokenizer: it has tokens that no merge makes")
     new_ids = first + N_BYTES + np.arange(len(history))
     none_left = history.runner_up_count == 0
     sound = history.new_id == new_ids
