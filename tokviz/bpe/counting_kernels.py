@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, kernel, prefetch, word
-from tokviz.pretokenize.character_kernels import decode
+from tokviz.pretokenize.character_kernels import decode, load_word
 from tokviz.pretokenize.piece_keys import MIXER, WORD, key_of, same, shift_for, slot_of
 from tokviz.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pieces
 
 DONE, PAUSED, FULL = range(3)
 """Why a kernel came back."""
+
+_HIGHEST = 0x8080808080808080
 
 _AHEAD = 8
 """So many pieces before one is added its slot is asked for."""
@@ -309,17 +311,24 @@ def measure(
     n_chars = 0
     n_invalid = 0
     n_occurrences = 0
+    end_of_ascii = 0
     for piece in range(n):
         position = offsets[piece]
+        end = offsets[piece + 1]
         n_occurrences += counts[piece]
-        lengths[piece] = offsets[piece + 1] - position
+        lengths[piece] = end - position
         n_bytes += counts[piece] * lengths[piece]
-        while position < offsets[piece + 1]:
+        if end_of_ascii < position:
+            end_of_ascii = _ascii(data, position, offsets[n])
+        if end <= end_of_ascii:
+            n_chars += counts[piece] * lengths[piece]
+            continue
+        while position < end:
             n_chars += counts[piece]
             if data[position] < 0x80:
                 position += 1
                 continue
-            _, width = decode(data, position, offsets[piece + 1], table)
+            _, width = decode(data, position, end, table)
             if width == 1:
                 n_invalid += counts[piece]
             position += width
@@ -327,6 +336,16 @@ def measure(
     sums[1] = n_invalid
     sums[2] = n_occurrences
     return n_bytes
+
+
+@helper
+def _ascii(data: Bytes, at: int, end: int) -> int:
+    """Skip bytes of ASCII, eight at a time."""
+    while at + WORD <= end and not load_word(data, at) & word(_HIGHEST):
+        at += WORD
+    while at < end and data[at] < 0x80:
+        at += 1
+    return at
 
 
 @helper
