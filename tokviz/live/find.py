@@ -161,6 +161,7 @@ def _folded_spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:
     import regex
 
     pattern = regex.compile(escaped(wanted), regex.VERSION0 | regex.IGNORECASE)
+    regex.purge()  # it would keep the last 500: one of 3,000 letters takes 80 KB
     for match in pattern.finditer(text, timeout=WORDS_SECONDS, concurrent=True):
         yield match.span()
 

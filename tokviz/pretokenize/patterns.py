@@ -116,6 +116,7 @@ def compiled_regex(text: str, flags: int = 0) -> Pattern[str]:
         ) from None
     except (RecursionError, OverflowError, ValueError) as error:
         raise PatternError(text, str(error) or type(error).__name__) from None
+    regex.purge()  # the library would keep 500 more of them, of 10 KB and more each
     reason, position = why_not_forward(compiled)
     if reason:
         raise PatternError(text, reason, position)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -142,7 +141,7 @@ def in_thread(
             run, group=group, description=group, exclusive=exclusive, thread=True
         )
         if stoppable:
-            _STOPPABLE[worker] = partial(stop, worker)
+            _STOPPABLE[worker] = stop
             if not is_said:
                 _tell_of(node, worker, stoppable)
         return worker
@@ -165,8 +164,8 @@ class StoppedError(TokvizError):
     """What was stopped by Esc."""
 
 
-_STOPPABLE: WeakKeyDictionary[Worker[None], Callable[[], object]] = WeakKeyDictionary()
-"""What Esc ends, each with what is done then."""
+_STOPPABLE: WeakKeyDictionary[Worker[None], Callable[[Worker[None]], object]] = WeakKeyDictionary()
+"""What Esc ends, each with what is done then: it must not hold the worker, or none would go."""
 
 _PATIENCE, _REPEATS = 0.5, 5.0
 """Seconds after which work is worth a word, and then another."""
@@ -177,7 +176,7 @@ def stop_work(app: App[Any]) -> bool:
     stopped = [worker for worker in app.workers if worker.is_running and worker in _STOPPABLE]
     for worker in stopped:
         worker.cancel()
-        _STOPPABLE[worker]()
+        _STOPPABLE[worker](worker)
     return bool(stopped)
 
 
