@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -9,9 +11,10 @@ import pytest
 from textual.app import App
 from textual.screen import Screen
 from textual.widgets import Label
-from textual.worker import WorkerCancelled
+from textual.worker import Worker, WorkerCancelled
 
 from tests.tui.waiting import settle, until
+from tokviz.tui import tasks
 from tokviz.tui.tasks import Task, in_thread
 
 
@@ -72,3 +75,22 @@ async def test_what_is_said_of_work_as_it_ends_is_taken_back(
         goes_on.set()
         await settle(pilot)
         assert not len(app._notifications)
+
+
+async def test_of_work_that_was_replaced_before_it_began_nothing_is_said_or_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tasks, "_PATIENCE", 0.05)
+    monkeypatch.setattr(tasks, "_REPEATS", 0.05)
+    app: App[None] = App()
+    async with app.run_test(notifications=True) as pilot:
+
+        def begin() -> Worker[None]:
+            return in_thread(app.screen, "read", lambda task: "", stoppable="Reading a.txt")
+
+        replaced, other = weakref.ref(begin()), begin()
+        await other.wait()
+        await pilot.pause(0.3)
+        assert not list(app._notifications)
+        gc.collect()
+        assert replaced() is None and not list(tasks._STOPPABLE)

@@ -184,7 +184,7 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
     begun = monotonic()
 
     def tell() -> None:
-        if worker in _STOPPABLE:
+        if worker in _STOPPABLE and not worker.is_cancelled:
             unsay(node.app, f"{what}…")
             # To the app itself, so that what takes it back comes behind it.
             node.app.notify(f"{what}… {monotonic() - begun:.0f} s. Esc stops it.", markup=False)
