@@ -60,7 +60,7 @@ class PieceTable:
 
     @classmethod
     def of(cls, data: Memory, offsets: Memory, counts: Memory) -> PieceTable:
-        """Take pieces that are known to be different; they can only be added to another table.
+        """Take pieces that are known to be different; nothing can be looked up among them.
 
         Args:
             data: The bytes of all, one behind another.
