@@ -532,6 +532,8 @@ async def run(
                         print(f"{done_now}, {whole:.0f} MB, {free:.0f} of them free", flush=True)
                 if app._exception is None:
                     await monkey.heard()
+                    # As a user does. Otherwise a dialog that comes just now would be taken apart.
+                    end()
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
