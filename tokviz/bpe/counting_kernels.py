@@ -125,10 +125,7 @@ def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
     shift = shift_for(table.numbers[N_SLOTS])
     n_bytes = other.offsets[other.numbers[N_UNIQUE]]
     for piece in range(first, last):
-        ahead = min(piece + _AHEAD, last - 1)
-        start = other.offsets[ahead]
-        key = key_of(other.data, n_bytes, start, other.offsets[ahead + 1] - start)
-        prefetch(table.slots, 2 * slot_of(key, shift))
+        _ask_for_slot(other, min(piece + _AHEAD, last - 1), table, shift)
         start = other.offsets[piece]
         length = other.offsets[piece + 1] - start
         key = key_of(other.data, n_bytes, start, length)
@@ -158,10 +155,7 @@ def find_same(
     shift = shift_for(table.numbers[N_SLOTS])
     n_bytes = other.offsets[other.numbers[N_UNIQUE]]
     for piece in range(first, last):
-        ahead = min(piece + _AHEAD, last - 1)
-        start = other.offsets[ahead]
-        key = key_of(other.data, n_bytes, start, other.offsets[ahead + 1] - start)
-        prefetch(table.slots, 2 * slot_of(key, shift))
+        _ask_for_slot(other, min(piece + _AHEAD, last - 1), table, shift)
         if names[base + piece] == 0:
             start = other.offsets[piece]
             length = other.offsets[piece + 1] - start
@@ -336,6 +330,15 @@ def measure(
     sums[1] = n_invalid
     sums[2] = n_occurrences
     return n_bytes
+
+
+@helper
+def _ask_for_slot(other: Table, piece: int, table: Table, shift: int) -> None:
+    """Have the slot fetched in which a table is soon asked for a piece of another one."""
+    start = other.offsets[piece]
+    n_bytes = other.offsets[other.numbers[N_UNIQUE]]
+    key = key_of(other.data, n_bytes, start, other.offsets[piece + 1] - start)
+    prefetch(table.slots, 2 * slot_of(key, shift))
 
 
 @helper
