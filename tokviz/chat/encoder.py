@@ -38,49 +38,55 @@ class Encoder:
         self._lengths: dict[int, int] = {}
         """Token id → its length in bytes."""
         self._n_chars = 0
-        self._cuts: dict[Hashable, tuple[str, list[int]]] = {}
-        """What long text was cut last for a place, and where."""
+        self._parts: dict[Hashable, tuple[str, list[str]]] = {}
+        """What long text was cut last for a place, and into what."""
 
-    def cuts(self, text: str, place: Hashable) -> list[int]:
-        """Find where byte text can be cut so that its parts have the tokens of the whole.
+    def parts(self, text: str, place: Hashable) -> list[str]:
+        """Cut byte text where that changes none of its tokens.
 
         Args:
             text: The text.
             place: Where it stands. What was cut there last is cut at the same characters, but for
-                those that changed.
+                those that changed; a part that did not change is the same object.
         """
         tokenizer = self._tokenizer()
         assert tokenizer is not None
         safe_cut = tokenizer.split_pattern.safe_cut
         if safe_cut is None or len(text) <= 2 * _PART_CHARS:
-            return []
-        was, known = self._cuts.get(place, ("", []))
-        shift, at, end = len(text) - len(was), 0, len(was)
-        cuts, behind = list[int](), list[int]()
-        for cut in known:
-            if not text.startswith(was[at : cut + CUT_CONTEXT], at):
+            return [text]
+        was, known = self._parts.get(place, ("", []))
+        shift, at, stop = len(text) - len(was), 0, len(was)
+        parts, behind = list[str](), list[str]()
+        for part in known[:-1]:
+            end = at + len(part)
+            ahead = was[end : end + CUT_CONTEXT]
+            if not (text.startswith(part, at) and text.startswith(ahead, end)):
                 break
-            cuts.append(cut)
-            at = cut
-        for cut in known[len(cuts) :][::-1]:
-            first = cut - CUT_CONTEXT
-            if first + shift < at or not text.startswith(was[first:end], first + shift):
+            parts.append(part)
+            at = end
+        for part in known[: len(parts) : -1]:
+            start = stop - len(part)
+            first = start - CUT_CONTEXT
+            if first + shift < at or not (
+                text.startswith(part, start + shift)
+                and text.startswith(was[first:start], first + shift)
+            ):
                 break
-            behind.append(cut + shift)
-            end = cut
-        stop = behind[-1] if behind else len(text)
+            behind.append(part)
+            stop = start
+        stop += shift
         while stop - at > 2 * _PART_CHARS:
             found = first_cut(safe_cut, text, at + _PART_CHARS, stop)
             if found is None:
                 break
-            cuts.append(found)
+            parts.append(text[at:found])
             at = found
-        cuts += behind[::-1]
+        parts += [text[at:stop], *behind[::-1]]
         with self._changing:
-            self._cuts[place] = text, cuts
-            if sum(len(kept) for kept, _ in self._cuts.values()) > _KEPT_CHARS:
-                self._cuts.clear()
-        return cuts
+            self._parts[place] = text, parts
+            if sum(len(kept) for kept, _ in self._parts.values()) > _KEPT_CHARS:
+                self._parts.clear()
+        return parts
 
     def knows(self, text: str) -> bool:
         """Tell whether the token ids of byte text are kept."""

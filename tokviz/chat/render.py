@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -401,11 +400,7 @@ class _Columns:
 
     def add_all(self, spans: Sequence[TemplateSpan], most_new: int | None) -> None:
         """Add spans, of which so many characters may have to be encoded."""
-        parts = [
-            (stretches, "".join([text for _, text in stretches]))
-            for run in runs_of(spans)
-            for stretches in self._parts(run)
-        ]
+        parts = [part for run in runs_of(spans) for part in self._parts(run)]
         if most_new is not None:
             said = (text for ((span, _), *_), text in parts if not span.special)
             if sum(len(text) for text in said if not self._encoder.knows(text)) > most_new:
@@ -422,25 +417,24 @@ class _Columns:
             else:
                 self._add(stretches, text)
 
-    def _parts(self, run: list[TemplateSpan]) -> Iterator[list[_Stretch]]:
+    def _parts(self, run: list[TemplateSpan]) -> Iterator[tuple[list[_Stretch], str]]:
         """Cut what is encoded in one go where that changes nothing."""
         raise_if_stopped()
         text = "".join([span.text for span in run])
         where = run[0].message, run[0].part
-        cuts = deque(() if run[0].special else self._encoder.cuts(text, where))
-        stretches: list[_Stretch] = []
-        end = 0
-        for span in run:
-            start = at = end
-            end += len(span.text)
-            while cuts and cuts[0] < end:
-                cut = cuts.popleft()
-                if cut > at:
-                    stretches.append((span, span.text[at - start : cut - start]))
-                yield stretches
-                stretches, at = [], cut
-            stretches.append((span, span.text[at - start :]))
-        yield stretches
+        parts = [text] if run[0].special else self._encoder.parts(text, where)
+        spans = iter(run)
+        at = last = 0
+        for part in parts:
+            stretches, end = list[_Stretch](), at + len(part)
+            while at < end:
+                if at == last:
+                    span = next(spans)
+                    last += len(span.text)
+                stop = min(end, last)
+                stretches.append((span, part if stop - at == len(part) else text[at:stop]))
+                at = stop
+            yield stretches, part
 
     def _add(self, stretches: list[_Stretch], text: str) -> None:
         """Add plain text that is encoded in one go, its tokens shared out by bytes."""

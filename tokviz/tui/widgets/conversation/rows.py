@@ -176,8 +176,8 @@ class BlockRows:
         """
         self._how = width, show_invisibles
         self.blocks = blocks
-        self._laid = self._known(known)
         self._live = None if live is None else live.message
+        self._laid = self._known(known)
         if live is not None:
             parts = blocks[live.message].parts
             self._laid[live.message] = self._lay_out(parts, live.part, editor_height)
@@ -186,7 +186,7 @@ class BlockRows:
         """The number of rows, that for adding a message included."""
 
     def _known(self, known: Iterable[BlockRows]) -> list[_Laid]:
-        """Lay all out as if none was edited; what is the same as before is taken from there."""
+        """Lay all out but what is edited; what is the same as before is taken from there."""
         blocks, sources = self.blocks, self.blocks.sources
         by_id = dict[int, _Laid]()
         for rows in known:
@@ -200,7 +200,8 @@ class BlockRows:
                 if same.count(0) <= _FEW:
                     laid = rows._laid.copy()
                     for index in [index for index, is_same in enumerate(same) if not is_same]:
-                        laid[index] = self._lay_out(blocks[index].parts)
+                        if index != self._live:
+                            laid[index] = self._lay_out(blocks[index].parts)
                     return laid
             by_id |= zip(map(id, old), rows._laid, strict=True)
             if live is not None:
