@@ -392,8 +392,7 @@ class Tour:
                 continue
             self.place = kind.id
             await self._rest(app, pilot)
-            app.action_show_screen(kind.id)
-            await self._settle(app, pilot)
+            await self._show(app, pilot, kind.id)
             if kind.id == "chat":
                 session.ask(ChatRequest(kit.chat, kit.templates[2], 2048))
             elif kind.id == "replay":
@@ -406,9 +405,7 @@ class Tour:
                     continue
                 self.place = f"{kind.id}, {action.id}"
                 await self._rest(app, pilot)
-                if app.current_mode != kind.id:
-                    app.action_show_screen(kind.id)
-                    await self._settle(app, pilot)
+                await self._show(app, pilot, kind.id)
                 found, node = next(
                     ((one, owner) for one, owner in _doable(app) if one.id == action.id),
                     (None, None),
@@ -419,6 +416,18 @@ class Tour:
                     await self._settle(app, pilot)
                     if app.focused is not before and app.focused is not None:
                         await self._answer(app, pilot)
+
+    async def _show(self, app: Any, pilot: Any, screen: str) -> None:
+        """Go to a screen; while one is drawn for the first time, that takes some frames."""
+        if app.current_mode != screen:
+            app.action_show_screen(screen)
+            await self._settle(app, pilot)
+        for _ in range(100):
+            if app.current_mode == screen:
+                return
+            await pilot.pause(0.05)
+            await self._settle(app, pilot)
+        raise AssertionError(f"{screen} was asked for, {app.current_mode} is there")
 
     async def _answer(self, app: Any, pilot: Any) -> None:
         """Paste the payload into what has the keyboard, then the name of a file, and Enter."""
