@@ -43,6 +43,9 @@ CTRL_Q = b"\x11"
 _ENDS = b"\x11\x1a"
 """Bytes that end or stop the app by right: Ctrl+Q and Ctrl+Z."""
 
+OWN = {"VISUAL": "true"}
+"""An editor that ends at once: no byte of ours ends vi, which has the terminal until it ends."""
+
 RUN = """
 import os, runpy, sys
 os.environ.update({variables!r})
@@ -127,7 +130,8 @@ class Started(Terminal):
 
     def __init__(self, case: Case) -> None:
         """Start it."""
-        program = RUN.format(variables=dict(case.variables), arguments=["-t", "gpt2"])
+        variables = {**OWN, **dict(case.variables)}
+        program = RUN.format(variables=variables, arguments=["-t", "gpt2"])
         super().__init__("-c", program, redirect=case.redirect)
         self.case = case
         self.until(lambda: self.output.count(b"Tokens") > 0, START_SECONDS)
