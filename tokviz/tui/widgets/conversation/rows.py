@@ -176,55 +176,52 @@ class BlockRows:
         """
         self._how = width, show_invisibles
         self.blocks = blocks
-        self._live = None if live is None else live.message
-        self._laid = self._known(known)
-        if live is not None:
-            parts = blocks[live.message].parts
-            self._laid[live.message] = self._lay_out(parts, live.part, editor_height)
+        self._live, self._editor_height = live, editor_height
+        self._laid = self._lay_all_out(known)
         self._tops: list[int] = list(accumulate(map(_N_ROWS, self._laid), initial=0))
         self.n_rows = self._tops[-1] + 1
         """The number of rows, that for adding a message included."""
 
-    def _known(self, known: Iterable[BlockRows]) -> list[_Laid]:
-        """Lay all out but what is edited; what is the same as before is taken from there."""
-        blocks, sources = self.blocks, self.blocks.sources
+    def _lay_all_out(self, known: Iterable[BlockRows]) -> list[_Laid]:
+        """Lay all out; what is the same as before, and edited neither then nor now, is kept."""
+        sources = self.blocks.sources
         by_id = dict[int, _Laid]()
         for rows in known:
-            old, live = rows.blocks.sources, rows._live
+            old = rows.blocks.sources
             if rows._how != self._how:
                 continue
             if len(old) == len(sources):
                 same = bytearray(map(is_, old, sources))
-                if live is not None:
-                    same[live] = False
+                for live in (rows._live, self._live):
+                    if live is not None:
+                        same[live.message] = False
                 if same.count(0) <= _FEW:
                     laid = rows._laid.copy()
                     for index in [index for index, is_same in enumerate(same) if not is_same]:
-                        if index != self._live:
-                            laid[index] = self._lay_out(blocks[index].parts)
+                        laid[index] = self._lay_out(index)
                     return laid
             by_id |= zip(map(id, old), rows._laid, strict=True)
-            if live is not None:
-                by_id.pop(id(old[live]), None)
+            if rows._live is not None:
+                by_id.pop(id(old[rows._live.message]), None)
+        if self._live is not None:
+            by_id.pop(id(sources[self._live.message]), None)
         return [
-            by_id.get(id(source)) or self._lay_out(blocks[index].parts)
-            for index, source in enumerate(sources)
+            by_id.get(id(source)) or self._lay_out(index) for index, source in enumerate(sources)
         ]
 
-    def _lay_out(
-        self, parts: Sequence[PartBlock], live: int | None = None, editor_height: int = 0
-    ) -> _Laid:
+    def _lay_out(self, message: int) -> _Laid:
         """Lay a message out; one of its parts may be that which is edited."""
+        live = self._live.part if self._live and self._live.message == message else None
         same: list[tuple[int, RowKind, int, WrappedText | None]] = [(0, "header", 0, None)]
         tops, top = list[int](), 1
-        for index, part in enumerate(parts):
+        for index, part in enumerate(self.blocks[message].parts):
             if part.kind:
                 same.append((top, "kind", index, None))
                 top += 1
             tops.append(top)
             if live == index:
                 same.append((top, "editor", index, None))
-                top += editor_height
+                top += self._editor_height
                 continue
             wrapped = wrap_text(part.text, *self._how)
             same.append((top, "text", index, wrapped))
