@@ -43,8 +43,8 @@ CTRL_Q = b"\x11"
 _ENDS = b"\x11\x1a"
 """Bytes that end or stop the app by right: Ctrl+Q and Ctrl+Z."""
 
-OWN = {"VISUAL": "true"}
-"""An editor that ends at once: no byte of ours ends vi, which has the terminal until it ends."""
+EDITOR = {"VISUAL": "true"}
+"""One that ends at once: no byte of ours ends vi, which has the terminal until it ends."""
 
 RUN = """
 import os, runpy, sys
@@ -130,9 +130,8 @@ class Started(Terminal):
 
     def __init__(self, case: Case) -> None:
         """Start it."""
-        variables = {**OWN, **dict(case.variables)}
-        program = RUN.format(variables=variables, arguments=["-t", "gpt2"])
-        super().__init__("-c", program, redirect=case.redirect)
+        program = RUN.format(variables=dict(case.variables), arguments=["-t", "gpt2"])
+        super().__init__("-c", program, redirect=case.redirect, variables=EDITOR)
         self.case = case
         self.until(lambda: self.output.count(b"Tokens") > 0, START_SECONDS)
 

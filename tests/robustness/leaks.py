@@ -40,6 +40,7 @@ if __name__ == "__main__":
 from tests.robustness.monkey import apart  # noqa: E402
 from tests.robustness.payloads import PAYLOADS, leaks  # noqa: E402
 from tests.robustness.warm import import_everything, warm_children  # noqa: E402
+from tests.tui.waiting import until  # noqa: E402
 
 DEADLINE_SECONDS = 120.0
 EVERYTHING = len(PAYLOADS)
@@ -421,13 +422,8 @@ class Tour:
         """Go to a screen; while one is drawn for the first time, that takes some frames."""
         if app.current_mode != screen:
             app.action_show_screen(screen)
+            await until(pilot, lambda: app.current_mode == screen)
             await self._settle(app, pilot)
-        for _ in range(100):
-            if app.current_mode == screen:
-                return
-            await pilot.pause(0.05)
-            await self._settle(app, pilot)
-        raise AssertionError(f"{screen} was asked for, {app.current_mode} is there")
 
     async def _answer(self, app: Any, pilot: Any) -> None:
         """Paste the payload into what has the keyboard, then the name of a file, and Enter."""
