@@ -100,25 +100,3 @@ def test_every_script_is_run_here() -> None:
     scripts = {path.stem for path in BENCHMARKS.glob("[!_]*.py")}
     # `tests/web/test_chromium.py` does what `web` measures; starting Chromium costs seconds.
     assert scripts - {"web"} == set(SMALLEST_RUNS)
-
-
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ("skipped_ticks", "20 ms of work: 201 ticks of 300"),
-        ("styled_in_vain", "327 parts styled; 2 parts drawn"),
-        (
-            "asked_of_rules",
-            "309 nodes styled, 10057 hashes asked for\n"
-            "colours: 105 nodes styled, 527 redraws asked for",
-        ),
-        ("looked_up", "95 classes, 9 handlers found"),
-        ("kept", "20 of 20 are left"),
-        ("left_as_garbage", "a page: 40 lines left\nanother theme: 880 lines left"),
-        ("timers_in_the_past", "0 s: divides by zero\n-4e-05 s: goes round"),
-    ],
-)
-def test_what_textual_is_told_is_still_so(script: str, said: str) -> None:
-    file = BENCHMARKS / "upstream" / f"{script}.py"
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=True)
-    assert said in done.stdout

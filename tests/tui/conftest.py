@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import subprocess
-from collections import deque
-from collections.abc import Callable, Iterator
-from inspect import CO_VARARGS, CO_VARKEYWORDS
-from types import FunctionType, SimpleNamespace
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from textual import _callback
-from textual._compositor import Compositor
-from textual._context import active_app, visible_screen_stack
-from textual._styles_cache import StylesCache
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
-from textual.geometry import Region
 from textual.notifications import Notification
-from textual.strip import Strip
-from textual.widget import Widget
 
 from tests.forks import Forks, Job, is_as_begun
 from tests.tui.known_styles import PARSE_RULES, KnownStyles
 from tests.tui.waiting import WAIT
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui import clipboard, handlers
+from tokviz.tui import clipboard
 from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.screens.vocabulary import searching
 from tokviz.vocabulary.index import VocabularyIndex
 
-handlers.find_handlers_once()
 SHEETS: dict[Any, list[RuleSet]] = {}
 TRIED: list[tuple[Tokenizer, Any]] = []
 LARGE = 10_000
@@ -62,18 +52,6 @@ def what_was_said_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Notification, "has_expired", False)
 
 
-@pytest.fixture(autouse=True)
-def handlers_of_before_are_forgotten() -> None:
-    """Have no test meet what another one had put in the place of a handler."""
-    handlers._found.clear()
-
-
-@pytest.fixture(autouse=True)
-def no_screen_is_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no app of a test make all screens only since a busy machine gives it time."""
-    monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 8 * WAIT)
-
-
 @pytest.fixture(autouse=True, scope="module")
 def jobs_are_forks(forks: Forks) -> Iterator[None]:
     """Start Python for no job: to import what it needs is most of its work."""
@@ -101,89 +79,7 @@ def same_styles() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("textual.app.Stylesheet", KnownStyles)
-        patch.setattr("tokviz.tui.app.StylesOnDemand", KnownStyles)
         patch.setattr(Stylesheet, "_parse_rules", parse_rules)
-        yield
-
-
-class UnseenLines(StylesCache):
-    """Has a widget draw the lines in it that changed, and nothing around them, if nobody looks."""
-
-    nobody_looks = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.drawn: set[int] = set()
-        self.size: Any = None
-
-    def set_dirty(self, *regions: Region) -> None:
-        super().set_dirty(*regions)
-        for region in regions:
-            self.drawn.difference_update(region.line_range)
-
-    def clear(self) -> None:
-        super().clear()
-        self.drawn.clear()
-
-    def render_widget(self, widget: Widget, crop: Region) -> list[Strip]:
-        if not self.nobody_looks:
-            return super().render_widget(widget, crop)
-        top, size = widget.styles.gutter.top, widget.content_size
-        if size != self.size:
-            self.size = size
-            self.drawn.clear()
-        for y in range(max(crop.y, top), min(crop.bottom, top + size.height)):
-            if y not in self.drawn:
-                self.drawn.add(y)
-                widget.render_line(y - top)
-        return []
-
-
-@pytest.fixture(autouse=True, scope="module")
-def unseen() -> Iterator[None]:
-    """Let widgets draw their lines, and none be put together for a terminal that is not there."""
-    whole = Compositor.render_update
-
-    def render_update(
-        self: Compositor,
-        full: bool = False,
-        screen_stack: list[Any] | None = None,
-        simplify: bool = False,
-    ) -> Any:
-        if simplify or not active_app.get().is_headless:
-            return whole(self, full, screen_stack, simplify)
-        visible_screen_stack.set(screen_stack or [])
-        screen = self.size.region
-        changed = {screen} if full else self._dirty_regions.copy()
-        self._dirty_regions.clear()
-        if changed:
-            UnseenLines.nobody_looks = True
-            try:
-                deque(self._get_renders(Region.from_union(changed).intersection(screen)), maxlen=0)
-            finally:
-                UnseenLines.nobody_looks = False
-        return None
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Compositor, "render_update", render_update)
-        patch.setattr("textual.widget.StylesCache", UnseenLines)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="module")
-def counted_by_code() -> Iterator[None]:
-    """Count a function's parameters by its code: Textual inspects every lambda that it calls."""
-    count = _callback._count_parameters
-
-    def count_parameters(func: Callable[..., object]) -> int:
-        if not isinstance(func, FunctionType) or "__wrapped__" in func.__dict__:
-            return count(func)
-        code = func.__code__
-        rest = bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
-        return code.co_argcount + code.co_kwonlyargcount + rest
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_callback, "_count_parameters", count_parameters)
         yield
 
 

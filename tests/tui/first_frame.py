@@ -8,9 +8,6 @@ import sys
 _CODE = """
 import sys
 import tokviz
-from tokviz.tui.spared import import_folders, import_textual
-import_folders()
-import_textual()
 from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 

@@ -10,8 +10,6 @@ from textual.css.model import SelectorType
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 
-from tokviz.tui.part_styles import StylesOnDemand
-
 if TYPE_CHECKING:
     from textual.css.model import RuleSet
     from textual.css.styles import RulesMap
@@ -97,7 +95,7 @@ class _Found(dict[Any, "RulesMap"]):
         return super().get(key, default)
 
 
-class KnownStyles(StylesOnDemand):
+class KnownStyles(Stylesheet):
     """Remembers which rules hold for a node.
 
     They depend on what it and those above it are: their types, names, classes and states. So they

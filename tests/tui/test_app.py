@@ -3,44 +3,26 @@
 from __future__ import annotations
 
 import gc
-import re
 import weakref
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual import events
 from textual._compositor import LayoutUpdate
-from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.color import Color
-from textual.css import stylesheet
-from textual.css.parse import parse as css_parse
-from textual.dom import DOMNode
-from textual.geometry import Size
-from textual.pilot import Pilot
-from textual.screen import Screen
-from textual.strip import Strip
-from textual.widget import Widget
 
 import tokviz
-from tests.tui.known_styles import PARSE_RULES
 from tests.tui.mouse import click
 from tests.tui.waiting import settle, until
 from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
 from tokviz.settings import Settings, config_path, load_settings
 from tokviz.tui.app import TokvizApp
-from tokviz.tui.compositor import SteadyCompositor
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.messages import Begun
-from tokviz.tui.part_styles import StylesOnDemand
-from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.screens.chat.screen import ChatScreen
 from tokviz.tui.screens.registry import SCREENS
-from tokviz.tui.screens.replay.screen import ReplayScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.tokens import screen as tokens_screen
 from tokviz.tui.screens.train import TrainScreen
@@ -83,48 +65,6 @@ async def test_other_screens_change_text_and_tokenizer_of_the_tokens_screen() ->
         assert (session.tokenizer.name, session.settings.tokenizer) == ("gpt2", "gpt2")
 
 
-async def test_no_style_sheet_is_parsed_twice_on_the_way_through_all_screens(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    parsed: Counter[tuple[object, str, int]] = Counter()
-
-    def parse(scope: str, css: str, read_from: object, **options: Any) -> Any:
-        parsed[read_from, scope, options["tie_breaker"]] += 1
-        return css_parse(scope, css, read_from, **options)
-
-    monkeypatch.setattr(stylesheet, "parse", parse)
-    monkeypatch.setattr(stylesheet.Stylesheet, "_parse_rules", PARSE_RULES)
-    app = make_app()
-    async with app.run_test() as pilot:
-        await settle(pilot)
-        parsed.clear()
-        for kind in SCREENS:
-            app.action_show_screen(kind.id)
-            await settle(pilot)
-    assert len(parsed) > 20
-    assert [sheet for sheet, times in parsed.items() if times > 1] == []
-
-
-async def test_a_screen_that_was_shown_before_is_drawn_without_a_delay() -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        for screen_id, is_delayed in (("compare", True), ("tokens", False), ("compare", False)):
-            app.action_show_screen(screen_id)
-            assert bool(app._batch_count) is is_delayed
-            await settle(pilot)
-            assert not app._batch_count
-
-
-async def test_a_screen_that_was_drawn_ahead_is_shown_without_a_delay() -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await make_all_ahead(app, pilot)
-        app.action_show_screen("train")
-        assert not app._batch_count
-        await settle(pilot)
-        assert app.screen.has_begun and app.current_mode == "train"
-
-
 async def test_a_screen_that_is_made_later_has_the_colours_of_the_theme() -> None:
     app = make_app()
     async with app.run_test() as pilot:
@@ -148,115 +88,6 @@ async def test_screens_are_imported_before_they_are_wanted(
     monkeypatch.setattr(app, "_make_screen", app._made.get)
     async with app.run_test() as pilot:
         await until(pilot, lambda: imported >= {kind.id for kind in SCREENS})
-
-
-async def make_all_ahead(app: TokvizApp, pilot: Pilot[None]) -> None:
-    """Do what pauses are used for, until nothing is left of it."""
-    for _ in range(4 * len(SCREENS)):
-        app._make_ahead()
-        await settle(pilot)
-
-
-async def visit_all(ahead: bool) -> dict[str, str]:
-    """Go to every screen, and tell what is seen there."""
-    app = make_app()
-    seen: dict[str, str] = {}
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        if ahead:
-            await make_all_ahead(app, pilot)
-            assert list(app._made) == [kind.id for kind in SCREENS]
-            assert [made.has_begun for made in app._made.values()] == [True, *[False] * 5]
-            assert not app.session.others, "what they need is loaded when somebody goes there"
-            # What is done before somebody goes there finds them ready.
-            await pilot.resize_terminal(100, 30)
-            await pilot.press("f10", "f10", "ctrl+p")
-            await settle(pilot)
-            await pilot.press("escape", "ctrl+l", "k")
-            await settle(pilot)
-            await pilot.press("escape")
-            await pilot.resize_terminal(120, 40)
-        for kind in SCREENS[1:]:
-            app.action_show_screen(kind.id)
-            await until(pilot, lambda: is_worked_out(app))
-            await settle(pilot)
-            screen = app._made[kind.id]
-            shown = re.sub(r"found in .*", "found", screen.read(screen.region))
-            seen[kind.id] = f"{shown}\n{screen.focused}"
-    return seen
-
-
-def is_worked_out(app: TokvizApp) -> bool:
-    screen = app.screen
-    if isinstance(screen, ReplayScreen) and screen.state.frame is None:
-        return False
-    if isinstance(screen, ChatScreen) and "1 finding" not in screen.read(screen.region):
-        return False
-    compared = all(other.lane is not None for other in app.session.others)
-    return compared and isinstance(screen, TokvizScreen) and screen.has_begun
-
-
-async def test_screens_made_ahead_are_as_those_that_are_made_when_somebody_goes_there() -> None:
-    assert await visit_all(ahead=True) == await visit_all(ahead=False)
-
-
-async def test_a_screen_made_ahead_is_laid_out_and_drawn_by_then(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    app, laid_out, drawn = make_app(), list[Size](), list[int]()
-    reflow, render_line = SteadyCompositor.reflow, StylesCache.render_line
-
-    def noted_reflow(self: SteadyCompositor, parent: Widget, size: Size) -> Any:
-        laid_out.append(size)
-        return reflow(self, parent, size)
-
-    def noted_line(self: StylesCache, styles: Any, y: int, *about: Any) -> Strip:
-        drawn.append(y)
-        return render_line(self, styles, y, *about)
-
-    monkeypatch.setattr(SteadyCompositor, "reflow", noted_reflow)
-    monkeypatch.setattr(StylesCache, "render_line", noted_line)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        await make_all_ahead(app, pilot)
-        laid_out.clear()
-        drawn.clear()
-        app.action_show_screen("train")
-        await until(pilot, lambda: app._made["train"].has_begun)
-        app.screen._compositor.render_strips()
-    assert not laid_out
-    assert len(drawn) < 10
-
-
-async def test_a_key_right_behind_the_one_that_goes_to_a_screen_made_ahead_is_taken_there() -> None:
-    app = make_app()
-    async with app.run_test() as pilot:
-        await settle(pilot)
-        while set(app._made) != {kind.id for kind in SCREENS}:
-            app._make_ahead()
-        # Not even mounted yet.
-        for key in ("alt+v", "q"):
-            app.post_message(events.Key(key, key if len(key) == 1 else None))
-        screen = app._made["vocabulary"]
-        assert isinstance(screen, VocabularyScreen)
-        await until(pilot, lambda: screen.field.value == "q")
-
-
-async def test_a_pause_makes_screens_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokviz.tui.app.IMPORT_SECONDS", 0.01)
-    monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 0.01)
-    app = make_app()
-    async with app.run_test() as pilot:
-        await until(pilot, lambda: set(app._made) == {kind.id for kind in SCREENS})
-        assert app.current_mode == "tokens"
-
-
-async def test_no_screen_is_made_while_the_app_ends() -> None:
-    app = make_app()
-    async with app.run_test() as pilot:
-        await settle(pilot)
-    app._make_ahead()
-    assert set(app._made) == {"tokens"}
 
 
 async def test_the_command_palette_is_opened_by_its_key_and_does_what_is_chosen() -> None:
@@ -321,82 +152,6 @@ async def test_after_a_stop_the_whole_screen_is_painted_anew(
             await pilot.pause()
         whole = [update for update in updates if isinstance(update, LayoutUpdate)]
         assert [update.region.size for update in whole] == [app.size]
-
-
-async def test_going_to_a_screen_styles_nothing_but_after_another_theme(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    app = make_app("train")
-    async with app.run_test() as pilot:
-        await settle(pilot)
-        await pilot.press("alt+k")
-        await settle(pilot)
-        tokens, styled = app.screen, list[object]()
-        assert isinstance(tokens, TokensScreen)
-        of_screen = stylesheet.Stylesheet.update_nodes
-
-        def note(self: stylesheet.Stylesheet, nodes: Any, animate: bool = False) -> None:
-            found = [*nodes]
-            styled.extend(found)
-            of_screen(self, found, animate)
-
-        monkeypatch.setattr(stylesheet.Stylesheet, "update_nodes", note)
-        await pilot.press("alt+r")
-        await settle(pilot)
-        await pilot.press("alt+k")
-        await settle(pilot)
-        assert tokens not in styled
-        await pilot.press("alt+r", "f10")
-        await settle(pilot)
-        await pilot.press("alt+k")
-        await settle(pilot)
-        assert tokens.styles.background == Color.parse(app.current_theme.background or "")
-
-
-async def test_a_screen_is_made_with_the_classes_that_it_has_when_it_is_seen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    styled, apply = Counter[str](), StylesOnDemand.apply
-
-    def noted(sheet: StylesOnDemand, node: DOMNode, **options: Any) -> None:
-        if isinstance(node, TokvizScreen):
-            styled[node.SCREEN_ID] += 1
-        apply(sheet, node, **options)
-
-    monkeypatch.setattr("tokviz.tui.app.StylesOnDemand", StylesOnDemand)
-    monkeypatch.setattr(StylesOnDemand, "apply", noted)
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        for kind in SCREENS:
-            app.action_show_screen(kind.id)
-            await until(pilot, lambda: app.screen.has_begun)
-            await settle(pilot)
-    # Two of them show that they read something, and then what.
-    assert styled == dict.fromkeys(("tokens", "compare", "chat", "train"), 1) | dict.fromkeys(
-        ("replay", "vocabulary"), 2
-    )
-
-
-async def test_what_goes_is_not_styled_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    app, blurred = make_app(), list[Screen[Any]]()
-    update = Screen._update_focus_styles
-
-    def noted(screen: Screen[Any], focused: Any = None, blurs: Any = None) -> None:
-        if focused is None:
-            blurred.append(screen)
-        update(screen, focused, blurs)
-
-    monkeypatch.setattr(Screen, "_update_focus_styles", noted)
-    async with app.run_test() as pilot:
-        await until(pilot, lambda: app.screen.has_begun)
-        await pilot.press("ctrl+t")
-        await settle(pilot)
-        assert app.screen.focused is not None
-        await pilot.press("escape")
-        await settle(pilot)
-        assert isinstance(app.screen, TokensScreen)
-        assert app.screen.focused is not None
-    assert not blurred
 
 
 async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,13 +139,10 @@ async def test_messages_reach_the_controllers_that_ask_for_them() -> None:
 
 async def test_requests_wait_until_the_screen_answers() -> None:
     app = CountingApp()
-    app.first.waits = True
+    request = ShowText("a", screen="counting")
+    app.session.ask(request)
     async with app.run_test() as pilot:
-        screen, request = app.first, ShowText("a", screen="counting")
-        app.session.ask(request)
-        await pilot.pause()
-        assert screen.answered == [] and not screen.has_begun
-        screen.begin()
+        screen = app.first
         await until(pilot, lambda: screen.has_begun)
         assert screen.answered == [request]
         app.session.ask(ShowText("b"))

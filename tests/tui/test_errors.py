@@ -15,17 +15,17 @@ from tests.tui.waiting import settle, until
 from tokviz.error_log import FILE_NAME, ErrorLog
 from tokviz.folders import state_folder
 from tokviz.session import Opened, Session
-from tokviz.tui import handlers
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import offers_here
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.tui.textual_private.handler_errors import invoke_reporting_errors
 from tokviz.tui.widgets.editor import TokenEditor
 
 
 @pytest.fixture(autouse=True)
 def _outlived(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message_pump, "invoke", handlers._invoke)
+    monkeypatch.setattr(message_pump, "invoke", invoke_reporting_errors)
 
 
 def make_app(remember: bool = False) -> TokvizApp:
@@ -75,7 +75,6 @@ async def test_a_widget_whose_handler_raised_lives_on(monkeypatch: pytest.Monkey
     async with app.run_test() as pilot:
         await settle(pilot)
         monkeypatch.setattr(TokenEditor, "_on_resize", raising("no"))
-        handlers._found.clear()
         await pilot.resize_terminal(70, 20)
         await until(pilot, lambda: app._last_error)
         await pilot.press("x")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from textual import events
-from textual._compositor import Compositor
-from textual.geometry import Size
 from textual.pilot import Pilot
 
 import tokviz
-from tests.tui.waiting import settle, until
+from tests.tui.waiting import settle
 from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.base import TokvizScreen
@@ -52,28 +47,6 @@ async def test_the_way_to_other_screens_is_in_one_of_the_two_bars(screen: str) -
             assert isinstance(app.screen, TokvizScreen)
             title = app.screen.title_bar.render_line(0).text
             assert "^L screens" in shown or "more ▾" in title, (size, shown, title)
-
-
-async def test_a_resize_is_laid_out_and_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[int] = []
-    draw = Compositor.render_update
-
-    def counted(self: Compositor, *arguments: Any, **options: Any) -> Any:
-        if self.size.region in self._dirty_regions:
-            drawn.append(self.size.width)
-        return draw(self, *arguments, **options)
-
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
-        monkeypatch.setattr(Compositor, "render_update", counted)
-        for size in ((100, 40), (120, 40), (90, 30)):
-            app.post_message(events.Resize(Size(*size), Size(*size)))
-            await until(pilot, lambda: drawn)
-            await settle(pilot)
-            assert drawn == [size[0]]
-            assert app.screen.size == size
-            drawn.clear()
 
 
 async def test_the_keys_of_the_focused_part_come_first_and_go_with_the_focus() -> None:

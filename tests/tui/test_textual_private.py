@@ -7,27 +7,15 @@ second keeps the list whole.
 from __future__ import annotations
 
 import ast
-import gc
 import importlib
 import inspect
 import pkgutil
 import sys
-import weakref
 from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 
-from rich.cells import cell_len
-from rich.segment import Segment
-from textual._styles_cache import StylesCache
-from textual.cache import LRUCache
-from textual.color import Color
-from textual.strip import Strip
-from textual.style import Style
-
 import tokviz.tui
-import tokviz.tui.compositor
-from tokviz.tui.kept_lines import CUT_LINES, STYLES
 
 PRIVATE = """
 textual._callback:invoke
@@ -306,63 +294,3 @@ def test_a_private_part_that_is_gone_is_named() -> None:
 
 def test_the_list_is_whole() -> None:
     assert used() == {*PRIVATE.split(), *ELSEWHERE}
-
-
-def test_what_was_drawn_of_a_widget_goes_with_it() -> None:
-    cache = StylesCache()
-    cache.get_inner_outer(Color(1, 2, 3), Color(4, 5, 6))
-    gone = weakref.ref(cache)
-    del cache
-    assert gone() is None
-
-
-class Words(str):
-    """Text of which one can tell whether it is gone."""
-
-
-def test_what_is_left_out_of_a_cache_goes_at_once() -> None:
-    cache: LRUCache[int, Words] = LRUCache(8)
-    for key in range(12):
-        cache[key] = Words(key)
-    kept = cache[11]
-    gone = weakref.ref(cache[10])
-    cache.clear()
-    assert gone() is None and not cache and cache.get(11) is None
-    cache[1] = kept
-    assert cache[1] is kept and list(cache.keys()) == [1]
-
-
-def test_a_line_of_which_all_is_asked_for_goes_with_the_last_who_has_it() -> None:
-    words = Words("a line" * 100)  # Rich keeps what is short
-    strip = Strip([Segment(words)])
-    for whole in (strip.divide([600])[0], strip.crop_extend(0, 600, None)):
-        assert whole is strip
-    gone = weakref.ref(words)
-    gc.disable()
-    try:
-        del words, strip, whole
-        assert gone() is None
-    finally:
-        gc.enable()
-    strip = Strip([Segment("a line")])
-    assert [part.text for part in strip.divide([2, 6])] == ["a ", "line"]
-    assert strip.crop_extend(2, 8, None).text == "line  "
-
-
-def test_few_cut_lines_are_kept_each_of_which_may_be_long() -> None:
-    wide = "中" * CUT_LINES
-    for cut in range(2 * CUT_LINES):
-        left, right = Segment(wide).split_cells(cut)
-        assert cell_len(left.text) == cut and cell_len(right.text) == 2 * CUT_LINES - cut
-    assert Segment._split_cells.cache_info().currsize <= CUT_LINES
-
-
-def test_not_every_sum_of_styles_is_kept_nor_what_it_was_made_of() -> None:
-    for number in range(2 * STYLES):
-        blue = Style(background=Color(0, 0, 255)) + Style(foreground=Color(*divmod(number, 256), 9))
-        assert (blue.background, blue.foreground) == (
-            Color(0, 0, 255),
-            Color(number // 256, number % 256, 9),
-        )
-    assert Style.__add__.cache_info().currsize <= STYLES
-    assert Style.__radd__ is Style.__add__

@@ -15,12 +15,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 from textual import events
 from textual.actions import ActionParseResult, parse
 from textual.app import App
-from textual.await_remove import AwaitRemove
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.driver import Driver
@@ -58,14 +56,14 @@ from tokviz.tui.idle_clicks import IdleClicks, widget_at
 from tokviz.tui.line_filter import InTurn, OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question, TakenBack
 from tokviz.tui.palette import TakesPalette, palette_of
-from tokviz.tui.part_styles import StylesOnDemand
 from tokviz.tui.screens.base import TokvizScreen, ask
 from tokviz.tui.screens.choosing import take_back_wishes
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work, unsay
+from tokviz.tui.textual_private.one_shot_timers import fix_one_shot_timers
+from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
-from tokviz.tui.timers import let_timers_end
 from tokviz.tui.toasts import Toasts, clear_away, in_the_way
 from tokviz.tui.widgets.editor.editor import TokenEditor
 from tokviz.tui.widgets.turns import neighbour
@@ -90,9 +88,6 @@ LONG_PAUSE_SECONDS = 10.0
 
 MANY_LOOKS = 20
 """Looks at what is new after which all is looked at though no pause was long."""
-
-STYLE_SHEETS = 1_000
-"""More than all screens, widgets and dialogs have."""
 
 ESCAPE_SECONDS = 0.5
 """So soon after a dialog was left by Esc, another Esc was meant for the dialog too; and so was
@@ -147,12 +142,8 @@ class TokvizApp(App[None]):
             errors: Remembers unexpected errors, which the app then outlives; without it the first
                 one ends the app, as tests want it.
         """
-        let_timers_end()
+        fix_one_shot_timers()
         super().__init__(driver_class=driver_class)
-        self.stylesheet = StylesOnDemand(variables=self.stylesheet._variables)
-        # Textual keeps the last 64 style sheets that it parsed; with more of them, each kind of
-        # widget that comes would have all of them parsed anew.
-        self.stylesheet._parse_cache.maxsize = STYLE_SHEETS
         self._errors = errors
         self._last_error: Unexpected | None = None
         self._waiting: deque[events.Event] = deque()
@@ -165,8 +156,6 @@ class TokvizApp(App[None]):
         """The screen that was asked for last, if it was not gone to."""
         self._is_undrawn = self._is_late = False
         """Whether the screen that was gone to was not seen yet, and whether another waits."""
-        self._knows_next = False
-        """Whether the screen that is gone to has been shown before."""
         self.session = session
         session.subscribe(Asked, lambda change: self._show_screen(change.screen))
         session.subscribe(SessionWanted, lambda change: self._open_session(change.path))
@@ -186,33 +175,7 @@ class TokvizApp(App[None]):
         self._colours = self.console.color_system if driver_class else "truecolor"
         chosen = session.settings.theme if session.settings.theme in THEMES else DARK
         self.register_theme(theme(chosen, self._colours))
-        if THEMES[chosen].dark:
-            # As dark as Textual's default, it differs in colours only. Its watcher would parse all
-            # styles once more, after they have been parsed with the colours of that default.
-            self.set_reactive(App.theme, chosen)
-            self.stylesheet.set_variables(self.get_css_variables())
-        else:
-            self.theme = chosen
-
-    def get_css_variables(self) -> dict[str, str]:
-        """Give those of our theme; Textual asks for its default's too, which nothing uses."""
-        return super().get_css_variables() if self.theme in THEMES else {}
-
-    def refresh_css(self, animate: bool = True) -> None:
-        """Read all styles once for other colours, and style what is seen; the rest when it is.
-
-        Textual reads all of them anew for every screen that is gone to after a change of colours.
-        """
-        sheet, variables = self.stylesheet, self.get_css_variables()
-        if variables != sheet._variables:
-            sheet.set_variables(variables)
-            sheet.parse()
-        sheet.update_nodes([self], animate=animate)
-        for screen in self.screen_stack:
-            sheet.update(screen, animate=animate)
-            screen._css_update_count = self._css_update_count
-            if screen is self.screen and screen.is_mounted:
-                screen._refresh_layout(self.size)
+        self.theme = chosen
 
     # -- input
 
@@ -482,19 +445,7 @@ class TokvizApp(App[None]):
         if screen_id in self._made:
             return self._made[screen_id]
         screen = self._made[screen_id] = screen_class(screen_id)(self.session)
-        # The styles are those of the theme by now: without this Textual parses all of them anew,
-        # twice, and applies them to the screen that is left.
-        screen._css_update_count = self._css_update_count
         return screen
-
-    def _load_screen_css(self, screen: Screen[Any]) -> None:
-        """Read the styles of a screen of ours; applied to the one that is left, they do nothing."""
-        if not isinstance(screen, TokvizScreen):
-            super()._load_screen_css(screen)
-            return
-        for path in screen.css_path:
-            if not self.stylesheet.has_source(str(path), ""):
-                self.stylesheet.read(path)
 
     def on_mount(self) -> None:
         """Go to the screen that was asked for, and write choices when they change."""
@@ -522,8 +473,6 @@ class TokvizApp(App[None]):
     def _use_pause(self) -> None:
         seconds = monotonic() - self._touched
         is_pause = seconds > PAUSE_SECONDS
-        if is_pause and self._imported and self.session.live.complete:
-            self._make_ahead()
         self._collect(is_pause, seconds > LONG_PAUSE_SECONDS)
 
     def _collect(self, is_pause: bool, is_long: bool) -> None:
@@ -625,12 +574,6 @@ class TokvizApp(App[None]):
         self._passing, self._is_late = None, False
         if screen_id == self.current_mode:
             return
-        screen = self._made.get(screen_id)
-        self._knows_next = screen is not None and (screen.has_begun or screen.is_prepared)
-        if screen is not None and screen.waits:
-            screen.waits = False
-            if screen.is_mounted:
-                screen.begin()
         self.switch_mode(screen_id)
         self._is_undrawn = True
         self._await_drawing()
@@ -649,45 +592,13 @@ class TokvizApp(App[None]):
             self._show_screen(wanted, may_wait=False)
         self.post_message(Begun())
 
-    def delay_update(self, delay: float = 0.05) -> None:
-        """Draw nothing for a moment in which a new screen fills; one that was drawn has none."""
-        if not self._knows_next:
-            super().delay_update(delay)
-
-    def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
-        """Take out what goes. Where that is a dialog, the screen below is drawn by coming back.
-
-        A screen that goes needs nobody else to have its keyboard, nor styles for that.
-        """
-        for screen in nodes:
-            if isinstance(screen, Screen):
-                screen.set_reactive(Screen.focused, None)
-        return super()._prune(*nodes, parent=None if parent is self else parent)
-
-    def _make_ahead(self) -> None:
-        """Do one step towards a screen that nobody has been to: it need only be shown then."""
-        if self._exit or not self.is_running:
-            return
-        if any(screen.prepare() for screen in self._made.values()):
-            return
-        screen_id = next((kind.id for kind in SCREENS if kind.id not in self._made), None)
-        if screen_id is None:
-            return
-        screen = self._make_screen(screen_id)
-        screen.waits = True
-        self._load_screen_css(screen)
-        self._get_screen(screen)
-        self._screen_stacks[screen_id] = [screen]
-
     def elsewhere(self) -> Iterator[tuple[Kind, Action]]:
         """Yield what the other screens could do and this one cannot, each with its screen."""
         own = set(map(id, screen_class(self.current_mode).declared()))
         for kind in SCREENS:
             made = self._made.get(kind.id)
             for found in screen_class(kind.id).declared() if kind.id != self.current_mode else ():
-                if id(found) not in own and (
-                    made is None or made.waits or made.check_action(found.method, ())
-                ):
+                if id(found) not in own and (made is None or made.check_action(found.method, ())):
                     yield kind, found
 
     @action("Next screen", f"{LEADER} {LEADER}", "f11", section="Screens", footer="next screen")
@@ -697,14 +608,6 @@ class TokvizApp(App[None]):
         self.action_show_screen(neighbour(ids, self._passing or self.current_mode))
 
     # -- the look
-
-    @property
-    def ansi_theme(self) -> TerminalTheme:
-        """The sixteen colours. Each drawn row asks, for which Textual copies all themes."""
-        shown = THEMES.get(self.theme)
-        if shown is None:
-            return super().ansi_theme
-        return self.ansi_theme_dark if shown.dark else self.ansi_theme_light
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
@@ -842,7 +745,7 @@ class TokvizApp(App[None]):
                 for event in click(target.place):
                     self.post_message(event)
 
-        strips = screen._compositor.render_strips()
+        strips = screen_strips(screen)
         ask(self, JumpMode(targets(screen, strips), strips), chosen)
 
     @action("Glossary", f"{LEADER} g", section="App",

@@ -51,25 +51,21 @@ def run(
         TokvizError: If the file cannot be read, the tokenizer is unknown or there is no terminal;
             before the app starts.
     """
-    from tokviz.tui.spared import import_folders, import_textual
     from tokviz.tui.terminal import watcher
     from tokviz.tui.terminal.stdin import reopen_terminal
 
-    import_folders()
     session = _session(path, piped, tokenizer, parse_specials, first, profile, shade)
     reopen_terminal()
     watcher.start()
-    import_textual()
     from tokviz.tui.actions import remap
 
     remap(session.settings.keys)
     from tokviz.error_log import ErrorLog
     from tokviz.tui.app import TokvizApp
-    from tokviz.tui.handlers import find_handlers_once, outlive_errors
     from tokviz.tui.terminal.lifecycle import driver_class, exit_process, run_app
+    from tokviz.tui.textual_private.handler_errors import survive_handler_errors
 
-    outlive_errors()
-    find_handlers_once()
+    survive_handler_errors()
     app = TokvizApp(session, driver_class=driver_class(), errors=ErrorLog())
     exit_process(run_app(app))
 

@@ -4,17 +4,14 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
-from textual._compositor import ChopsUpdate, Compositor
 from textual.events import Key, MouseScrollDown, Paste, Resize
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.pilot import Pilot
-from textual.strip import Strip
 from textual.widgets import Input
 from textual.widgets.text_area import Selection
 
@@ -29,7 +26,6 @@ from tokviz.live.document import LiveDocument
 from tokviz.session import Opened, Session, ShowText, read_text, sample_text
 from tokviz.settings import Settings
 from tokviz.tui.app import APP_ACTIONS, TokvizApp
-from tokviz.tui.compositor import SteadyCompositor
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
@@ -85,62 +81,6 @@ async def test_every_key_is_tokenized_at_once() -> None:
         assert screen_of(app).live.text == "Token é"
         await pilot.press("ctrl+z")
         assert_exact(screen_of(app))
-
-
-async def test_what_changed_is_drawn_as_textual_draws_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, ours_whole = SteadyCompositor.render_partial_update, SteadyCompositor._render_chops
-    frames, hidden = list[int](), list[Region]()
-
-    def hide(crop: Region) -> list[Strip]:
-        hidden.append(crop)
-        return []
-
-    def whole(compositor: SteadyCompositor, crop: Region, rows: Callable[[int], bool]) -> Any:
-        hidden.clear()
-        chops = ours_whole(compositor, crop, rows)
-        assert not hidden
-        expected = Compositor._render_chops(compositor, crop, rows)
-        assert [[list(strip or ()) for strip in row.values()] for row in chops] == [
-            [list(strip or ()) for strip in row.values()] for row in expected
-        ]
-        return chops
-
-    def both(compositor: SteadyCompositor) -> ChopsUpdate | None:
-        regions = set(compositor._dirty_regions)
-        update = ours(compositor)
-        compositor._dirty_regions |= regions
-        with monkeypatch.context() as textual:
-            textual.setattr(SteadyCompositor, "_render_chops", Compositor._render_chops)
-            expected = Compositor.render_partial_update(compositor)
-        if update is None or expected is None:
-            assert update is expected
-            return update
-        assert update.spans == expected.spans
-        for y, x1, x2 in update.spans:
-            assert update.chop_ends[y] == expected.chop_ends[y]
-            for (x, strip), end in zip(expected.chops[y].items(), update.chop_ends[y], strict=True):
-                if x < x2 and end > x1:
-                    assert list(update.chops[y][x] or ()) == list(strip or ())
-        frames.append(len(update.spans))
-        return update
-
-    monkeypatch.setattr(SteadyCompositor, "render_partial_update", both)
-    app = make_app("the cat\n\n\tsat on 世界 👩‍👧 here\n" * 40)
-    async with app.run_test(size=(100, 30)) as pilot:
-        # The suite leaves out what only a terminal needs.
-        monkeypatch.setattr(TokvizApp, "is_headless", False)
-        monkeypatch.setattr(app, "_display", lambda screen, update: None)
-        keys = "x enter 世 ctrl+end up pagedown ctrl+a f2 left f2 b shift+f8 c f1 down escape"
-        for key in keys.split():
-            await pilot.press(key)
-            await settle(pilot)
-        await pilot.hover("#text", (5, 3))
-        monkeypatch.setattr(SteadyCompositor, "_render_chops", whole)
-        work = screen_of(app).query_one("#work")
-        monkeypatch.setattr(work, "render_lines", hide)
-        assert "gpt2" in screen_text(app)
-        monkeypatch.undo()
-    assert len(frames) > 10
 
 
 async def test_panels_follow_the_cursor_in_the_same_frame() -> None:

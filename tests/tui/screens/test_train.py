@@ -160,11 +160,7 @@ def test_nothing_of_the_train_screen_is_imported_before_it_is_shown() -> None:
     assert "tokviz.tui.screens.tokens.screen" in names
     assert not {name for name in names if ".train" in name or name.startswith("tokviz.jobs")}
     later = {
-        "json",
         "numpy",
-        "ssl",
-        "textual.command",
-        "textual.widgets._input",
         "tokviz.child.runner",
         "tokviz.corpus",
         "tokviz.explain.ids",

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, ClassVar, Generic, TypeVar
 
-from rich.segment import Segment
-from rich.style import Style as RichStyle
 from textual import events, messages
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
-from textual.color import Color
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
-from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
-from textual.strip import Strip
 from textual.style import Style
-from textual.timer import Timer
 from textual.widgets import Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.compositor import SteadyCompositor, Ticks
 from tokviz.tui.messages import Begun, TakenBack
 from tokviz.tui.sizes import TINY_COLUMNS
+from tokviz.tui.textual_private.resize_events import fix_resize_events
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import MOVES, Cell, RowList
@@ -122,23 +115,15 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
     )
     """What a closed dialog still has to hear, to go away."""
 
+    def __init__(self, *, classes: str | None = None) -> None:
+        """Create the dialog."""
+        super().__init__(classes=classes)
+        fix_resize_events(self)
+
     has_begun = False
     """Whether it shows what it begins with, and can take input."""
     _is_over = False
     _late: tuple[ResultT | None] | None = None
-
-    def __init__(self, *, classes: str | None = None) -> None:
-        """Begin with nothing laid out."""
-        super().__init__(classes=classes)
-        self._compositor: SteadyCompositor = SteadyCompositor()
-        self._ticks = Ticks(self, self._compositor)
-
-    @property
-    def _update_timer(self) -> Timer:
-        return self._ticks.timer
-
-    def _compositor_refresh(self) -> None:
-        self._ticks.draw_later()
 
     def dismiss(self, result: ResultT | None = None) -> AwaitComplete:
         """Close with a result; only the first one counts.
@@ -165,19 +150,6 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
         self.has_begun = True
         self.app.post_message(Begun())
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Show rows of the screen below through the veil: only those that have changed."""
-        stack, veil = self.app.screen_stack, self.styles.background
-        below = stack[stack.index(self) - 1]
-        chops: Any = below._compositor._render_chops(crop, crop.line_range.__contains__)
-        strips = [Strip.join(row.values()) for row in chops[crop.y : crop.bottom]]
-        strips += [Strip([])] * (crop.height - len(strips))
-        veiled = [
-            Strip([Segment(text, _veiled(style, veil)) for text, style, _ in strip])
-            for strip in strips
-        ]
-        return [strip.crop_extend(crop.x, crop.right, None) for strip in veiled]
-
     def take_back(self) -> None:
         """Close, since there is nothing to answer any more."""
         self.dismiss(None)
@@ -192,12 +164,6 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
     ) -> Iterator[tuple[type, Callable[[Message], Any]]]:
         if not self._is_over or isinstance(message, self._ENDING):
             yield from super()._get_dispatch_methods(method_name, message)
-
-
-@lru_cache(512)
-def _veiled(style: RichStyle | None, veil: Color) -> RichStyle | None:
-    (segment,) = BackgroundScreen.process_segments([Segment("", style)], veil)
-    return segment.style
 
 
 class Dialog(Modal[ResultT], Generic[ResultT]):

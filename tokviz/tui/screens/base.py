@@ -13,7 +13,6 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -32,12 +31,12 @@ from tokviz.session import (
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
-from tokviz.tui.compositor import SteadyCompositor, Ticks
 from tokviz.tui.idle_clicks import widget_at
 from tokviz.tui.messages import Begun, CopyRequested, Notice
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.tasks import Task, in_thread, unsay
+from tokviz.tui.textual_private.resize_events import fix_resize_events, screen_strips
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.status_line import StatusLine
 
@@ -73,8 +72,7 @@ class TokvizScreen(Screen[None]):
     def __init__(self, session: Session) -> None:
         """Take what the app is about."""
         super().__init__()
-        self._compositor: SteadyCompositor = SteadyCompositor()
-        self._ticks = Ticks(self, self._compositor)
+        fix_resize_events(self)
         self.session = session
         self.title_bar = Bar(id="title")
         self.keys = Bar(id="keys")
@@ -84,42 +82,10 @@ class TokvizScreen(Screen[None]):
         self._controllers: list[Controller] = []
         self.has_begun = False
         """Whether it shows what it begins with, and can take input."""
-        self.waits = False
-        """Whether it was made before anybody went to it: it begins when somebody does."""
-        self.is_prepared = False
-        """Whether it was laid out and drawn before anybody went to it."""
         self._answers = False
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
         self._fitted_size: Size | None = None
-
-    @property
-    def _update_timer(self) -> Timer:
-        return self._ticks.timer
-
-    def _compositor_refresh(self) -> None:
-        self._ticks.draw_later()
-
-    def _screen_resized(self, size: Size) -> None:
-        # Textual lays out whatever it goes to, also what has not changed while it was away.
-        if size != self._compositor.size:
-            super()._screen_resized(size)
-
-    def prepare(self) -> bool:
-        """Lay out what nobody has been to yet, or draw it: tell whether there was something to do.
-
-        What is drawn is kept by the widgets, so it need only be put together when somebody comes.
-        """
-        size = self.app.size
-        if not self.waits or self.is_prepared or not self.is_mounted or not size:
-            return False
-        if self._compositor.size != size or self._layout_required:
-            self._layout_required = False
-            self._refresh_layout(size)
-        else:
-            self._compositor.render_strips()
-            self.is_prepared = True
-        return True
 
     # -- controllers
 
@@ -173,12 +139,10 @@ class TokvizScreen(Screen[None]):
         self.fit(self.app.size)
         self.show_title()
         self.show_keys()
-        if not self.waits:
-            self.begin()
+        self.begin()
 
     def begin(self) -> None:
-        """Do what is done once somebody is here."""
-        self.waits = False
+        """Load what the screen starts with; called once, when it is mounted."""
         self.call_after_refresh(self.started)
         self.call_after_refresh(self._begun)
 
@@ -211,7 +175,7 @@ class TokvizScreen(Screen[None]):
 
     def read(self, region: Region) -> str:
         """Give the text in a part of the screen."""
-        strips = self._compositor.render_strips()[region.y : region.bottom]
+        strips = screen_strips(self)[region.y : region.bottom]
         return "\n".join(strip.crop(region.x, region.right).text for strip in strips)
 
     def show_title(self) -> None:
@@ -325,8 +289,6 @@ class TokvizScreen(Screen[None]):
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Take up what changed while another screen was shown."""
-        # Nobody has changed its styles: the app applies those of another theme before it comes.
-        event.refresh_styles = False
         self.follow_tokenizer()
         self.show_title()
         self._follow_progress()

@@ -72,13 +72,6 @@ class DrawnRows(TextArea):
         self.set_reactive(TextArea.cursor_blink, False)
         self.set_reactive(TextArea.match_cursor_bracket, False)
 
-    def on_unmount(self) -> None:
-        """Be forgotten by the screen and the app, which keep every text area that there was."""
-        self.screen.text_selection_started_signal.unsubscribe(self)
-        watchers = getattr(self.app, "__watchers", {})  # none any more where the app ends
-        if "theme" in watchers:
-            watchers["theme"] = [each for each in watchers["theme"] if each[0] is not self]
-
     @abstractmethod
     def _marks(self) -> Marks:
         """Return what is drawn over the tokens now."""
