@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import gc
 import random
 import threading
-import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -623,22 +621,3 @@ async def test_soft_wrap_can_be_switched_and_the_end_of_a_long_line_reached():
         editor.soft_wrap = True
         await pilot.pause()
         assert editor.wrapped_document.height > 300
-
-
-async def test_editors_that_were_taken_out_are_forgotten():
-    async with editing("some text") as (editor, pilot):
-        all_of_them = weakref.WeakSet[TokenEditor]()
-        for _ in range(16):
-            other = TokenEditor(LiveDocument("more"), DARK)
-            all_of_them.add(other)
-            await pilot.app.screen.mount(other)
-            other.focus()
-            await pilot.press("x")
-            assert other.live.text == "xmore"
-            editor.focus()
-            await other.remove()
-        del other
-        pilot.app.messages.clear()
-        gc.unfreeze()
-        gc.collect()
-        assert len(all_of_them) <= 8, "those that the last layouts knew"

@@ -27,7 +27,6 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets._toast import ToastRack
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from tokviz.child.memory import give_back
@@ -61,10 +60,10 @@ from tokviz.tui.screens.choosing import take_back_wishes
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.tasks import Task, in_thread, stop_work, unsay
+from tokviz.tui.textual_private.notices import dismiss_notices
 from tokviz.tui.textual_private.one_shot_timers import fix_one_shot_timers
 from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
-from tokviz.tui.toasts import Toasts, clear_away, in_the_way
 from tokviz.tui.widgets.editor.editor import TokenEditor
 from tokviz.tui.widgets.turns import neighbour
 
@@ -146,6 +145,8 @@ class TokvizApp(App[None]):
         super().__init__(driver_class=driver_class)
         self._errors = errors
         self._last_error: Unexpected | None = None
+        self.is_exiting = False
+        """Whether `exit` was called."""
         self._waiting: deque[events.Event] = deque()
         self._answering: list[MessagePump] | None = None
         self._is_preparing = False
@@ -163,7 +164,6 @@ class TokvizApp(App[None]):
         self._made: dict[str, TokvizScreen] = {}
         self._session_file: Path | None = None
         self._question: Screen[Any] | None = None
-        self._toasts = Toasts()
         self._touched = 0.0
         self._looks = 0
         self._tour: Tour | None = None
@@ -182,7 +182,7 @@ class TokvizApp(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Let input wait until what it is meant for is there, and drop it once that is gone."""
         if isinstance(event, events.InputEvent | events.Paste):
-            if self._exit or not self.screen_stack:
+            if self.is_exiting or not self.screen_stack:
                 return
             # What no widget wanted comes back, forwarded by then, from the screen that it was for.
             if event.__dict__.get("aimed_at", self.screen) is not self.screen:
@@ -213,7 +213,9 @@ class TokvizApp(App[None]):
 
     async def on_begun(self, message: Begun) -> None:
         """Take the input that waited, one by one: the next may have to wait for what this does."""
-        if self._waiting and self._answering is None and self._is_ready() and not self._exit:
+        if self._is_undrawn:
+            self._await_drawing()
+        if self._waiting and self._answering is None and self._is_ready() and not self.is_exiting:
             event = self._waiting.popleft()
             event.__dict__["aimed_at"] = self.screen
             try:
@@ -248,8 +250,8 @@ class TokvizApp(App[None]):
         """Tell whether something else than what has the keyboard hears of this first."""
         if not isinstance(event, events.Key):
             return isinstance(event, events.MouseUp)
-        bound = (keys.key_to_bindings.get(event.key, ()) for _, keys in self.screen._binding_chain)
-        return any(binding.priority for bindings in bound for binding in bindings)
+        active = self.active_bindings.get(event.key)
+        return active is not None and active.binding.priority
 
     async def _take(self, event: events.Event) -> None:
         if self._overtakes(event):
@@ -272,7 +274,6 @@ class TokvizApp(App[None]):
             if isinstance(self.screen, TokvizScreen):
                 # A busy screen hears late that it is seen again.
                 self.screen.follow_tokenizer()
-            self._toasts.notice(event, self.screen)
             self._touched = monotonic()
         if (
             isinstance(event, events.InputEvent | events.Paste)
@@ -295,8 +296,6 @@ class TokvizApp(App[None]):
             self._handle_exception(error)
         if answering:
             self._let_answer(answering)
-        if is_input and len(self._notifications):
-            self.call_after_refresh(self._place_toasts)
 
     def _answerers(self, event: events.Key | events.MouseUp) -> list[MessagePump]:
         """List what may have something to do for a key or click, in the order of hearing of it.
@@ -363,6 +362,11 @@ class TokvizApp(App[None]):
             self._escaped = escape.time
         return is_soon and not is_in_dialog
 
+    def exit(self, *arguments: Any, **options: Any) -> None:
+        """Exit the app, and remember that it is exiting."""
+        self.is_exiting = True
+        super().exit(*arguments, **options)
+
     # -- errors
 
     def _handle_exception(self, error: Exception) -> None:
@@ -374,7 +378,7 @@ class TokvizApp(App[None]):
             super()._handle_exception(error)
             return
         noted = self._errors.note(error.error if isinstance(error, WorkerFailed) else error)
-        if self._exit:
+        if self.is_exiting:
             return  # it ends by itself, with the exit code that it was given
         if not self.screen_stack or not getattr(self.screen_stack[0], "has_begun", True):
             super()._handle_exception(error)
@@ -579,13 +583,11 @@ class TokvizApp(App[None]):
         self._await_drawing()
 
     def _await_drawing(self) -> None:
-        if self.screen_stack:
-            self.screen_stack[0]._invoke_later(self._screen_drawn, self)
+        """Wait until the current screen is drawn; a new one reports it by `Begun`."""
+        if self.screen_stack and getattr(self.screen_stack[0], "has_begun", True):
+            self.screen_stack[0].call_after_refresh(self._screen_drawn)
 
     def _screen_drawn(self) -> None:
-        if self._batch_count:  # Nothing is drawn now, see `delay_update`.
-            self.set_timer(1 / 60, self._await_drawing)
-            return
         self._is_undrawn = False
         if self._is_late and self._passing is not None:
             wanted, self._passing, self._is_late = self._passing, None, False
@@ -642,33 +644,18 @@ class TokvizApp(App[None]):
     def _change_palette(self) -> None:
         """Draw tokens in the colours of the theme on every screen, and in what lies above it."""
         palette = palette_of(self)
-        for stack in self._screen_stacks.values():
-            for node in (node for screen in stack for node in screen.walk_children()):
+        for screen in {*self._made.values(), *self.screen_stack}:
+            for node in screen.walk_children():
                 if isinstance(node, TakesPalette):
                     node.set_palette(palette)
 
     # -- sentences for the user
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a sentence; one that stands already begins anew, and stands once."""
-        super().notify(safe_lines(message), **options)
-
-    def _place_toasts(self) -> None:
-        if self.is_running and self.screen_stack and len(self._notifications):
-            self._toasts.place(self.screen)
-
-    def _refresh_notifications(self) -> None:
-        # Counting takes out what has had its time: a list of the collection itself would count it.
-        for one in in_the_way(list(iter(self._notifications))):
-            self._unnotify(one, refresh=False)
-        self._place_toasts()
-        if self.screen_stack:
-            clear_away(self.screen, self._notifications)
-        super()._refresh_notifications()
-        # A screen shows through the dialog above it, where its sentences would stand once more.
-        for screen in self.screen_stack[:-1]:
-            for rack in screen.query_children(ToastRack):
-                rack.display = False
+        """Show a notification; replace the same one if it is still displayed."""
+        text = safe_lines(message)
+        dismiss_notices(self, lambda notice: notice.message == text)
+        super().notify(text, **options)
 
     # -- what can be done everywhere
 

@@ -25,6 +25,8 @@ from tokviz.errors import OutputFileError
 from tokviz.files import write_file
 from tokviz.folders import state_folder
 from tokviz.listing import home_label
+from tokviz.tui.textual_private.app_clipboard import set_app_clipboard
+from tokviz.tui.textual_private.terminal_driver import driver_of
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -72,7 +74,7 @@ async def copy(app: App[Any], text: str) -> CopyResult:
     Raises:
         OutputFileError: If only a file was left, and that failed too.
     """
-    app._clipboard = text
+    set_app_clipboard(app, text)
     async with _TURNS.setdefault(app, asyncio.Lock()):
         return await _copy(app, text)
 
@@ -88,7 +90,7 @@ async def _copy(app: App[Any], text: str) -> CopyResult:
             return CopyResult("clipboard")
         return await asyncio.to_thread(_kept, "clipboard", text, lost)
     is_short = len(clean) <= TERMINAL_BYTES and len(clean.encode()) <= TERMINAL_BYTES
-    if is_short and app._driver is not None:
+    if is_short and driver_of(app) is not None:
         _send(app, clean)
         method: _Way = "tmux" if os.environ.get("TMUX") else "terminal"
         return await asyncio.to_thread(_kept, method, text, lost)
@@ -97,9 +99,9 @@ async def _copy(app: App[Any], text: str) -> CopyResult:
 
 def _send(app: App[Any], clean: str) -> None:
     """Send a text to the terminal; pasting inside the app gives what was copied last."""
-    last = app._clipboard
+    last = app.clipboard
     app.copy_to_clipboard(clean)
-    app._clipboard = last
+    set_app_clipboard(app, last)
 
 
 def _without_surrogates(text: str) -> str:

@@ -15,6 +15,8 @@ from textual.worker import Worker, get_current_worker
 from tokviz.errors import LargeFileError, TokvizError
 from tokviz.formats.budget import ask_first, before_large
 from tokviz.tui.messages import Notice, Question
+from tokviz.tui.textual_private.notices import dismiss_notices
+from tokviz.tui.textual_private.removed_nodes import is_being_removed
 
 T = TypeVar("T")
 
@@ -45,7 +47,7 @@ class Task:
         try:
             app.call_from_thread(method, *arguments)
         except (RuntimeError, CancelledError):
-            if app.is_running and not app._exit:
+            if app.is_running and not getattr(app, "is_exiting", False):
                 raise
 
     def say(self, text: str) -> None:
@@ -195,9 +197,7 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
 
 def unsay(app: App[Any], beginning: str) -> None:
     """Let no sentence stand that begins so: what it says holds no longer."""
-    for standing in list(iter(app._notifications)):
-        if standing.message.startswith(beginning):
-            app._unnotify(standing)
+    dismiss_notices(app, lambda notice: notice.message.startswith(beginning))
 
 
 def later(node: DOMNode, method: Callable[..., object]) -> Callable[..., None]:
@@ -217,5 +217,5 @@ def _call_if_there(node: DOMNode, method: Callable[..., object], *arguments: obj
 
     Then it has lost its parts, while work of its own goes on until it hears of that itself.
     """
-    if node.app.is_running and node.is_attached and not node._pruning:
+    if node.app.is_running and node.is_attached and not is_being_removed(node):
         method(*arguments)

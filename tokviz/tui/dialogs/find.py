@@ -12,12 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.style import Style
 from textual.widgets import Input, Static
 
 from tokviz.glyphs import UNSAFE
 from tokviz.live.find import FindQuery, Matches, escaped, find_all, forget_text
 from tokviz.tui.dialogs.base import Dialog, Hint
+from tokviz.tui.idle_clicks import widget_at
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.field import Field
 
@@ -52,9 +54,10 @@ class FindField(PutField):
     regex: bool = False
     """Whether the field holds a regular expression already."""
 
-    def _on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
+        """Insert a paste, with invisible characters as escapes of a regular expression."""
         if UNSAFE.search(event.text) is None:
-            super()._on_paste(event)
+            super().on_paste(event)
             return
         event.prevent_default()
         event.stop()
@@ -231,15 +234,20 @@ class FindDialog(Dialog[FindResult]):
             find, put = self.query_one(FindField), self.query_one("#put", PutField)
             (find if put.has_focus else put).focus()
 
-    async def on_event(self, event: events.Event) -> None:
-        """Let the wheel scroll the text above."""
-        if isinstance(event, events.MouseScrollUp | events.MouseScrollDown):
-            # With a dialog above this one, the screen next to the top would be this one.
-            if self.app.screen is self:
-                above = self.app.screen_stack[-2]
-                above._forward_event(event._apply_offset(0, 0))
-        else:
-            await super().on_event(event)
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll the text behind the bar."""
+        self._scroll_behind(event, 3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll the text behind the bar."""
+        self._scroll_behind(event, -3)
+
+    def _scroll_behind(self, event: events.MouseEvent, rows: int) -> None:
+        under = widget_at(self.app.screen_stack[-2], event.screen_offset)
+        for node in under.ancestors_with_self if under else ():
+            if isinstance(node, ScrollView):
+                node.scroll_relative(y=rows, animate=False)
+                break
 
     def _find(self) -> None:
         query = self.find_query

@@ -14,6 +14,7 @@ from tokviz.listing import check_readable, typed_path
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.terminal.modes import ASK_FOR_FILE
+from tokviz.tui.textual_private.terminal_driver import driver_of
 
 
 class OpenFileDialog(FileDialog):
@@ -64,9 +65,9 @@ class OpenFileDialog(FileDialog):
         """Take what was typed elsewhere once the folder is read; ask the browser for a file."""
         if self._text and os.path.isfile(typed_path(self._text, self.folder)):
             self.call_after_refresh(self._choose_soon)
-        allowed, app = confinement(), self.app
-        if allowed is not None and allowed.by_browser and app._driver is not None:
-            app._driver.write(ASK_FOR_FILE)
+        allowed, driver = confinement(), driver_of(self.app)
+        if allowed is not None and allowed.by_browser and driver is not None:
+            driver.write(ASK_FOR_FILE)
 
     def _choose_soon(self) -> None:
         if self._reading:

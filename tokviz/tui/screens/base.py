@@ -148,7 +148,8 @@ class TokvizScreen(Screen[None]):
 
     def _begun(self) -> None:
         # What takes the keyboard may have come only now.
-        self._update_auto_focus()
+        if self.focused is None and self.AUTO_FOCUS:
+            self.set_focus(self.query(self.AUTO_FOCUS).first())
         self.has_begun = True
         self.app.post_message(Begun())
 

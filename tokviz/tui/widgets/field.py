@@ -94,7 +94,8 @@ class Field(Input):
         finally:
             self.set_reactive(Input.placeholder, asked)
 
-    def _on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
+        """Insert the first line of a paste."""
         event.prevent_default()
         event.stop()
         was_empty, text = not self.value, self.clean_paste(event.text)

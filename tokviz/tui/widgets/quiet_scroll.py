@@ -4,48 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable
-from math import ceil
-from typing import Any, Self
 
 from rich.style import Style
 from textual import events
 from textual.geometry import Offset, Region, Size
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
-
-
-class _SteadyBar(ScrollBar):
-    """A scroll bar that draws only the lines again in which it has changed."""
-
-    _before: tuple[object, ...] = ()
-
-    def refresh(self, *regions: Region, **options: Any) -> Self:
-        """Draw again; what changes the bar alone, its two ends."""
-        height, window, virtual = self.size.height, self.window_size, self.window_virtual_size
-        thumb = max(1, height * min(1.0, window / max(virtual, 1)))
-        # Until it is told the new position it may stand far behind the end of what has shrunk.
-        share = min(1.0, self.position / max(virtual - window, 1))
-        start = int(max(0.0, height - thumb) * share * 8)
-        ends = start, start + ceil(thumb * 8)
-        look = height, window < virtual, self.mouse_over, self.grabbed is None
-        before, self._before = self._before, (ends, look)
-        if before[1:] == (look,) and options == _REPAINT and not regions:
-            old: Any = before[0]
-            lines = {
-                line
-                for a, b in zip(old, ends, strict=True)
-                for line in range(min(a, b) // 8, max(a, b) // 8 + 1)
-                if a != b
-            }
-            if not lines:
-                return self
-            regions = tuple(Region(0, line, self.size.width, 1) for line in lines)
-        return super().refresh(*regions, **options)
-
-
-_REPAINT = {"repaint": True, "layout": False, "recompose": False}
 
 
 class QuietScroll(ScrollView, can_focus=True):
@@ -67,15 +32,6 @@ class QuietScroll(ScrollView, can_focus=True):
     _ground: Style | None = None
     row_at_hand = 0
     """The row that was shown last, because the user is at it."""
-
-    @property
-    def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar."""
-        if self._vertical_scrollbar is None:
-            self._vertical_scrollbar = bar = _SteadyBar(name="vertical")
-            bar.display = False
-            self.app._start_widget(self, bar)
-        return self._vertical_scrollbar
 
     @property
     def cursor_screen_offset(self) -> Offset:

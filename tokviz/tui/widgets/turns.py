@@ -67,7 +67,10 @@ _CORNERS, _ROOMY = 6, 1000
 def title_around(widget: Widget) -> str:
     """Give the title of the panel that a widget stands in: of several tabs, of the one shown."""
     for around in widget.ancestors_with_self:
-        if isinstance(around, Widget) and (title := around._border_title):
+        title = (
+            Content.from_markup(around.border_title or "") if isinstance(around, Widget) else None
+        )
+        if title:
             shown = next((span for span in title.spans if "bold" in str(span.style)), None)
             return title.plain[shown.start : shown.end].strip() if shown else title.plain.strip()
     return ""

@@ -20,7 +20,6 @@ from tokviz.tui.screens.train.learning import (
 from tokviz.tui.screens.train.plan import Plan, plan_content
 from tokviz.tui.screens.train.state import Phase
 from tokviz.tui.screens.train.summary import summary_content
-from tokviz.tui.toasts import ANSWERS
 from tokviz.tui.widgets.cursor_curve import CursorCurve
 from tokviz.tui.widgets.curve import compression_curve
 from tokviz.tui.widgets.lists import RowList
@@ -102,8 +101,8 @@ class Side(Container):
         """Begin empty."""
         super().__init__(id="side")
         self.live = LiveView()
-        self._plan = Static(id="plan", classes=ANSWERS)
-        self._error = Static(id="error", classes=ANSWERS)
+        self._plan = Static(id="plan")
+        self._error = Static(id="error")
         self._summary = Static(id="summary")
         self._curve = CursorCurve(has_cursor=False, id="final-curve")
 

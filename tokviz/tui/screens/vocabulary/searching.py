@@ -180,8 +180,9 @@ class SearchField(Field):
         else:
             go()
 
-    def _on_paste(self, event: events.Paste) -> None:
-        super()._on_paste(event)
+    def on_paste(self, event: events.Paste) -> None:
+        """Insert a paste, and report it."""
+        super().on_paste(event)
         self.post_message(Pasted(event.text, self.value))
 
     def take_back(self, pasted: Pasted) -> None:

@@ -104,14 +104,14 @@ class PartEditor(TokenEditor):
         else:
             super().action_delete_left()
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         """Ask about what looks like JSON; insert everything else as it is."""
         if event.text.lstrip()[:1] in ("{", "["):
             event.prevent_default()
             event.stop()
             self.post_message(self.Pasted(event.text))
         else:
-            await super()._on_paste(event)
+            await super().on_paste(event)
 
     def insert_pasted(self, text: str) -> None:
         """Insert what was pasted after all."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, overload
 
-from textual.document._document import Document, EditResult, Location, Selection
 from textual.geometry import Size
+from textual.widgets.text_area import Document, EditResult, Location, Selection
 
 from tokviz.live.document import LiveDocument
 

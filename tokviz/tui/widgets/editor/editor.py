@@ -12,12 +12,10 @@ from typing import ClassVar
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
-from textual.document._document import EditResult, Location
-from textual.document._edit import Edit
 from textual.geometry import Offset, Size
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets.text_area import Selection
+from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
 from tokviz.bytetext import as_byte_text
 from tokviz.live.document import LiveDocument
@@ -187,9 +185,6 @@ class TokenEditor(DrawnRows):
         self._refresh_size()
         self.refresh()
 
-    def _watch_language(self, language: str | None) -> None:
-        """Do nothing: a token editor has no syntax highlighting."""
-
     def edit(self, edit: Edit) -> EditResult:
         """Perform an edit, and tell the screen in the same frame."""
         with self._changing():
@@ -238,13 +233,18 @@ class TokenEditor(DrawnRows):
 
     def _once_prepared(self, texts: Sequence[str], change: Callable[[], None]) -> None:
         """Change the text, a long one that comes back being prepared; keys wait in line for it."""
+
+        def apply() -> None:
+            with self._changing():
+                change()
+
         if len(texts) != 1 or len(texts[0]) <= _LONG_TEXT:
-            change()
+            apply()
             return
 
         async def prepare_and_change() -> None:
             await self._prepared(lambda: texts[0])
-            change()
+            apply()
 
         self.call_later(prepare_and_change)
 
@@ -261,14 +261,6 @@ class TokenEditor(DrawnRows):
             return await asyncio.to_thread(work)
         finally:
             self.is_preparing = False
-
-    def _undo_batch(self, edits: Sequence[Edit]) -> None:
-        with self._changing():
-            super()._undo_batch(edits)
-
-    def _redo_batch(self, edits: Sequence[Edit]) -> None:
-        with self._changing():
-            super()._redo_batch(edits)
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -378,7 +370,7 @@ class TokenEditor(DrawnRows):
 
     # -- sizes
 
-    def _on_resize(self) -> None:
+    def on_resize(self) -> None:
         """Wrap for the new size; a cursor that was in view stays in view."""
         place = self.wrapped_document.location_to_offset
         was_seen = 0 <= place(self.cursor_location).y - self.scroll_offset.y < self._seen_rows
@@ -450,17 +442,17 @@ class TokenEditor(DrawnRows):
 
     # -- keys
 
-    async def _on_key(self, event: events.Key) -> None:
-        """Type; Esc does nothing, so that the keyboard never leaves the text by accident."""
-        if event.key == "escape" and self.tab_behavior == "indent":
-            event.stop()
-            event.prevent_default()
-        else:
-            if event is self._last_letter:
-                self._last_letter = None
-            await super()._on_key(event)
-            if letters := event.__dict__.pop(_BEHIND, None):
-                self.type_text("".join(letters))
+    def on_key(self, event: events.Key) -> None:
+        """Type the character. Esc keeps the focus in the text, also where Tab indents."""
+        if event is self._last_letter:
+            self._last_letter = None
+        letters = _letter(event) + "".join(event.__dict__.pop(_BEHIND, ()))
+        if letters and not self.read_only:
+            self.type_text(letters)
+        elif not (event.key == "escape" and self.tab_behavior == "indent"):
+            return
+        event.stop()
+        event.prevent_default()
 
     def joins(self, event: events.Event) -> bool:
         """Take a letter together with the one before it, if many wait already to be typed.
@@ -476,16 +468,20 @@ class TokenEditor(DrawnRows):
         self._last_letter = key if letter else None
         return False
 
-    def _replace_via_keyboard(
-        self, insert: str, start: Location, end: Location
-    ) -> EditResult | None:
-        if insert and start == end and not self.read_only:
-            start, end = ((0, 0), self.document.end) if self.make_room() else self.selection
-        return super()._replace_via_keyboard(insert, start, end)
-
     def type_text(self, text: str) -> None:
-        """Put byte text in the place of the selection, as if it had been typed."""
-        self._replace_via_keyboard(text, *self.selection)
+        """Replace the selection with byte text, as if it had been typed."""
+        if not self.read_only:
+            is_insertion = bool(text) and self.selection.is_empty
+            start, end = self.selection
+            if is_insertion and self.make_room():
+                start, end = (0, 0), self.document.end
+            self.replace(text, start, end, maintain_selection_offset=False)
+
+    def _delete(self, start: Location, end: Location) -> str:
+        """Delete a range unless the text is read-only, and return what was there."""
+        if self.read_only:
+            return ""
+        return self.delete(start, end, maintain_selection_offset=False).replaced_text
 
     def clamp_visitable(self, location: Location) -> Location:
         """Return the nearest location of the text, without a look at a whole line."""
@@ -533,12 +529,12 @@ class TokenEditor(DrawnRows):
     def action_delete_word_right(self) -> None:
         """Delete the selection, or what stands before the end of the word to the right."""
         if not self.selection.is_empty:
-            self._delete_via_keyboard(*self.selection)
+            self._delete(*self.selection)
             return
         row, column = location = self.cursor_location
         end = next_word_end(self.document[row], column)
         target = self.navigator.get_location_right(location) if end == column else (row, end)
-        self._delete_via_keyboard(location, target)
+        self._delete(location, target)
 
     # -- clipboard
 
@@ -551,19 +547,16 @@ class TokenEditor(DrawnRows):
 
     def action_cut(self) -> None:
         """Remove the selected text, or the line, and copy it."""
-        if self.read_only:
-            return
-        if self.selection.is_empty:
-            result = self._delete_cursor_line()
-        else:
-            result = self._delete_via_keyboard(*self.selection)
-        if result is not None and result.replaced_text:
-            self._copy(result.replaced_text)
+        start, end = self.selection
+        if start == end:
+            start, end = (start[0], 0), self.clamp_visitable((start[0] + 1, 0))
+        if text := self._delete(start, end):
+            self._copy(text)
 
     def _copy(self, text: str) -> None:
         self.post_message(CopyRequested(text, counted(len(text), "character")))
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         """Insert what the terminal pastes, exactly."""
         event.prevent_default()
         event.stop()
@@ -579,7 +572,7 @@ class TokenEditor(DrawnRows):
 
     # -- mouse
 
-    async def _on_mouse_move(self, event: events.MouseMove) -> None:
+    def on_mouse_move(self, event: events.MouseMove) -> None:
         """Tell of the token under the pointer; the text area selects.
 
         It goes on selecting while the pointer rests above or below the text, and ends where the
@@ -594,7 +587,7 @@ class TokenEditor(DrawnRows):
         if self._selecting and self._pulled and self._pull is None:
             self._pull = self.set_interval(_PULL_SECONDS, self._select_on)
 
-    async def _on_mouse_down(self, event: events.MouseDown) -> None:
+    def on_mouse_down(self, event: events.MouseDown) -> None:
         """Leave a selection that is asked about as it is; else go to where the right button is."""
         if event.button == RIGHT:
             event.prevent_default()
@@ -612,10 +605,11 @@ class TokenEditor(DrawnRows):
             self._pull.stop()
             self._pull = None
 
-    def _on_leave(self, event: events.Leave) -> None:
+    def on_leave(self, event: events.Leave) -> None:
+        """Report that no token is under the pointer."""
         self.post_message(TokenHovered(None))
 
-    async def _on_click(self, event: events.Click) -> None:
+    def on_click(self, event: events.Click) -> None:
         """Select a word with two clicks, a line with three."""
         row, column = self.get_target_document_location(event)
         if event.button == RIGHT:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from textual.document._edit import Edit
-from textual.document._history import EditHistory
+from textual.widgets.text_area import Edit, EditHistory
 
 _MAX_BATCHES = 1_000
 _MAX_CHARS = 64_000_000

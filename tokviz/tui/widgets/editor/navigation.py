@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from textual.document._document import Location
-from textual.document._document_navigator import DocumentNavigator
 from textual.geometry import Offset
+from textual.widgets.text_area import DocumentNavigator, Location
 
 from tokviz.tui.widgets.editor.long_line import Sliceable
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument

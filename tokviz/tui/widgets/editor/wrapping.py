@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from math import expm1
 from typing import NamedTuple
 
-from textual.document._document import Location
-from textual.document._wrapped_document import WrappedDocument
 from textual.geometry import Offset
+from textual.widgets.text_area import Location, WrappedDocument
 
 from tokviz.glyphs import Glyphs
 from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, breaks, is_plain, lay_out, width_bound

@@ -202,11 +202,15 @@ class GlossView(Widget, can_focus=True):
         """Scroll to the end of the text."""
         self.action_go(self._live.n_chars)
 
-    def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Go on by a line."""
+        event.prevent_default()
         event.stop()
         self.action_step(1)
 
-    def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Go back by a line."""
+        event.prevent_default()
         event.stop()
         self.action_step(-1)
 
