@@ -40,7 +40,7 @@ def write_files(folder: Path, seed: int) -> dict[str, str]:
 
 def by_hand(texts: dict[str, str], run: TrainingRun, regex: str) -> list[dict[str | None, int]]:
     """Make every merge in every file."""
-    pattern, first = get_split_pattern(regex), run.settings.first_byte_id
+    pattern, first = get_split_pattern(regex), run.settings.layout.first_byte
     pairs = [(left - first, right - first) for left, right in run.history.pairs()]
     apart = {run.sources[place] for place in Corpus([*map(Path, texts)]).apart}
     merges: list[dict[str | None, int]] = [{} for _ in pairs]

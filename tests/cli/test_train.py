@@ -49,11 +49,16 @@ def test_a_trained_tokenizer_is_used_like_any_other(tokviz, corpus, tmp_path):
     assert theirs.encode("newest lower<|end|>").ids == tok.encode("newest lower<|end|>")
 
 
-def test_special_tokens_may_come_first(tokviz, corpus, tmp_path):
+@pytest.mark.parametrize(
+    ("special_ids", "first"), [("first", 0), ("after-bytes", 256), ("last", 258)]
+)
+def test_special_tokens_may_come_first_or_after_the_bytes(
+    tokviz, corpus, tmp_path, special_ids, first
+):
     run = tmp_path / "run"
-    options = ("--special", "<a>", "--special", "<b>", "--special-ids", "first")
+    options = ("--special", "<a>", "--special", "<b>", "--special-ids", special_ids)
     assert tokviz("train", corpus, "-o", run, "--vocab-size", 260, *options).code == 0
-    assert package.load(run).special_tokens == {"<a>": 0, "<b>": 1}
+    assert package.load(run).special_tokens == {"<a>": first, "<b>": first + 1}
 
 
 def test_it_reads_standard_input_folders_and_json_lines(tokviz, tmp_path):

@@ -57,6 +57,16 @@ def test_a_run_folder_gives_the_whole_run(run, tmp_path):
     assert again.piece_counts.n_bytes == run.piece_counts.n_bytes
 
 
+def test_a_run_with_special_tokens_after_the_bytes_is_read_again(tmp_path):
+    specials = ["<|a|>", "<|b|>"]
+    run = tokviz.train([TEXT], 300, special_tokens=specials, special_ids="after-bytes")
+    run.save(tmp_path / "run")
+    again = tokviz.TrainingRun.load(tmp_path / "run")
+    assert (again.history, again.settings) == (run.history, run.settings)
+    assert again.tokenizer.vocab == run.tokenizer.vocab
+    assert again.token_lengths().tolist() == run.token_lengths().tolist()
+
+
 def test_a_run_with_a_custom_regex_is_read_again(tmp_path):
     run = tokviz.train([TEXT], 300, split_pattern="[a-z]+")
     run.save(tmp_path / "run")

@@ -95,7 +95,8 @@ def train(
             No merge crosses a piece.
         special_tokens: Special tokens. They are cut out of the corpus first, so that no token holds
             a part of one.
-        special_ids: Whether their ids come before all others or after them.
+        special_ids: Where their ids are: "last" (after all others), "first" (before them), or
+            "after-bytes" (from 256 on, before the merged tokens).
         tie_break: Which pair to merge when several have the highest count; see `tokviz.bpe.ties`.
         min_count: The lowest count at which a pair is merged.
         delimiter: Text between documents, which is cut out like a special token; None for none.
@@ -262,7 +263,7 @@ class _Training:
         self._end_phase()
         return TrainingRun(
             tokenizer_of(self._settings, history, self._tokens),
-            history.shifted(self._settings.first_byte_id),
+            history.with_ids(self._settings.layout),
             pieces,
             self._settings,
             TrainTimings(**self._seconds),

@@ -38,8 +38,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from tokviz.bpe.settings import SpecialIds
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.cli import workers
 from tokviz.cli.inputs import WAITING
@@ -142,9 +143,10 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--special-ids",
-        choices=("last", "first"),
+        choices=get_args(SpecialIds),
         default="last",
-        help="whether special tokens have the highest ids or the lowest (default: %(default)s)",
+        help="where the ids of special tokens are: after all others, before them, or after the "
+        "256 bytes and before the merged tokens (default: %(default)s)",
     )
     parser.add_argument(
         "--ties",

@@ -76,6 +76,11 @@ def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
     assert (request.workers, request.scheduler, request.compare) == (None, None, True)
 
 
+def test_special_tokens_can_have_their_ids_after_the_bytes() -> None:
+    values = replace(VALUES, special_ids="after-bytes")
+    assert make_request(values, make_plan(values, Path("/runs/x"))).special_ids == "after-bytes"
+
+
 def test_workers_are_a_number_or_an_address() -> None:
     def asked(workers: str) -> tuple[int | None, str | None, bool]:
         values = replace(VALUES, workers=workers)

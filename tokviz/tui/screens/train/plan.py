@@ -10,7 +10,7 @@ from decimal import Decimal
 from glob import has_magic
 from itertools import filterfalse
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from textual.content import Content
 
@@ -20,7 +20,7 @@ from tokviz.bpe.progress import (
     reading_seconds,
     saving_seconds,
 )
-from tokviz.bpe.settings import N_BYTES
+from tokviz.bpe.settings import N_BYTES, SpecialIds
 from tokviz.corpus.entries import EXCLUDE, CorpusEntry, remarks, table_problems
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
@@ -61,7 +61,7 @@ class FormValues:
         pattern: The name of a split pattern, or `CUSTOM`.
         regex: The regex for `CUSTOM`.
         specials: Special tokens between white space.
-        special_ids: "last" or "first".
+        special_ids: Where the ids of special tokens are; see `TrainSettings`.
         tie_break: The name of a rule.
         delimiter: The text between two documents.
         field: The field of JSON lines, and the column of tables, that holds the text.
@@ -235,7 +235,7 @@ def make_request(values: FormValues, plan: Plan) -> TrainRequest:
         vocab_size=parse_count(values.vocab_size) or 0,
         split_pattern=values.regex if values.pattern == CUSTOM else values.pattern,
         special_tokens=tuple(values.specials.split()),
-        special_ids="first" if values.special_ids == "first" else "last",
+        special_ids=cast(SpecialIds, values.special_ids),
         tie_break=values.tie_break,
         min_count=parse_count(values.min_count) or 1,
         delimiter=values.delimiter,
