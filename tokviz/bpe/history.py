@@ -107,7 +107,12 @@ class TrainingHistory:
         """Give the same history with ids instead of the token numbers of the training."""
         if layout == (0, N_BYTES):
             return self
-        ids = {name: layout.ids_of(getattr(self, name)) for name in _IDS}
+        import numpy as np
+
+        def moved(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+            return np.where(numbers == NO_TOKEN, NO_TOKEN, layout.id_of(numbers)).astype(np.int32)
+
+        ids = {name: moved(getattr(self, name)) for name in _IDS}
         return TrainingHistory(**{**self.memory, **ids})
 
     def pairs(self) -> Iterator[tuple[int, int]]:

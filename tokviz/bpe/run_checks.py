@@ -119,7 +119,7 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
     if len(tokenizer.tables.ids()) != N_BYTES + len(merges):
         raise TokvizError("does not fit the tokenizer: it has tokens that no merge makes")
     new_numbers = np.arange(N_BYTES, N_BYTES + len(history), dtype=np.int32)
-    new_ids = layout.ids_of(new_numbers)
+    new_ids = layout.id_of(new_numbers)
     none_left = history.runner_up_count == 0
     sound = history.new_id == new_ids
     sides = [layout.numbers_of(ids) for ids in (history.left_id, history.right_id)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from tokviz.bpe.ties import get_tie_break
 from tokviz.errors import SpecialTokenError, TokvizError, VocabularyError
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 SpecialIds = Literal["last", "first", "after-bytes"]
 N_BYTES = 256
 LARGEST_VOCABULARY = 2**31 - 1
+
+
+_Ints = TypeVar("_Ints", int, "npt.NDArray[np.int32]")
 
 
 class IdLayout(NamedTuple):
@@ -40,17 +43,10 @@ class IdLayout(NamedTuple):
         first_merged = N_BYTES if special_ids == "last" else N_BYTES + n_special
         return cls(first_byte, first_merged)
 
-    def id_of(self, number: int) -> int:
-        """Give the id of the token with this number."""
-        return number + (self.first_byte if number < N_BYTES else self.first_merged - N_BYTES)
-
-    def ids_of(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Give the ids of tokens; negative numbers stay as they are."""
-        import numpy as np
-
-        is_byte = numbers < N_BYTES
-        shift = np.where(is_byte, self.first_byte, self.first_merged - N_BYTES)
-        return (numbers + np.where(numbers < 0, 0, shift)).astype(np.int32)
+    def id_of(self, number: _Ints) -> _Ints:
+        """Give the id of the token with this number, or an array of ids for one of numbers."""
+        gap = self.first_merged - self.first_byte - N_BYTES
+        return number + self.first_byte + (number >= N_BYTES) * gap
 
     def numbers_of(self, ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Give the numbers of tokens; a number is negative if no ordinary token has that id."""

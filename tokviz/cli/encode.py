@@ -7,7 +7,8 @@ to the n-th FILE; a FILE that cannot be read leaves its line empty.
 --json, one object per input:
   {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
   "file" is null for --text. With --spans also "tokens" (each token's text; a byte that is not UTF-8
-  as \xhh) and "byte_spans" (each token's [start, end) in the bytes of the input).
+  as \xhh) and "byte_spans" (each token's [start, end) in the bytes of the input; empty for what
+  --add-special-tokens adds).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 from array import array
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from tokviz.cli import options
@@ -27,37 +28,49 @@ from tokviz.cli.text_blocks import InputCounts, text_blocks
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
+_Around = tuple[tuple[int, ...], tuple[int, ...]]
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz encode`."""
     options.add_texts(parser, "a text to encode")
     options.add_flag(parser, "--spans", "add every token's text and byte span (implies --json)")
+    options.add_flag(
+        parser,
+        "--add-special-tokens",
+        "add the tokens, such as BOS and EOS, that the post-processor of a tokenizer.json adds "
+        "around a text",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Encode each input."""
     tokenizer = options.load_tokenizer(arguments)
+    around = tokenizer.ids_around() if arguments.add_special_tokens else ((), ())
 
     def encode_one(source: Source) -> None:
         if arguments.json or arguments.spans:
-            _print_record(source, tokenizer, arguments.specials, arguments.spans)
+            _print_record(source, tokenizer, arguments.specials, arguments.spans, around)
         else:
-            _print_ids(source, tokenizer, options.SPECIALS[arguments.specials])
+            _print_ids(source, tokenizer, options.SPECIALS[arguments.specials], around)
 
     return for_each_input(options.text_sources(arguments), encode_one)
 
 
 def _print_ids(
-    source: Source, tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"]
+    source: Source,
+    tokenizer: Tokenizer,
+    parse_specials: bool | Literal["huggingface"],
+    around: _Around,
 ) -> None:
     counts = InputCounts()
     blocks = text_blocks(
         read_blocks(source), tokenizer, parse_specials=parse_specials, counts=counts
     )
+    encoded = (tokenizer.encode_to_array(text, parse_specials) for text in blocks)
     separator = ""
     try:
-        for text in blocks:
-            ids = tokenizer.encode_to_array(text, parse_specials)
+        for ids in filter(None, chain([around[0]], encoded, [around[1]])):
             sys.stdout.write(separator + " ".join(map(str, ids)))
             separator = " "
     finally:
@@ -65,8 +78,11 @@ def _print_ids(
     report_note(counts.note)
 
 
-def _print_record(source: Source, tokenizer: Tokenizer, specials: str, with_spans: bool) -> None:
-    counts, ids, borders = InputCounts(), array("I"), [0]
+def _print_record(
+    source: Source, tokenizer: Tokenizer, specials: str, with_spans: bool, around: _Around
+) -> None:
+    before, after = around
+    counts, ids, borders = InputCounts(), array("I", before), [0] * (1 + len(before))
     parse_specials = options.SPECIALS[specials]
     blocks = text_blocks(
         read_blocks(source), tokenizer, parse_specials=parse_specials, counts=counts
@@ -81,6 +97,8 @@ def _print_record(source: Source, tokenizer: Tokenizer, specials: str, with_span
             else:
                 start = borders[-1]
                 borders.extend(start + edge for edge in edges[1:])
+    ids.extend(after)
+    borders += [borders[-1]] * len(after)
     report_note(counts.note)
     counts.n_tokens = len(ids)
     fields = record(source, tokenizer, specials, counts) | {"ids": ids.tolist()}

@@ -182,9 +182,13 @@ def what_is_lost(tokenizer: Tokenizer, format: str = "huggingface") -> list[str]
     """
     found = _format(format)
     found.write(_saveable(tokenizer))
-    composes = tokenizer.nfc and format != "huggingface"
-    nfc = ["that text is composed (NFC) before it is encoded"] if composes else []
-    return [*found.losses(tokenizer), *nfc]
+    lost = [*found.losses(tokenizer)]
+    if tokenizer.nfc and format != "huggingface":
+        lost.append("that text is composed (NFC) before it is encoded")
+    post = tokenizer.post_processor
+    if post.problem or (post.json and format != "huggingface"):
+        lost.append("the special tokens that its post-processor adds around a text")
+    return lost
 
 
 def save(tokenizer: Tokenizer, path: StrPath, format: str = "huggingface") -> None:
