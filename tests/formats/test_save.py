@@ -105,9 +105,9 @@ def test_ids_in_any_order_survive(tmp_path):
     ("name", "pattern", "words"),
     [
         ("huggingface", "gpt4", []),
-        ("huggingface", r"\w+|\W+", ["its own split regex"]),
+        ("huggingface", r"\w+|\W+", ["the split regex is written unchanged"]),
         ("minbpe", "gpt4", []),
-        ("gpt2", "gpt2", ["the 2 special tokens (<|endoftext|>, <|im_start|>), but for"]),
+        ("gpt2", "gpt2", ["the 2 special tokens (<|endoftext|>, <|im_start|>), as special"]),
         ("gpt2", "gpt4", ["the split pattern (gpt4)", "the 2 special tokens"]),
         ("tiktoken", "gpt4", ["the split pattern (gpt4) and the 2 special tokens"]),
     ],
