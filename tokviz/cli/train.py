@@ -181,8 +181,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the field of .jsonl or column of .parquet that holds the text (default: %(default)s)",
     )
-    add_number(parser, "--max-chars", "stop reading after so many characters")
-    add_number(parser, "--max-doc-chars", "take so many characters of a document")
+    add_number(parser, "--max-chars", "stop reading after so many characters; not with workers")
+    add_number(parser, "--max-doc-chars", "take at most so many characters of each document")
 
 
 def run(arguments: argparse.Namespace) -> int:

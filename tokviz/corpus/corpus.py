@@ -110,12 +110,12 @@ class Corpus:
         self.delimiter = delimiter or ""
         self.field = field
         self._max_chars = max_chars
-        self._max_doc_chars = max_doc_chars
+        self.max_doc_chars = max_doc_chars
 
     def must_be_whole(self) -> str:
         """Say why one has to read it from the beginning; nothing if several can share it."""
-        if self._max_chars is not None or self._max_doc_chars is not None:
-            return "a limit of characters"
+        if self._max_chars is not None:
+            return "a limit of all characters"
         if STANDARD_INPUT in self.files:
             return "standard input"
         return ""
@@ -131,7 +131,7 @@ class Corpus:
         if b"" in specials:
             raise SpecialTokenError("a special token is empty")
         blocks = self._blocks(specials, encode(self.delimiter))
-        return capped(blocks, self._max_chars, self._max_doc_chars)
+        return capped(blocks, self._max_chars, self.max_doc_chars)
 
     def texts(self) -> Iterator[bytes]:
         """Give the texts from Python, only once."""

@@ -112,11 +112,15 @@ def test_workers_are_a_number_or_an_address() -> None:
         ({"min_count": ""}, "lowest count"),
         ({"workers": "0"}, "neither a number from 1 to 256 nor an address"),
         ({"workers": "many"}, "neither a number from 1 to 256 nor an address"),
-        ({"workers": "2", "max_chars": "10k"}, "leave the limits of characters empty"),
+        ({"workers": "2", "max_chars": "10k"}, "leave the limit of all characters empty"),
     ],
 )
 def test_what_cannot_be_done_is_said(changes: dict[str, object], said: str) -> None:
     assert said in problems(**changes)
+
+
+def test_workers_take_a_limit_for_each_document() -> None:
+    assert problems(workers="2", max_doc_chars="10k") == ""
 
 
 def test_a_cap_makes_the_plan_smaller() -> None:

@@ -314,8 +314,8 @@ def _worker_problems(values: FormValues) -> list[str]:
             f"The workers are neither a number from 1 to {MOST_WORKERS} nor an address like "
             "tcp://host:8786. Leave it empty for none."
         ]
-    if values.max_chars.strip() or values.max_doc_chars.strip():
-        return ["Workers read all of a corpus: leave the limits of characters empty."]
+    if values.max_chars.strip():
+        return ["Workers read the whole corpus: leave the limit of all characters empty."]
     return []
 
 
