@@ -269,12 +269,9 @@ class Tokenizer:
     # -- encoding
 
     def encode(
-        self,
-        text: str,
-        allowed_special: AllowedSpecial = "all",
-        *,
+        self, text: str, allowed_special: AllowedSpecial = "all", *,
         add_special_tokens: bool = False,
-    ) -> list[int]:
+    ) -> list[int]:  # fmt: skip
         """Encode text.
 
         Args:

@@ -122,13 +122,14 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
     new_ids = layout.id_of(new_numbers)
     none_left = history.runner_up_count == 0
     sound = history.new_id == new_ids
-    sides = [layout.numbers_of(ids) for ids in (history.left_id, history.right_id)]
-    for numbers in sides:
-        sound &= (numbers >= 0) & (numbers < new_numbers)
-    for ids in (history.runner_up_left, history.runner_up_right):
+
+    def exists(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
         numbers = layout.numbers_of(ids)
-        known = (numbers >= 0) & (numbers < new_numbers)
-        sound &= np.where(none_left, ids == NO_TOKEN, known)
+        return (numbers >= 0) & (numbers < new_numbers)
+
+    sound &= exists(history.left_id) & exists(history.right_id)
+    for ids in (history.runner_up_left, history.runner_up_right):
+        sound &= np.where(none_left, ids == NO_TOKEN, exists(ids))
     sound &= (history.count >= settings.min_count) & (history.n_tied >= 1)
     sound &= (history.runner_up_count >= 0) & (history.runner_up_count <= history.count)
     # More pairs than one are tied where the next one occurs as often, and only there.
@@ -138,17 +139,13 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
     if len(wrong):
         raise TokvizError(f"is damaged: merge {wrong[0] + 1:,} makes no sense")
     tokens = [bytes([byte]) for byte in range(N_BYTES)]
-    tokens += [left + right for left, right in merges]
-    lefts, rights = (map(tokens.__getitem__, numbers.tolist()) for numbers in sides)
-    parts = list(zip(lefts, rights, strict=True))
-    token_ids = list(map(tokenizer.token_id, tokens))
-    if parts != merges or token_ids[N_BYTES:] != new_ids.tolist():
-        fits = zip(parts, merges, token_ids[N_BYTES:], new_ids.tolist(), strict=True)
-        number = next(
-            number
-            for number, (pair, merge, found, wanted) in enumerate(fits, 1)
-            if pair != merge or found != wanted
-        )
-        raise TokvizError(f"does not fit the tokenizer, first at merge {number:,}")
-    if token_ids[:N_BYTES] != list(map(layout.id_of, range(N_BYTES))):
+    token_ids = {token: tokenizer.token_id(token) for token in tokens}
+    if [*token_ids.values()] != list(map(layout.id_of, range(N_BYTES))):
         raise TokvizError("does not fit the tokenizer: its bytes have other ids")
+    token_ids |= {left + right: tokenizer.token_id(left + right) for left, right in merges}
+    id_of = token_ids.get
+    expected = [(id_of(left), id_of(right), id_of(left + right)) for left, right in merges]
+    columns = history.left_id.tolist(), history.right_id.tolist(), new_ids.tolist()
+    pairs = enumerate(zip(zip(*columns, strict=True), expected, strict=True), 1)
+    if number := next((number for number, (made, wanted) in pairs if made != wanted), 0):
+        raise TokvizError(f"does not fit the tokenizer, first at merge {number:,}")

@@ -40,8 +40,7 @@ class IdLayout(NamedTuple):
         258
         """
         first_byte = n_special if special_ids == "first" else 0
-        first_merged = N_BYTES if special_ids == "last" else N_BYTES + n_special
-        return cls(first_byte, first_merged)
+        return cls(first_byte, N_BYTES if special_ids == "last" else N_BYTES + n_special)
 
     def id_of(self, number: _Ints) -> _Ints:
         """Give the id of the token with this number, or an array of ids for one of numbers."""
@@ -104,14 +103,8 @@ class TrainSettings(NamedTuple):
             raise TokvizError(f"min_count is {min_count!r}: give a whole number above 0")
         specials = _checked_specials(special_tokens)
         _check_size(vocab_size, len(specials))
-        return cls(
-            int(vocab_size),
-            get_split_pattern(split_pattern),
-            specials,
-            special_ids,
-            tie_break,
-            int(min_count),
-        )
+        pattern = get_split_pattern(split_pattern)
+        return cls(int(vocab_size), pattern, specials, special_ids, tie_break, int(min_count))
 
     @property
     def n_merges(self) -> int:

@@ -42,6 +42,5 @@ def run(arguments: argparse.Namespace) -> int:
     for lost in what_is_lost(tokenizer, arguments.format):
         report(f"lost: {lost}")
     save(tokenizer, output, arguments.format)
-    title = FORMATS[arguments.format].title
-    print(f"{safe(output)}: {title}, {len(tokenizer.vocab):,} tokens")
+    print(f"{safe(output)}: {FORMATS[arguments.format].title}, {len(tokenizer.vocab):,} tokens")
     return 0

@@ -14,7 +14,6 @@ from typing import Any
 from tokviz.encoding.specials import PostProcessor
 from tokviz.formats.hf_pattern import flat
 
-_LARGEST_ID = 0xFFFF_FFFF
 _MOST_CHARS = 100_000
 
 
@@ -29,7 +28,7 @@ def read_post_processor(content: Mapping[str, Any]) -> PostProcessor:
     try:
         (step,) = steps
         before, after = (tuple(chain.from_iterable(parts)) for parts in _around_text(step))
-        are_ids = all(type(one) is int and 0 <= one <= _LARGEST_ID for one in (*before, *after))
+        are_ids = all(type(one) is int and 0 <= one < 1 << 32 for one in (*before, *after))
         if are_ids and len(text) <= _MOST_CHARS:
             return PostProcessor(before, after, json=text)
     except (KeyError, IndexError, TypeError, ValueError):
