@@ -139,9 +139,7 @@ def test_a_full_disk_leaves_the_old_run_as_it_was(run, n_bytes, tmp_path):
     assert [*tmp_path.iterdir()] == [folder]
 
 
-def test_a_replacement_that_fails_halfway_is_finished_by_the_next_read(
-    run, tmp_path, monkeypatch
-):
+def test_a_replacement_that_fails_halfway_is_finished_by_the_next_read(run, tmp_path, monkeypatch):
     folder = tmp_path / "run"
     tokviz.train(["abab"], 300).save(folder)
     replace = os.replace

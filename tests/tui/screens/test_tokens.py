@@ -242,7 +242,7 @@ def hold_saving(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threa
     """Let saving wait; the events say that it has begun, and that it may go on."""
     began, go_on = threading.Event(), threading.Event()
 
-    def write_late(path: Path, content: bytes) -> None:
+    def write_late(path: Path, content: bytes, **_: object) -> None:
         began.set()
         go_on.wait(30)
         path.write_bytes(content)
@@ -570,7 +570,7 @@ async def test_a_text_whose_file_changed_on_disk_is_saved_elsewhere(tmp_path: Pa
 async def test_where_a_file_could_not_be_written_is_offered_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, content: bytes) -> None:
+    def refuse(path: Path, content: bytes, **_: object) -> None:
         raise OutputFileError(path, "no room")
 
     app = make_app()
