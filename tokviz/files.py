@@ -207,6 +207,7 @@ def write_file(
             raise OutputFileError(path, "is a folder")
         descriptor = _descriptor_of(path)
         if descriptor is not None or (found is not None and not stat.S_ISREG(found.st_mode)):
+            sys.audit("open", path, "wb", os.O_WRONLY)  # os.dup would escape the confinement
             opened = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
             with open(opened, "wb") as stream:
                 stream.writelines(parts)
