@@ -200,10 +200,10 @@ def write_file(
     parts = [data] if isinstance(data, bytes) else data
     temporary: str | None = None
     try:
-        found: os.stat_result | None = None
+        target, found = Path(os.path.realpath(path)), None
         with contextlib.suppress(FileNotFoundError):
             found = os.stat(path)
-        if found is not None and stat.S_ISDIR(found.st_mode):
+        if target.is_dir():
             raise OutputFileError(path, "is a folder")
         descriptor = _descriptor_of(path)
         if descriptor is not None or (found is not None and not stat.S_ISREG(found.st_mode)):
@@ -214,7 +214,6 @@ def write_file(
             return
         if not replace_read_only and is_read_only(path):
             raise OutputFileError(path, "is read-only: choose another name, or make it writable")
-        target = Path(os.path.realpath(path))
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
         with open(handle, "wb") as file:
             file.writelines(parts)

@@ -201,9 +201,9 @@ def test_standard_output_by_name_is_not_replaced(tokviz, writing):
 )
 def test_an_input_is_never_the_output(tokviz, words):
     Path("link.txt").symlink_to("in.txt")
-    with open("in.txt", "rb") as stdin:
-        options = {"stdin": stdin} if words[1] == "-o" else {}
-        refused = subprocess.run([*COMMAND, *words], capture_output=True, check=False, **options)
+    with open("in.txt" if words[1] == "-o" else os.devnull, "rb") as stdin:
+        command = [*COMMAND, *words]
+        refused = subprocess.run(command, stdin=stdin, capture_output=True, check=False)
     assert refused.returncode not in (0, 130)
     assert b"is also an input" in refused.stderr or b"is a file" in refused.stderr
     assert (Path("in.txt").read_text(), Path("in.json").read_text()) == (TEXT, CHAT)
