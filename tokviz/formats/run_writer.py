@@ -66,7 +66,8 @@ def write_run(
         files: How often merges happened in which files; empty if that is not known.
 
     Raises:
-        OutputFileError: If anything fails; what was there before is untouched.
+        OutputFileError: If anything fails. The old run is then untouched or, if the new files
+            were already complete, replaced by the next read.
     """
     check_target(folder)
     target = Path(os.path.realpath(folder))
