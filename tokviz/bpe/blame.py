@@ -134,7 +134,7 @@ def folder_of(files: Iterable[str]) -> str:
 def blame_of(
     engine: Engine, pieces: PieceCounts, sources: Sequence[str], history: TrainingHistory
 ) -> Blame:
-    """Count the merges of each file, once all are made.
+    """Count the merges of each file, once all are made; without a merge no file is counted.
 
     Args:
         engine: What has made them.
@@ -143,7 +143,7 @@ def blame_of(
         history: The merges.
     """
     files, lengths, merges, times = array("i"), array("i"), array("i"), array("q")
-    parts = sorted(pieces.by_file, key=attrgetter("file"))
+    parts = sorted(pieces.by_file if len(history) else (), key=attrgetter("file"))
     for file, counts in groupby(parts, key=attrgetter("file")):
         which, how_often = engine.occurrences(counts)
         files.append(file)

@@ -46,7 +46,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         learning.result()
     is_whole = ENOUGH not in state
     if not is_whole and not len(training.learned.history):
-        raise TokvizError("it was stopped before the first merge, so there is nothing to keep")
+        raise TokvizError("it was stopped before the first merge: nothing was learned yet")
     yield {"report": training.report()._replace(phase="saving", fraction=0.0).to_json()}
     # Nothing is answered before it is saved, so that nobody ends the child meanwhile.
     training.save()

@@ -536,7 +536,7 @@ async def test_before_the_first_merge_the_question_says_so_and_can_be_answered_l
         await start(pilot, book)
         await pilot.press("escape")
         await settle(pilot)
-        assert "become a tokenizer; before the first there is none." in shown(app)
+        assert "there are none until the corpus is read." in shown(app)
         trainers[0].on_report(1, REPORT)
         await settle(pilot)
         assert "no merge yet" not in shown(app), "by now there are"

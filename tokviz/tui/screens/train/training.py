@@ -234,7 +234,7 @@ class Training(Controller):
         self._close_question()
         self._then = then
         # It holds for as long as the question stands: the training goes on below it.
-        kept = "The merges so far become a tokenizer; before the first there is none."
+        kept = "Keep the merges learned so far; there are none until the corpus is read."
         options = [
             Option("keep", f"Stop and keep{and_then}", "", kept),
             Option("go on", "Go on training", "", "Nothing is stopped."),
