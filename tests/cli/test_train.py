@@ -183,6 +183,13 @@ def test_a_binary_file_of_a_folder_is_left_out_and_named(tokviz, corpus, tmp_pat
     assert "note: 1 file looks binary and is left out: logo.png." in result.err
 
 
+def test_a_file_that_is_named_twice_is_said_to_be_read_once(tokviz, corpus, tmp_path):
+    sources = tmp_path, tmp_path / "*.txt"
+    result = tokviz("train", *sources, "-o", tmp_path / "run", "--vocab-size", 260, "--json")
+    assert records_of(result)[-1]["n_bytes"] == corpus.stat().st_size
+    assert "note: 1 file is named twice, but read only once." in result.err
+
+
 def test_what_is_not_utf_8_is_named_before_it_is_learned_also_in_a_compressed_file(
     tokviz, corpus, tmp_path
 ):
