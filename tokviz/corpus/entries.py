@@ -10,8 +10,7 @@ import stat
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import compress
-from operator import not_
+from itertools import filterfalse
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
 from tokviz.corpus.corpus import files_matching, files_of_text
@@ -153,11 +152,11 @@ def look_at(
     if not files and not should_stop():
         nothing = "no file matches" if glob.has_magic(source) else "holds no text file"
         return CorpusEntry(source, 0, error=nothing)
-    exists = [os.path.exists(file) for file in left_out]
-    left = tuple(compress(left_out, exists)), tuple(compress(left_out, map(not_, exists)))
-    odd = tuple(binary), tuple(not_utf8), tuple(_columns(tables, should_stop)), tuple(files)
+    exists = tuple(filter(os.path.exists, left_out))
+    dangling = tuple(filterfalse({*exists}.__contains__, left_out))
+    odd = exists, dangling, tuple(binary), tuple(not_utf8), tuple(_columns(tables, should_stop))
     n_bytes = sum(size for *_, size in files)
-    return CorpusEntry(source, len(files), n_bytes, is_compressed, "", *left, *odd)
+    return CorpusEntry(source, len(files), n_bytes, is_compressed, "", *odd, tuple(files))
 
 
 def _columns(

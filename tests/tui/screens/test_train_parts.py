@@ -320,6 +320,9 @@ def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
     assert lines[0].endswith("done") and lines[1].endswith("50 %")
     assert "3.0 s · 4.0 s left · 70 MB memory" in lines
     assert "2 of 4 merges · 30 pieces" in lines
+    learning.take(REPORT._replace(phase="saving", fraction=0.0, eta_seconds=None))
+    lines = phases_content(learning, 40).plain.splitlines()
+    assert lines[1].endswith("done") and lines[2].startswith("Saving") and lines[2].endswith(" …")
 
 
 def test_the_workers_of_a_cluster_and_their_page_are_shown() -> None:
