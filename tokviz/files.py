@@ -36,6 +36,15 @@ def file_state(path: StrPath) -> FileState | None:
     return FileState(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
+def file_identity(path: str) -> object:
+    """Identify a file by device and inode, or by its name if there is no such file."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return path
+    return found.st_dev, found.st_ino
+
+
 def absolute(path: StrPath = "") -> str:
     """Give the full path, `~` understood; where the working folder is gone, below the home."""
     path = os.path.expanduser(path)

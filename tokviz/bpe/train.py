@@ -88,7 +88,8 @@ def train(
     Training ends early, and the run says so, when no pair is left to merge.
 
     Args:
-        source: A path, several paths, or an iterable of str; see `tokviz.corpus.corpus.Corpus`.
+        source: A path, several paths, or an iterable of str; see `tokviz.corpus.corpus.Corpus`. A
+            file that is named twice is read once.
         vocab_size: The tokens wanted: 256 bytes, merged tokens and special tokens together.
         split_pattern: A named split pattern or any regex, which runs in child processes: it may
             take for ever over a few characters. A `SplitPattern` that is not guarded may run here.

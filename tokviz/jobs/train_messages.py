@@ -115,7 +115,8 @@ class HeldOut(NamedTuple):
 
     Attributes:
         n_bytes: The size of the text.
-        bytes_per_token: By the name of the tokenizer; the new one is "new".
+        bytes_per_token: By the name of the tokenizer; the new one is "new". Empty while they are
+            being compared.
         advice: What other vocabulary sizes would mean for it; None if that was not asked.
     """
 
@@ -182,8 +183,13 @@ class TrainSummary(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """The wall time of all phases."""
-        return sum(self.seconds_by_phase.values())
+        """The wall time of all phases until the run is saved."""
+        return sum(self.seconds_by_phase.values()) - self.seconds_by_phase.get("comparing", 0.0)
+
+    @property
+    def is_comparing(self) -> bool:
+        """Whether another summary with the comparison follows."""
+        return self.held_out is not None and not self.held_out.bytes_per_token
 
     @property
     def bytes_per_token(self) -> float | None:

@@ -21,7 +21,7 @@ from tokviz.bpe.progress import (
     saving_seconds,
 )
 from tokviz.bpe.settings import N_BYTES, SpecialIds
-from tokviz.corpus.entries import EXCLUDE, CorpusEntry, remarks, table_problems
+from tokviz.corpus.entries import EXCLUDE, CorpusEntry, remarks, repeated_sizes, table_problems
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
@@ -175,7 +175,8 @@ def make_plan(
     """
     verdict = verdict_of(values.regex) if values.pattern == CUSTOM else RegexVerdict()
     fine = [entry for entry in values.corpus if not entry.error]
-    n_bytes = all_bytes = sum(entry.n_bytes for entry in fine)
+    repeated = repeated_sizes(fine)
+    n_bytes = all_bytes = sum(entry.n_bytes for entry in fine) - sum(repeated)
     cap = parse_count(values.max_chars)
     n_bytes = min(n_bytes, cap) if cap else n_bytes
     wanted = (parse_count(values.vocab_size) or 0) - N_BYTES
@@ -192,7 +193,7 @@ def make_plan(
     told = _WITH_WORKERS if values.workers.strip() else ""
     notes = verdict.note, told, *remarks(values.corpus, _column(values))
     return Plan(
-        n_files=sum(entry.n_files or 0 for entry in fine),
+        n_files=sum(entry.n_files or 0 for entry in fine) - len(repeated),
         n_bytes=n_bytes,
         is_compressed=is_compressed,
         n_merges=n_merges,
