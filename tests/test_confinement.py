@@ -34,6 +34,9 @@ REFUSED = {
     "write through a link": "open(own + '/link.txt', 'a')",
     "write as the app does": "write_file(outside, b'')",
     "write into a linked folder": "write_file(own + '/folder/new.txt', b'')",
+    "write to an open file": "write_file('/dev/stdout', b'x')",
+    "write to an open file by its number": "write_file('/dev/fd/2', b'x')",
+    "write to an open file by a link": "write_file(own + '/stdout', b'x')",
     "write the program": "open(tokviz.__file__, 'a')",
     "write compiled code": "open(str(user_cache_path('tokviz')) + '/kernels/x.so', 'wb')",
     "make a folder": "os.mkdir(beyond + '/new')",
@@ -121,6 +124,7 @@ def done(beyond: Path, cases: dict[str, str], **allowed) -> dict[str, str]:
     (own / "text.txt").write_text("mine")
     (own / "link.txt").symlink_to(beyond / "outside.txt")
     (own / "folder").symlink_to(beyond)
+    (own / "stdout").symlink_to("/dev/stdout")
     (beyond / "outside.txt").write_text("not mine")
     environment = {**os.environ, **Confinement(**{"folders": (str(own),), **allowed}).environment()}
     result = subprocess.run(

@@ -36,6 +36,15 @@ def file_state(path: StrPath) -> FileState | None:
     return FileState(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
+def file_identity(path: str) -> object:
+    """Identify a file by device and inode, or by its name if there is no such file."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return path
+    return found.st_dev, found.st_ino
+
+
 def absolute(path: StrPath = "") -> str:
     """Give the full path, `~` understood; where the working folder is gone, below the home."""
     path = os.path.expanduser(path)
@@ -159,49 +168,132 @@ def looks_binary(data: bytes) -> bool:
     return broken > max(4, len(head) // 10)
 
 
-def write_file(path: StrPath, data: bytes | Iterable[bytes], *, private: bool = False) -> None:
-    """Replace a file's content in one step: a temporary neighbour is written, synced and renamed.
+def is_read_only(path: StrPath) -> bool:
+    """Return whether a file exists that the user may not write.
 
-    An existing file keeps its permissions and, where it is a link, stays one (its target is
-    replaced).
+    A file without any write permission is read-only for root too.
+    """
+    try:
+        return not (os.stat(path).st_mode & 0o222 and os.access(path, os.W_OK))
+    except (OSError, ValueError):
+        return False
+
+
+def write_file(
+    path: StrPath,
+    data: bytes | Iterable[bytes],
+    *,
+    private: bool = False,
+    replace_read_only: bool = False,
+) -> None:
+    """Write a file so that a failure leaves its old content, or no file where there was none.
+
+    The data goes to a temporary file in the same folder, which is synced and then renamed. A
+    symbolic link is kept and its target replaced. An existing file keeps its owner, group,
+    permissions and attributes. Where renaming would lose the owner or separate hard links, the
+    complete data is copied into the existing file instead, and the old content is restored if
+    that fails. Devices, pipes, sockets and open descriptors (`/dev/stdout`) are never replaced:
+    the data is written to them.
 
     Args:
         path: The file to write.
         data: Its new content, whole or in parts.
         private: Give a new file the permissions 0600.
+        replace_read_only: Replace a read-only file too; it stays read-only.
 
     Raises:
-        OutputFileError: If anything fails; the old content is then still there.
+        OutputFileError: If anything fails, or the file is read-only.
     """
     import tempfile
 
-    target = Path(os.path.realpath(path))
+    parts = [data] if isinstance(data, bytes) else data
     temporary: str | None = None
     try:
+        target, found = Path(os.path.realpath(path)), None
+        with contextlib.suppress(FileNotFoundError):
+            found = os.stat(path)
         if target.is_dir():
             raise OutputFileError(path, "is a folder")
+        descriptor = _descriptor_of(path)
+        if descriptor is not None or (found is not None and not stat.S_ISREG(found.st_mode)):
+            sys.audit("open", path, "wb", os.O_WRONLY)  # os.dup would escape the confinement
+            opened = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
+            with open(opened, "wb") as stream:
+                stream.writelines(parts)
+            return
+        if not replace_read_only and is_read_only(path):
+            raise OutputFileError(path, "is read-only: choose another name, or make it writable")
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
         with open(handle, "wb") as file:
-            file.writelines([data] if isinstance(data, bytes) else data)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _mode_for(target, private))
+        if found is None:
+            os.chmod(temporary, 0o600 if private else 0o666 & ~umask())
+        elif found.st_nlink > 1 or not copy_access(target, temporary):
+            _overwrite(target, Path(temporary).read_bytes())
+            return
         os.replace(temporary, target)
         temporary = None
     except (OSError, ValueError) as error:
         raise output_error(path, error) from None
     finally:
         if temporary is not None:
-            _remove(temporary)
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
 
 
-def _mode_for(target: Path, private: bool) -> int:
+def copy_access(old: StrPath, new: StrPath) -> bool:
+    """Give a new file or folder the owner, group, permissions and attributes of an old one.
+
+    Returns:
+        Whether the owner and group could be set; if not, nothing was changed.
+    """
+    import shutil
+
+    if sys.platform != "win32":
+        found = os.stat(old)
+        try:
+            os.chown(new, found.st_uid, found.st_gid)
+        except OSError:
+            return False
+    shutil.copystat(old, new)  # access control lists too
+    os.utime(new)
+    return True
+
+
+def _overwrite(target: Path, data: bytes) -> None:
+    """Replace a file's content in place; restore the old content if that fails."""
+
+    def write(content: bytes) -> None:
+        # Without truncating first: the blocks that the old content needs stay reserved.
+        with open(target, "r+b") as file:
+            file.write(content)
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+
+    old = target.read_bytes()
     try:
-        return stat.S_IMODE(target.stat().st_mode)
-    except OSError:
-        if private:
-            return 0o600
-        return 0o666 & ~umask()
+        write(data)
+    except BaseException:
+        write(old)
+        raise
+
+
+def _descriptor_of(path: StrPath) -> int | None:
+    """Return the descriptor that `/dev/stdout`, `/dev/fd/3` or a link to one of them names.
+
+    It is written through: opening a redirected file again would start at its beginning.
+    """
+    place = os.fspath(path)
+    while True:
+        folder, name = os.path.split(place)
+        if os.path.realpath(folder) in ("/dev/fd", f"/proc/{os.getpid()}/fd") and name.isdigit():
+            return int(name)
+        if not os.path.islink(place):
+            return None
+        place = os.path.join(folder, os.readlink(place))
 
 
 def umask() -> int:
@@ -211,29 +303,5 @@ def umask() -> int:
     return value
 
 
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)
-
-
 def _reason(error: OSError | ValueError) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-
-
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
-
-
-def exchange(one: Path, other: Path) -> bool:
-    """Let two files or folders change places in one step.
-
-    Returns:
-        Whether they have; False, and nothing has happened, where the system cannot.
-    """
-    if sys.platform != "linux":
-        return False
-    import ctypes
-
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)
-    paths = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
-    return rename is not None and rename(*paths, _RENAME_EXCHANGE) == 0

@@ -40,7 +40,7 @@ class Lesson(NamedTuple):
         split_pattern: How text is cut into pieces.
         tie_break: The rule for ties.
         special_tokens: The special tokens.
-        special_ids: Whether their ids come first or last.
+        special_ids: Where their ids are; see `tokviz.bpe.settings.TrainSettings`.
         merges: The merges, as the source gives them.
         looks: What to look at, by rising number of merges.
     """

@@ -20,7 +20,7 @@ from tokviz.errors import OutputFileError, TokvizError, UnknownTokenizerError
 from tokviz.files import writing
 from tokviz.folders import state_folder
 from tokviz.formats.registry import is_builtin
-from tokviz.formats.run import counting_folder, finish_swaps, is_run, read_about
+from tokviz.formats.run import counting_folder, is_run, read_about
 from tokviz.listing import size_label, time_label
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 
@@ -73,7 +73,6 @@ def list_runs(should_stop: Callable[[], bool] = lambda: False) -> list[Run]:
     """List the runs, the newest first, damaged ones too."""
     found: list[tuple[float, Path]] = []
     try:
-        finish_swaps(runs_folder())
         for path in runs_folder().iterdir():
             if should_stop():
                 return []

@@ -17,7 +17,7 @@ from tokviz.encoding.encoder import Encoder
 from tokviz.encoding.merging import Merge
 from tokviz.encoding.normalization import is_nfc, nfc, origins
 from tokviz.encoding.packed import Tables, check_tokens, pack_merges
-from tokviz.encoding.specials import AllowedSpecial, SpecialTokens, segments
+from tokviz.encoding.specials import AllowedSpecial, PostProcessor, SpecialTokens, segments
 from tokviz.errors import SpecialTokenError, TokenIdError, VocabularyError
 from tokviz.pretokenize import unicode_classes
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
@@ -78,6 +78,9 @@ class Tokenizer:
     """Whether a piece that is a token becomes it whatever the merges make of it."""
     nfc: bool = False
     """Whether text between special tokens is composed (Unicode's NFC) before it is cut."""
+
+    post_processor: PostProcessor = PostProcessor()
+    """What `add_special_tokens` adds around a text."""
 
     def __init__(
         self,
@@ -265,7 +268,10 @@ class Tokenizer:
 
     # -- encoding
 
-    def encode(self, text: str, allowed_special: AllowedSpecial = "all") -> list[int]:
+    def encode(
+        self, text: str, allowed_special: AllowedSpecial = "all", *,
+        add_special_tokens: bool = False,
+    ) -> list[int]:  # fmt: skip
         """Encode text.
 
         Args:
@@ -281,11 +287,29 @@ class Tokenizer:
                 "huggingface": Those that are not called special, as Hugging Face's library has it
                 where special tokens are text (`split_special_tokens`, `encode_special_tokens`).
                 A set of texts: These; not where `remote`.
+            add_special_tokens: Add the special tokens, such as BOS and EOS, that the
+                post-processor of a `tokenizer.json` puts around a text, as Hugging Face's library
+                does by default. Other tokenizers add none, as in tiktoken.
 
         Returns:
             The token ids.
+
+        Raises:
+            SpecialTokenError: If tokviz cannot add what the post-processor adds.
         """
-        return self._encode_any([text], allowed_special)[0].tolist()
+        before, after = self.ids_around() if add_special_tokens else ((), ())
+        return [*before, *self._encode_any([text], allowed_special)[0], *after]
+
+    def ids_around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Give the ids before and after a text that `add_special_tokens` adds.
+
+        Raises:
+            SpecialTokenError: If tokviz cannot add what the post-processor adds.
+        """
+        before, after, problem, _ = self.post_processor
+        if problem:
+            raise SpecialTokenError(f"{self.name}: {problem}: leave out add_special_tokens")
+        return before, after
 
     def encode_bytes(self, data: bytes, allowed_special: AllowedSpecial = "all") -> list[int]:
         """Encode bytes, also such as are not UTF-8: `decode_bytes` gives exactly them back.
@@ -442,8 +466,8 @@ class Tokenizer:
 
     # -- decoding
 
-    def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """Join the bytes of tokens.
+    def decode_bytes(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> bytes:
+        """Join the bytes of tokens; see `decode`.
 
         Raises:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
@@ -454,15 +478,23 @@ class Tokenizer:
         if len(tokens) < len(known):
             index = next(index for index, token_id in enumerate(listed) if token_id not in tokens)
             raise TokenIdError(listed[index], self.name, self.n_vocab, index)
+        if skip_special_tokens:
+            tokens |= dict.fromkeys(self.specials.called_ids, b"")
         return b"".join(map(tokens.__getitem__, listed))
 
-    def decode(self, ids: Iterable[int]) -> str:
+    def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:
         """Join tokens to text; bytes that are not UTF-8 become U+FFFD.
+
+        Args:
+            ids: The token ids.
+            skip_special_tokens: Leave out special tokens, but not those that a `tokenizer.json`
+                adds without calling them special, as Hugging Face's library does.
 
         Raises:
             TokenIdError: If an id is not in the vocabulary.
         """
-        return self.decode_bytes(ids).decode("utf-8", "replace")
+        data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
+        return data.decode("utf-8", "replace")
 
     # -- the whole story of a text
 

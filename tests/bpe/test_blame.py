@@ -40,7 +40,7 @@ def write_files(folder: Path, seed: int) -> dict[str, str]:
 
 def by_hand(texts: dict[str, str], run: TrainingRun, regex: str) -> list[dict[str | None, int]]:
     """Make every merge in every file."""
-    pattern, first = get_split_pattern(regex), run.settings.first_byte_id
+    pattern, first = get_split_pattern(regex), run.settings.layout.first_byte
     pairs = [(left - first, right - first) for left, right in run.history.pairs()]
     apart = {run.sources[place] for place in Corpus([*map(Path, texts)]).apart}
     merges: list[dict[str | None, int]] = [{} for _ in pairs]
@@ -96,6 +96,27 @@ def test_one_file_or_typed_texts_keep_nothing(tmp_path):
         assert blame is not None
         assert blame.of(1) == blame.of_all() == []
         assert by_file(blame, 1) == ("The corpus was a single file or text.",)
+
+
+def test_files_that_are_not_told_apart_are_named_or_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus_module, "MOST_APART", 1)
+    for name, n in ("big", 9), ("small", 8), ("tiny", 7):
+        (tmp_path / f"{name}.txt").write_text("low " * n)
+    blame = tokviz.train([tmp_path / "big.txt", tmp_path / "tiny.txt"], 257).blame
+    assert by_file(blame, 1) == ("It comes from big.txt (9, 56%), tiny.txt (7, 44%).",)
+    blame = tokviz.train(tmp_path, 257).blame
+    said = "It comes from 2 smaller files together (15, 62%), big.txt (9, 38%)."
+    assert by_file(blame, 1) == (said,), "the largest share first"
+
+
+@pytest.mark.parametrize("vocab_size", [256, 300])
+def test_files_without_a_merge_are_not_attributed(tmp_path, vocab_size):
+    write_files(tmp_path, 0)
+    run = tokviz.train(tmp_path, vocab_size, should_stop=lambda: vocab_size > 256)
+    assert len(run.history) == 0
+    assert run.blame is not None and run.blame.of_all() == []
+    run.save(tmp_path / "run")
+    assert TrainingRun.load(tmp_path / "run").tokenizer.vocab == run.tokenizer.vocab
 
 
 def test_a_run_of_before_says_that_nothing_was_kept(tmp_path):

@@ -65,6 +65,7 @@ def all_of(pieces: PieceCounts) -> tuple[list[tuple[bytes, int]], tuple[int, ...
     st.lists(st.sampled_from(SPECIALS), max_size=3, unique=True),
     st.sampled_from(["<|endoftext|>", "", "\n\n", "a a"]),
     st.sampled_from([7, 50, 300]),
+    st.sampled_from([None, 3, 30]),
 )
 def test_parts_together_give_what_the_whole_gives(
     tmp_path_factory: pytest.TempPathFactory,
@@ -73,6 +74,7 @@ def test_parts_together_give_what_the_whole_gives(
     specials: list[str],
     delimiter: str,
     part_bytes: int,
+    max_doc_chars: int | None,
 ) -> None:
     folder = tmp_path_factory.mktemp("parts")
     for number, (kind, documents) in enumerate(corpus):
@@ -81,7 +83,8 @@ def test_parts_together_give_what_the_whole_gives(
         (folder / f"{number}{kind}").write_bytes(data)
     paths = sorted(folder.iterdir())
     pattern = get_split_pattern(name, guarded=False)
-    rules = Rules(pattern, tuple(text.encode() for text in specials), delimiter.encode(), "text")
+    cut_out = tuple(text.encode() for text in specials)
+    rules = Rules(pattern, cut_out, delimiter.encode(), "text", max_doc_chars=max_doc_chars)
     parts = list(parts_of(Corpus(paths, delimiter=delimiter), rules, part_bytes))
     sums = [tasks.count_part(part, rules, 3, str(folder)) for part in parts]
     numbers = [part.number for part in parts]
@@ -89,7 +92,8 @@ def test_parts_together_give_what_the_whole_gives(
     named = [(part.number, part.file) for part in parts]
     n_unique = [tasks.join_bucket(number, named, str(folder)) for number in range(3)]
     pieces, _ = tasks.gathered([0, 1, 2], str(folder))
-    whole = count_pieces(Corpus(paths, delimiter=delimiter), pattern, specials)
+    read_by_one = Corpus(paths, delimiter=delimiter, max_doc_chars=max_doc_chars)
+    whole = count_pieces(read_by_one, pattern, specials)
     together = PieceCounts(
         pieces.data,
         pieces.offsets(),
@@ -341,10 +345,26 @@ def test_a_line_that_is_not_json_is_named_by_its_number_in_the_file(
         counter(Corpus(path), get_split_pattern("gpt4"))
 
 
+def test_workers_take_so_many_characters_of_a_document(
+    tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 500)
+    documents = [f"low lower number {number} " + "newest " * (number % 30) for number in range(99)]
+    (tmp_path / "a.txt").write_text("<|endoftext|>".join(documents))
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps({"text": d}) + "\n" for d in documents))
+    alone, shared = (
+        tokviz.train(tmp_path, 290, max_doc_chars=40, client=client) for client in (None, cluster)
+    )
+    assert shared.tokenizer.merges == alone.tokenizer.merges
+    assert shared.history == alone.history
+    assert all_of(shared.piece_counts) == all_of(alone.piece_counts)
+    assert alone.piece_counts.n_chars < sum(map(len, documents)) * 2
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"max_chars": 10}, "a limit of characters needs"),
+        ({"max_chars": 10}, "a limit of all characters needs"),
         ({"workers": 0}, "0 workers cannot count"),
         ({"workers": 1}, "not both"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
@@ -11,6 +12,7 @@ import tokviz
 from tokviz.bpe import compiled_trainer, counting
 from tokviz.bpe import train as train_module
 from tokviz.bpe.progress import Clock, TrainProgress, cells_at_end, merging_seconds, reading_seconds
+from tokviz.bpe.settings import SpecialIds
 from tokviz.child.limits import HAS_CPU_LIMITS
 from tokviz.corpus import text_blocks
 
@@ -50,6 +52,28 @@ def test_special_tokens_first_shift_all_other_ids():
     assert run.history.new_id.tolist() == [260, 261, 262]
     assert run.history.left_id.tolist() == [101, 260, 261]
     assert run.history.runner_up_left.tolist()[-1] == -1
+
+
+def test_special_tokens_after_the_bytes_shift_the_merged_tokens():
+    specials = ["<PAD>", "<BOS>"]
+    run = tokviz.train(["ab", "abc"], 300, special_tokens=specials, special_ids="after-bytes")
+    tok = run.tokenizer
+    assert tok.special_tokens == {"<PAD>": 256, "<BOS>": 257}
+    assert [tok.vocab[token_id] for token_id in (0, 97, 255, 258, 259)] == [
+        b"\0", b"a", b"\xff", b"ab", b"abc",
+    ]  # fmt: skip
+    assert tok.encode("<BOS>abcd") == [257, 259, 100]
+    assert tok.decode([257, 259, 100]) == "<BOS>abcd"
+    assert run.history.new_id.tolist() == [258, 259]
+    assert run.history.left_id.tolist() == [97, 258]
+    assert run.history.runner_up_left.tolist()[-1] == -1
+    lengths = run.token_lengths()
+    assert lengths[[0, 255, 256, 257, 258, 259]].tolist() == [1, 1, 0, 0, 2, 3]
+
+
+def test_without_special_tokens_their_place_changes_nothing():
+    runs = [tokviz.train(["ab ab"], 257, special_ids=ids) for ids in get_args(SpecialIds)]
+    assert len({str(run.tokenizer.vocab) for run in runs}) == 1
 
 
 @pytest.mark.parametrize("rule", ["first", "lexicographic", "smallest_id"])
@@ -243,7 +267,7 @@ def test_the_pieces_to_come_are_as_rare_as_they_were_of_late():
         ({"special_tokens": ["a"]}, tokviz.SpecialTokenError, "single byte"),
         ({"special_tokens": "<a>"}, tokviz.SpecialTokenError, "give a list"),
         ({"special_tokens": ["\ud800x"]}, tokviz.SpecialTokenError, "surrogate"),
-        ({"special_ids": "middle"}, tokviz.TokvizError, "'first' or 'last'"),
+        ({"special_ids": "middle"}, tokviz.TokvizError, "'first', 'last' or 'after-bytes'"),
         ({"tie_break": "random"}, tokviz.TokvizError, "first, lexicographic, smallest_id"),
         ({"min_count": 0}, tokviz.TokvizError, "above 0"),
         ({"split_pattern": "(["}, tokviz.PatternError, "(["),

@@ -15,7 +15,7 @@ from tokviz.runs import runs_folder
 
 _TIES = ["first", "lexicographic", "smallest_id"]
 OFFERED = {
-    "tokviz co": ["compare", "completion", "config", "count"],
+    "tokviz co": ["compare", "completion", "config", "convert", "count"],
     "tokviz no": ["notes.md"],
     "tokviz --ver": ["--version"],
     "tokviz -t qwen2.": ["qwen2.5"],
@@ -42,6 +42,8 @@ OFFERED = {
     "tokviz replay no": ["notes.md"],
     "tokviz replay mine --diff davi": ["davi.json", "davinci"],
     "tokviz tokenizers --check davi": ["davi.json"],
+    "tokviz convert davi": ["davi.json", "davinci"],
+    "tokviz convert gpt2 --format g": ["gpt2"],
     "tokviz lesson mi": ["minbpe"],
     "tokviz help to": ["tokenizers", "tokens"],
     "tokviz help tokens we": ["web"],

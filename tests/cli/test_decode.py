@@ -155,3 +155,16 @@ def test_a_missing_file_is_told_where_ids_and_texts_go(tokviz):
         "tokviz: hello: there is no such file; "
         "a text itself: tokviz encode --text hello; ids: tokviz decode 15339 1917\n"
     )
+
+
+def test_special_tokens_can_be_skipped(tokviz):
+    ids = "15339 100257 1917"
+    assert tokviz("decode", "-t", "gpt-4", stdin=ids.encode()).out == b"hello<|endoftext|> world"
+    skip = ("decode", "-t", "gpt-4", "--skip-special-tokens")
+    assert tokviz(*skip, stdin=ids.encode()).out == b"hello world"
+    record = json.loads(tokviz(*skip, "--json", stdin=ids.encode()).out)
+    assert (record["n_tokens"], record["text"]) == (3, "hello world")
+    steps = json.loads(tokviz(*skip, "--stream", "--json", stdin=ids.encode()).out)["steps"]
+    assert [step["id"] for step in steps] == [15339, 1917]
+    wrong = tokviz(*skip, stdin=b"100257 15339 999999")
+    assert "999999 (number 3 of the ids)" in wrong.err

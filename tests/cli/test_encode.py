@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 import tokviz as core
+from tests.formats.samples import trained
 
 NASTY = (
     b"\xef\xbb\xbfhello\r\nworld\r\0\x1b[31m na\xc3\xafve \xff\xfe\xe4\xb8 \xe2\x80\xa8\x0b\x0c"
@@ -177,3 +178,50 @@ def test_two_texts_are_one_too_many(tokviz):
     done = tokviz("encode", "--text", "a", "--text", "b")
     assert (done.code, done.out) == (2, b"")
     assert done.err.startswith("tokviz: --text is given twice (")
+
+
+@pytest.fixture
+def with_bos_and_eos(tmp_path):
+    hf = pytest.importorskip("tokenizers")
+    path = tmp_path / "tokenizer.json"
+    trained("gpt4", ("<s>", "</s>")).save(path)
+    theirs = hf.Tokenizer.from_file(str(path))
+    bos, eos = ((text, theirs.token_to_id(text)) for text in ("<s>", "</s>"))
+    theirs.post_processor = hf.processors.TemplateProcessing("<s> $A </s>", None, [bos, eos])
+    theirs.save(str(path))
+    return path, theirs
+
+
+def test_special_tokens_are_added_once_around_each_input(tokviz, tmp_path, with_bos_and_eos):
+    path, theirs = with_bos_and_eos
+    texts = ["low lower " * 60_000, "", "low <s>"]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_text(text)
+    files = [tmp_path / f"{number}.txt" for number in range(len(texts))]
+    added = tokviz("encode", "-t", path, "--add-special-tokens", *files)
+    assert added.text.splitlines() == [" ".join(map(str, theirs.encode(t).ids)) for t in texts]
+    plain = tokviz("encode", "-t", path, files[2])
+    assert plain.text.split() == [*map(str, theirs.encode(texts[2]).ids[1:-1])]
+    back = tokviz("decode", "-t", path, "--skip-special-tokens", stdin=added.out)
+    assert back.text == "".join(texts).replace("<s>", "")
+
+
+def test_added_special_tokens_have_empty_spans(tokviz, with_bos_and_eos):
+    path, theirs = with_bos_and_eos
+    done = tokviz("encode", "-t", path, "--add-special-tokens", "--spans", "--text", "low")
+    record = json.loads(done.out)
+    assert record["ids"] == theirs.encode("low").ids
+    assert record["n_tokens"] == len(record["ids"]) == len(record["byte_spans"])
+    assert (record["byte_spans"][0], record["byte_spans"][-1]) == ([0, 0], [3, 3])
+    assert (record["tokens"][0], record["tokens"][-1]) == ("<s>", "</s>")
+
+
+def test_a_post_processor_that_cannot_be_followed_ends_before_any_output(tokviz, with_bos_and_eos):
+    path, _ = with_bos_and_eos
+    content = json.loads(path.read_text())
+    content["post_processor"]["single"] *= 2
+    path.write_text(json.dumps(content))
+    done = tokviz("encode", "-t", path, "--add-special-tokens", "--text", "low")
+    assert (done.code, done.out) == (1, b"")
+    assert "cannot add what its post-processor (TemplateProcessing) adds around a text" in done.err
+    assert tokviz("encode", "-t", path, "--text", "low").code == 0

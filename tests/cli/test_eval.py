@@ -83,3 +83,25 @@ def test_a_trained_tokenizer_is_measured_and_one_that_changes_text_said(tokviz, 
     assert done.code == 0
     assert "note: qwen2 changes some of the texts (*)" in done.err
     assert f"  {tmp_path / 'mine'} " in done.text
+
+
+def test_the_nanochat_table_compares_the_first_tokenizer_with_each_other(tokviz, tmp_path):
+    (tmp_path / "own.txt").write_text("the " * 30)
+    files = (tmp_path / "own.txt",)
+    done = tokviz("eval", "-t", "gpt-4o", "--table", "nanochat", *files)
+    assert (done.code, done.err) == (0, "")
+    gpt2, gpt4 = done.text.removesuffix("\n").split("\n\n", 1)
+    for table, name in ((gpt2, "gpt2"), (gpt4, "cl100k_base")):
+        title, heads, columns, *rows = table.strip().splitlines()
+        assert title == f"Comparison with {name}:"
+        assert heads.split() == ["Text", "type", "Bytes", name, "o200k_base", "Relative", "Better"]
+        assert columns.split() == ["Tokens", "Ratio", "Tokens", "Ratio", "Diff", "%"]
+        assert len(rows) == len(SAMPLES) + 2
+    korean = next(line for line in gpt2.splitlines() if line.startswith("news, Korean"))
+    # (1,101 - 326) / 1,101, as tok_eval has it: what ours saves of the tokens of the other.
+    assert korean.split()[2:] == ["1,270", "1,101", "1.15", "326", "3.90", "+70.4%", "o200k_base"]
+    python = next(line for line in gpt4.splitlines() if line.startswith("code, Python"))
+    assert python.split()[-2:] == ["-1.2%", "cl100k_base"]
+    own = next(line for line in gpt4.splitlines() if line.startswith(str(files[0])))
+    assert own.split()[-2:] == ["+0.0%", "Tie"]
+    assert tokviz("eval", "--table", "nanochat", "--json").code == 2

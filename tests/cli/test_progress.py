@@ -31,6 +31,11 @@ def test_reading_shows_what_was_read():
     assert text.endswith("2.5 MB  7 different pieces")
 
 
+@pytest.mark.parametrize("phase", ["saving", "comparing"])
+def test_a_phase_of_unknown_length_has_no_percentage(phase):
+    assert progress_text(MERGING._replace(phase=phase, fraction=0.0), 120) == f"{phase}…"
+
+
 @pytest.mark.parametrize("width", [10, 40, 60, 79])
 def test_the_line_fits_the_terminal(width):
     wide = MERGING._replace(newest=(NewMerge("你好".encode(), "世界".encode(), 1),))

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 import tokviz as package
 from tests.cli.conftest import COMMAND
 from tokviz.cli.main import main
+from tokviz.jobs.training import Training
 
 TEXT = "low low low low low lower lower widest widest widest " + "newest " * 6
 
@@ -49,11 +50,16 @@ def test_a_trained_tokenizer_is_used_like_any_other(tokviz, corpus, tmp_path):
     assert theirs.encode("newest lower<|end|>").ids == tok.encode("newest lower<|end|>")
 
 
-def test_special_tokens_may_come_first(tokviz, corpus, tmp_path):
+@pytest.mark.parametrize(
+    ("special_ids", "first"), [("first", 0), ("after-bytes", 256), ("last", 258)]
+)
+def test_special_tokens_may_come_first_or_after_the_bytes(
+    tokviz, corpus, tmp_path, special_ids, first
+):
     run = tmp_path / "run"
-    options = ("--special", "<a>", "--special", "<b>", "--special-ids", "first")
+    options = ("--special", "<a>", "--special", "<b>", "--special-ids", special_ids)
     assert tokviz("train", corpus, "-o", run, "--vocab-size", 260, *options).code == 0
-    assert package.load(run).special_tokens == {"<a>": 0, "<b>": 1}
+    assert package.load(run).special_tokens == {"<a>": first, "<b>": first + 1}
 
 
 def test_it_reads_standard_input_folders_and_json_lines(tokviz, tmp_path):
@@ -156,6 +162,28 @@ def test_compare_shows_well_known_tokenizers_on_text_held_out(tokviz, tmp_path):
     assert all(name in line for name in ("new", "gpt2", "cl100k_base"))
 
 
+def test_the_result_is_printed_before_a_comparison_that_may_be_interrupted(
+    tmp_path, capsys, monkeypatch
+):
+    (tmp_path / "lines.txt").write_text("".join(f"line number {n}\n" for n in range(3000)))
+    arguments = ["train", str(tmp_path / "lines.txt"), "--vocab-size", "300", "--compare", "-o"]
+    assert main([*arguments, str(tmp_path / "a")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith("bytes/token of ") and lines[-2].startswith("seconds: ")
+
+    printed: list[str] = []
+
+    def interrupt(training):
+        printed.extend(capsys.readouterr().out.splitlines())
+        assert package.load(tmp_path / "b").n_vocab == 300
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Training, "compare", interrupt)
+    assert main([*arguments, str(tmp_path / "b")]) == 130
+    assert len(printed) == len(lines) - 1, "before the comparison"
+    assert capsys.readouterr() == ("", "tokviz: no comparison: interrupted\n")
+
+
 def test_the_files_that_paid_are_named_and_one_may_be_left_out(tokviz, tmp_path):
     folder = tmp_path / "texts"
     (folder / "dist").mkdir(parents=True)
@@ -181,6 +209,13 @@ def test_a_binary_file_of_a_folder_is_left_out_and_named(tokviz, corpus, tmp_pat
     result = tokviz("train", tmp_path, "-o", tmp_path / "run", "--vocab-size", 260)
     assert result.code == 0
     assert "note: 1 file looks binary and is left out: logo.png." in result.err
+
+
+def test_a_file_that_is_named_twice_is_said_to_be_read_once(tokviz, corpus, tmp_path):
+    sources = tmp_path, tmp_path / "*.txt"
+    result = tokviz("train", *sources, "-o", tmp_path / "run", "--vocab-size", 260, "--json")
+    assert records_of(result)[-1]["n_bytes"] == corpus.stat().st_size
+    assert "note: 1 file is named twice, but read only once." in result.err
 
 
 def test_what_is_not_utf_8_is_named_before_it_is_learned_also_in_a_compressed_file(

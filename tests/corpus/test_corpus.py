@@ -97,6 +97,40 @@ def test_a_folder_gives_no_programs_pictures_and_pipes(tmp_path: Path) -> None:
     assert documents(tmp_path / "a.pyc") == [b"\xa7\r\r\n\0\0\0\0"]
 
 
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    for name in ("a.txt", "b/c.txt"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "hard.txt").hardlink_to(tmp_path / "a.txt")
+    (tmp_path / "soft.txt").symlink_to(tmp_path / "a.txt")
+    (tmp_path / "copy.txt").write_text("a.txt")
+    sources = [tmp_path, tmp_path / "*.txt", tmp_path / "b" / ".." / "b" / "c.txt"]
+    assert documents(sources) == [b"a.txt", b"a.txt", b"b/c.txt"], "a copy is another file"
+
+
+def test_a_dangling_link_is_left_out_of_a_folder_and_a_glob(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("words")
+    (tmp_path / "b.txt").symlink_to(tmp_path / "gone.txt")
+    for source in (tmp_path, tmp_path / "*.txt"):
+        corpus = Corpus(source)
+        assert corpus.files == (str(tmp_path / "a.txt"),)
+        assert corpus.left_out == [str(tmp_path / "b.txt")]
+    with pytest.raises(InputFileError, match=r"b\.txt: there is no such file"):
+        Corpus(tmp_path / "b.txt")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_a_file_that_is_truncated_while_it_is_read_is_an_error(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(b'{"text": "words"}\n' * 200_000)
+    blocks = Corpus([file, tmp_path / name]).text_blocks()
+    next(blocks)
+    os.truncate(file, 2_700_000)
+    left = "was truncated while it was read: 2,700,000 of 3,600,000 bytes are left"
+    with pytest.raises(InputFileError, match=f"{name}: {left}"):
+        list(blocks)
+
+
 def test_a_pattern_of_names(tmp_path: Path) -> None:
     for name in ("x/b.txt", "a.txt", "a.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -61,14 +61,19 @@ def test_a_foreign_or_cut_off_file_is_refused(tmp_path: Path, data: bytes) -> No
         PackedRanks(tmp_path / "v")
 
 
-@pytest.mark.parametrize("first_id", [0, 5])
-def test_what_a_training_learns_is_packed_as_any_vocabulary_with_merges(first_id: int) -> None:
+@pytest.mark.parametrize(("first_byte", "first_merged"), [(0, 256), (5, 261), (0, 261)])
+def test_what_a_training_learns_is_packed_as_any_vocabulary_with_merges(
+    first_byte: int, first_merged: int
+) -> None:
     pairs = [(97, 98), (256, 99), (256, 256), (97, 97)]
     tokens = [*(bytes([byte]) for byte in range(256)), b"ab", b"abc", b"abab", b"aa"]
-    whole = pack_merges(enumerate(tokens, first_id), [(tokens[a], tokens[b]) for a, b in pairs])
+    ids = [*range(first_byte, first_byte + 256), *range(first_merged, first_merged + len(pairs))]
+    listed = zip(ids, tokens, strict=True)
+    whole = pack_merges(listed, [(tokens[a], tokens[b]) for a, b in pairs])
     packed = pack_trained(
-        first_id, tokens, *(array("I", side) for side in zip(*pairs, strict=True))
+        first_byte, first_merged, tokens, *(array("I", side) for side in zip(*pairs, strict=True))
     )
+    assert [*packed.ids()] == ids
     assert packed.columns() == whole.columns()
     assert packed.merges() == whole.merges()
     assert packed.packed.data == whole.packed.data
@@ -79,4 +84,4 @@ def test_what_a_training_learns_is_packed_as_any_vocabulary_with_merges(first_id
 def test_two_merges_that_make_the_same_bytes_are_refused() -> None:
     with pytest.raises(VocabularyError, match="tokens 258 and 259 are both b'abc'"):
         tokens = [*(bytes([byte]) for byte in range(256)), b"ab", b"bc", b"abc", b"abc"]
-        pack_trained(0, tokens, array("I", [97, 98, 256, 97]), array("I", [98, 99, 99, 257]))
+        pack_trained(0, 256, tokens, array("I", [97, 98, 256, 97]), array("I", [98, 99, 99, 257]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import tokviz
 from tests.oracles.nasty import FRAGMENTS
+from tokviz.bpe.settings import SpecialIds
 from tokviz.formats.byte_level import from_characters, to_characters
 from tokviz.formats.huggingface import load_tokenizer_json, to_tokenizer_json
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
@@ -31,7 +33,7 @@ def hugging_face(tokenizer):
 
 
 @pytest.mark.parametrize("pattern", [*SPLIT_PATTERNS, r"\w+|\s+"])
-@pytest.mark.parametrize("special_ids", ["first", "last"])
+@pytest.mark.parametrize("special_ids", get_args(SpecialIds))
 def test_hugging_face_gives_the_same_ids(pattern, special_ids):
     ours = trained(pattern, special_ids)
     theirs = hugging_face(ours)

@@ -8,6 +8,7 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import zipfile
@@ -33,7 +34,7 @@ def run() -> tokviz.TrainingRun:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
 def test_a_run_folder_gives_the_tokenizer(run, tmp_path):
@@ -55,6 +56,16 @@ def test_a_run_folder_gives_the_whole_run(run, tmp_path):
     assert again.stopped_early == run.stopped_early
     assert [*again.piece_counts.pieces()] == [*run.piece_counts.pieces()]
     assert again.piece_counts.n_bytes == run.piece_counts.n_bytes
+
+
+def test_a_run_with_special_tokens_after_the_bytes_is_read_again(tmp_path):
+    specials = ["<|a|>", "<|b|>"]
+    run = tokviz.train([TEXT], 300, special_tokens=specials, special_ids="after-bytes")
+    run.save(tmp_path / "run")
+    again = tokviz.TrainingRun.load(tmp_path / "run")
+    assert (again.history, again.settings) == (run.history, run.settings)
+    assert again.tokenizer.vocab == run.tokenizer.vocab
+    assert again.token_lengths().tolist() == run.token_lengths().tolist()
 
 
 def test_a_run_with_a_custom_regex_is_read_again(tmp_path):
@@ -138,26 +149,25 @@ def test_a_full_disk_leaves_the_old_run_as_it_was(run, n_bytes, tmp_path):
     assert [*tmp_path.iterdir()] == [folder]
 
 
-def test_a_rename_that_fails_brings_the_old_run_back(run, tmp_path, monkeypatch):
+def test_a_replacement_that_fails_halfway_is_finished_by_the_next_read(run, tmp_path, monkeypatch):
     folder = tmp_path / "run"
     tokviz.train(["abab"], 300).save(folder)
-    before = content(folder)
-    rename = os.rename
+    replace = os.replace
 
-    def fail_once(source, target):
-        if Path(target) == folder and Path(source).parent.name == "new":
-            raise OSError(28, "No space left on device")
-        rename(source, target)
+    def fail(source, target):
+        if Path(target).name == "pieces.npz":
+            raise OSError(5, "Input/output error")
+        replace(source, target)
 
-    monkeypatch.setattr(os, "rename", fail_once)
-    monkeypatch.setattr(run_writer, "exchange", lambda one, other: False)
-    with pytest.raises(tokviz.OutputFileError, match="No space left"):
-        run.save(folder)
-    assert content(folder) == before
-    assert [*tmp_path.iterdir()] == [folder]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", fail)
+        with pytest.raises(tokviz.OutputFileError, match="Input/output error"):
+            run.save(folder)
+    assert tokviz.TrainingRun.load(folder).history == run.history
+    assert sorted(content(folder)) == sorted(run_folder.RUN_FILES)
 
 
-def killed_at(step: int, save, can_exchange: bool) -> bool:
+def killed_at(step: int, save) -> bool:
     """Save in a process that is killed before a step of it; tell whether it was."""
     if not (pid := os.fork()):
         n_steps = 0
@@ -172,9 +182,8 @@ def killed_at(step: int, save, can_exchange: bool) -> bool:
 
             return counted
 
-        real = run_writer.exchange if can_exchange else lambda one, other: False
-        run_writer.exchange = count(real)
-        os.rename, os.mkdir, os.unlink = map(count, (os.rename, os.mkdir, os.unlink))
+        os.rename, os.replace, os.mkdir = map(count, (os.rename, os.replace, os.mkdir))
+        os.unlink, os.rmdir = map(count, (os.unlink, os.rmdir))
         try:
             save()
         finally:
@@ -182,10 +191,7 @@ def killed_at(step: int, save, can_exchange: bool) -> bool:
     return os.waitpid(pid, 0)[1] != 0
 
 
-@pytest.mark.parametrize("can_exchange", [True, False])
-def test_whenever_a_save_is_killed_the_old_or_the_new_run_is_listed(
-    run, can_exchange, tmp_path, monkeypatch
-):
+def test_whenever_a_save_is_killed_the_old_or_the_new_run_is_listed(run, tmp_path, monkeypatch):
     monkeypatch.setattr("tokviz.runs.runs_folder", lambda: tmp_path)
     folder = tmp_path / "run"
     versions = {}
@@ -197,7 +203,7 @@ def test_whenever_a_save_is_killed_the_old_or_the_new_run_is_listed(
     for step in range(1, 99):
         tokviz.train(["abab"], 300).save(folder)
         (folder / "notes.txt").write_text("mine")
-        was_killed = killed_at(step, lambda: run.save(folder), can_exchange)
+        was_killed = killed_at(step, lambda: run.save(folder))
         assert [listed.name for listed in list_runs()] == ["run"]
         left = content(folder)
         assert left.pop("notes.txt") == b"mine"
@@ -207,7 +213,7 @@ def test_whenever_a_save_is_killed_the_old_or_the_new_run_is_listed(
             break
     assert found == sorted(found, reverse=True)
     assert {*found} == {"old", "new"}
-    assert not [*tmp_path.glob(".run.old.*/*")]
+    assert [*tmp_path.iterdir()] == []
 
 
 def same(one: dict[str, bytes], other: dict[str, bytes]) -> bool:
@@ -258,11 +264,119 @@ def test_what_a_living_process_writes_is_left_alone(run, tmp_path, monkeypatch):
 
 
 def test_a_pipe_in_the_place_of_a_mark_lets_nobody_wait(run, tmp_path):
-    for name in (".run.old.x", ".run.x"):
-        (tmp_path / name).mkdir()
-        os.mkfifo(tmp_path / name / run_folder.MARK)
+    (tmp_path / ".run.x").mkdir()
+    os.mkfifo(tmp_path / ".run.x" / run_folder.MARK)
     run.save(tmp_path / "run")
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe", "link in a circle"])
+def test_a_link_to_anything_but_a_run_is_left_alone(run, kind, tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    link.symlink_to(link if kind == "link in a circle" else target)
+    if kind == "file":
+        target.write_text("precious")
+    if kind == "pipe":
+        os.mkfifo(target)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.raises(tokviz.OutputFileError, match="is a file"):
+        run.save(link)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert link.is_symlink()
+    assert kind != "file" or target.read_text() == "precious"
+
+
+def test_a_link_to_a_run_or_to_nothing_is_followed_and_kept(run, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "run")
+    for _ in range(2):
+        run.save(link)
+        assert link.is_symlink()
+        assert tokviz.load(tmp_path / "run").n_vocab == run.tokenizer.n_vocab
+
+
+def test_a_file_that_appears_while_a_run_is_written_is_left_alone(run, tmp_path, monkeypatch):
+    folder, write_npy = tmp_path / "run", run_writer.write_npy
+
+    def interfere(path, items):
+        folder.write_text("precious")
+        write_npy(path, items)
+
+    monkeypatch.setattr(run_writer, "write_npy", interfere)
+    with pytest.raises(tokviz.OutputFileError, match="is a file"):
+        run.save(folder)
+    assert content(tmp_path) == {"run": b"precious"}
+
+
+FORGED = (".a.old.b", ".run.old.b", ".run.b")
+
+
+@pytest.mark.parametrize("forged", FORGED)
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_forged_leftover_moves_and_removes_nothing_elsewhere(
+    run, forged, is_link, tmp_path, monkeypatch
+):
+    runs, victim = tmp_path / "runs", tmp_path / "victim"
+    monkeypatch.setattr("tokviz.runs.runs_folder", lambda: runs)
+    (victim / "thesis").mkdir(parents=True)
+    (victim / "thesis" / "chapter.tex").write_text("years of work")
+    run.save(runs / "thesis")
+    (runs / "thesis" / "notes.txt").write_text("mine")
+    aside = runs / forged
+    aside.mkdir()
+    (aside / run_folder.MARK).touch()
+    if is_link:
+        (aside / "new").symlink_to(victim)
+        (aside / "old").symlink_to(victim)
+    else:
+        (aside / "new" / "thesis").mkdir(parents=True)
+        (aside / "new" / "thesis" / "notes.txt").write_text("forged")
+    list_runs()
+    run.save(runs / "run")
+    assert (victim / "thesis" / "chapter.tex").read_text() == "years of work"
+    assert (runs / "thesis" / "notes.txt").read_text() == "mine"
+    assert sorted(os.listdir(runs / "thesis")) == sorted(["notes.txt", *run_folder.RUN_FILES])
+
+
+@pytest.mark.parametrize("kind", ["link", "folder of another user"])
+def test_staged_files_are_taken_only_from_a_folder_of_the_user(run, kind, tmp_path, monkeypatch):
+    folder, other = tmp_path / "run", tmp_path / "other"
+    run.save(folder)
+    tokviz.train(["abab"], 300).save(other)
+    if kind == "link":
+        (folder / run_folder.STAGED).symlink_to(other)
+    else:
+        shutil.copytree(other, folder / run_folder.STAGED)
+        monkeypatch.setattr(os, "geteuid", lambda: os.stat(other).st_uid + 1)
+    assert tokviz.TrainingRun.load(folder).history == run.history
+    assert sorted(content(other)) == sorted(run_folder.RUN_FILES)
+
+
+def test_a_replaced_run_keeps_its_owner_and_permissions(run, tmp_path):
+    folder = tmp_path / "run"
+    run.save(folder)
+    folder.chmod(0o700)
+    (folder / "pieces.npz").chmod(0o600)
+    owner = (1234, 2345) if os.geteuid() == 0 else (os.getuid(), os.getgid())
+    for path in (folder, folder / "pieces.npz"):
+        os.chown(path, *owner)
+    number = folder.stat().st_ino
+    run.save(folder)
+    for path, mode in ((folder, 0o700), (folder / "pieces.npz", 0o600)):
+        found = path.stat()
+        assert (found.st_uid, found.st_gid) == owner
+        assert stat.S_IMODE(found.st_mode) == mode
+    assert folder.stat().st_ino == number
+
+
+def test_what_is_left_in_an_empty_folder_by_a_kill_does_not_refuse_the_next_run(run, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o700)
+    subprocess.run([sys.executable, "-c", KILLED_WHILE_SAVING, str(folder)], check=False)
+    assert [*folder.iterdir()]
+    run.save(folder)
+    assert sorted(os.listdir(folder)) == sorted(run_folder.RUN_FILES)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_no_file_is_a_pickle(run, tmp_path):

@@ -53,6 +53,18 @@ def arrays(folder: Path, name: str) -> dict[str, np.ndarray]:
     return {key: array.copy() for key, array in run_arrays.read_arrays(folder, name).items()}
 
 
+@pytest.mark.parametrize("column", ["left_id", "runner_up_left"])
+def test_a_history_that_merges_a_special_token_after_the_bytes_is_refused(tmp_path, column):
+    specials = ["<|a|>", "<|b|>"]
+    run = tokviz.train([TEXT], 300, special_tokens=specials, special_ids="after-bytes")
+    run.save(tmp_path / "run")
+    Replay.open(tmp_path / "run")
+    history = arrays(tmp_path / "run", "history.npz")
+    history[column][3] = 257
+    write(tmp_path / "run", "history.npz", history)
+    refused(tmp_path / "run", "merge 4 makes no sense")
+
+
 @pytest.mark.parametrize(
     ("column", "index", "value"),
     [

@@ -26,6 +26,21 @@ def test_every_format_gives_the_same_ids_again(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", FORMATS)
+def test_special_tokens_after_the_bytes_are_saved_and_loaded(name, tmp_path):
+    ours = tokviz.train(
+        [TEXT], 400, split_pattern="gpt2", special_tokens=SPECIALS, special_ids="after-bytes"
+    ).tokenizer
+    if name == "minbpe":  # which numbers merged tokens from 256 on
+        with pytest.raises(tokviz.FormatError, match="bytes have the ids 0-255"):
+            ours.save(tmp_path / "saved", format=name)
+        return
+    ours.save(tmp_path / "saved", format=name)
+    again = tokviz.load(tmp_path / "saved")
+    assert again.encode(TEXT + SPECIALS[0]) == ours.encode(TEXT + SPECIALS[0])
+    assert (again.vocab, again.special_tokens) == (ours.vocab, {SPECIALS[0]: 256, SPECIALS[1]: 257})
+
+
+@pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("pattern", ["gpt4", r"\w{1,3}|\W"])
 def test_what_we_save_we_read_back_without_a_guess(name, pattern, tmp_path):
     if (name, pattern) == ("huggingface", r"\w{1,3}|\W"):
@@ -90,9 +105,9 @@ def test_ids_in_any_order_survive(tmp_path):
     ("name", "pattern", "words"),
     [
         ("huggingface", "gpt4", []),
-        ("huggingface", r"\w+|\W+", ["its own split regex"]),
+        ("huggingface", r"\w+|\W+", ["the split regex is written unchanged"]),
         ("minbpe", "gpt4", []),
-        ("gpt2", "gpt2", ["the 2 special tokens (<|endoftext|>, <|im_start|>), but for"]),
+        ("gpt2", "gpt2", ["the 2 special tokens (<|endoftext|>, <|im_start|>), as special"]),
         ("gpt2", "gpt4", ["the split pattern (gpt4)", "the 2 special tokens"]),
         ("tiktoken", "gpt4", ["the split pattern (gpt4) and the 2 special tokens"]),
     ],

@@ -7,6 +7,7 @@ import random
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Queue
@@ -16,11 +17,14 @@ import pytest
 import tokviz
 from tests.child.test_runner import _gone
 from tests.jobs.conftest import WAIT
+from tokviz.bpe import train as train_module
+from tokviz.bpe.blame import blame_of
 from tokviz.child.registry import ENOUGH
 from tokviz.errors import JobError, TokvizError
 from tokviz.jobs import train as train_job
 from tokviz.jobs.train_client import TrainClient
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.jobs.training import Training
 from tokviz.runs import remove_run
 
 TEXT = "the theory of the thing: this that and these, then there\n" * 40
@@ -45,9 +49,10 @@ class Trainer:
             assert event_run == run
             if isinstance(event, TokvizError):
                 raise event
-            if isinstance(event, TrainSummary):
+            if isinstance(event, TrainReport):
+                reports.append(event)
+            elif not event.is_comparing:
                 return reports, event
-            reports.append(event)
 
     def wait_for(self, holds: Callable[[TrainReport], object]) -> TrainReport:
         while True:
@@ -96,9 +101,94 @@ def test_a_training_of_which_one_has_enough_is_kept_with_the_merges_so_far(train
 
 
 def test_a_training_without_a_merge_leaves_nothing_to_keep(long_request):
-    with pytest.raises(TokvizError, match="before the first merge"):
-        list(train_job.answer(long_request.to_json(), {ENOUGH: True}))
+    two_files = long_request._replace(sources=(*long_request.sources, __file__))
+    with pytest.raises(TokvizError, match="before the first merge: nothing was learned yet"):
+        list(train_job.answer(two_files.to_json(), {ENOUGH: True}))
     assert not Path(long_request.run_folder).exists()
+
+
+@pytest.mark.parametrize("phase", ["reading", "merging", "attribution", "saving", "comparing"])
+@pytest.mark.parametrize("wish", ["keep", "cancel"])
+def test_a_training_is_kept_or_cancelled_in_every_phase(corpus, tmp_path, monkeypatch, phase, wish):
+    corpus.write_text("".join(f"line number {n} of this text\n" for n in range(5000)))
+    (tmp_path / "other.txt").write_text(TEXT)
+    state: dict[str, object] = {}
+    reached = threading.Event()
+
+    class Paused(Training):
+        """Stays in a phase until it is stopped."""
+
+        def __init__(self, request, on_report, should_stop):
+            def pause(report):
+                if report.phase == phase and (phase != "merging" or report.n_merges):
+                    pause_here()
+
+            def pause_here():
+                reached.set()
+                while not should_stop():
+                    time.sleep(0.001)
+
+            def attribute(*arguments):
+                if phase == "attribution":
+                    pause_here()
+                return blame_of(*arguments)
+
+            monkeypatch.setattr(train_module, "blame_of", attribute)
+            super().__init__(request, pause, should_stop)
+
+    monkeypatch.setattr(train_job, "Training", Paused)
+    monkeypatch.setattr(train_job, "REPORT_SECONDS", 0.001)
+    monkeypatch.setattr(train_module, "SECONDS_BETWEEN_REPORTS", 0.0)
+    sources = str(corpus), str(tmp_path / "other.txt")
+    request = TrainRequest(sources, str(tmp_path / "run"), 300, compare=True)
+    answers, said = train_job.answer(request.to_json(), state), list[dict]()
+    while not reached.is_set():
+        said.append(next(answers))
+    if wish == "cancel":
+        answers.close()
+        assert Path(request.run_folder).exists() == (phase in ("saving", "comparing"))
+        return
+    state[ENOUGH] = True
+    if phase == "reading":
+        with pytest.raises(TokvizError, match="nothing was learned yet"):
+            list(answers)
+        assert not Path(request.run_folder).exists()
+        return
+    said += answers
+    summaries = [TrainSummary.from_json(it["summary"]) for it in said if "summary" in it]
+    assert [it.is_comparing for it in summaries] == [True, False][phase != "comparing" :]
+    assert tokviz.load(request.run_folder).n_vocab == summaries[-1].n_vocab
+    assert (summaries[-1].n_merges < 44) == (phase == "merging")
+    assert (summaries[-1].held_out is not None) == (phase == "comparing")
+
+
+def test_the_phase_and_the_clock_are_reported_while_a_run_is_saved_and_compared(
+    corpus, tmp_path, monkeypatch
+):
+    corpus.write_text("".join(f"line number {n} of this text\n" for n in range(5000)))
+    seen: dict[str, list[float]] = {"saving": [], "comparing": []}
+    several = {phase: threading.Event() for phase in seen}
+
+    class Slow(Training):
+        """Saves and compares until some reports were seen."""
+
+        def __init__(self, request, on_report, should_stop):
+            def wait(report):
+                if report.phase in several:
+                    assert several[report.phase].wait(WAIT)
+
+            super().__init__(request, wait, should_stop)
+
+    monkeypatch.setattr(train_job, "Training", Slow)
+    monkeypatch.setattr(train_job, "REPORT_SECONDS", 0.001)
+    request = TrainRequest((str(corpus),), str(tmp_path / "run"), 300, compare=True)
+    for answer in train_job.answer(request.to_json(), {}):
+        if "report" in answer and (phase := answer["report"]["phase"]) in seen:
+            seen[phase].append(answer["report"]["seconds"])
+            if len(seen[phase]) > 2:
+                several[phase].set()
+    for seconds in seen.values():
+        assert len(seconds) > 2 and seconds == sorted({*seconds})
 
 
 def test_the_child_learns_what_this_process_learns(trainer, corpus, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tests.profiles import examples
 from tokviz.bpe.engines import PythonTrainer
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run import TrainingRun, TrainTimings, tokenizer_of
+from tokviz.bpe.settings import SpecialIds
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.child.runner import JobDroppedError, stopped_by
 from tokviz.compare.trainings import diff_merges
@@ -37,47 +39,54 @@ WORDS = " ".join("".join(LETTERS.choices("abcd", k=LETTERS.randint(1, 12))) for 
 TIMES = TrainTimings(0.0, 0.0)
 
 
-def run_of(pieces: list[bytes], counts: list[int], rule: str, n_merges: int, specials=()):
-    asked = train_settings(rule, n_merges)._replace(
-        special_tokens=tuple(specials), special_ids="first"
-    )
+def run_of(
+    pieces: list[bytes], counts: list[int], rule: str, n_merges: int, specials=(), ids="first"
+):
+    asked = train_settings(rule, n_merges)._replace(special_tokens=tuple(specials), special_ids=ids)
     counted = piece_counts(pieces, counts)
     history = finished(PythonTrainer(counted, train_settings(rule, n_merges))).history()
-    shifted = history.shifted(asked.first_byte_id)
+    shifted = history.with_ids(asked.layout)
     tokens = [bytes([byte]) for byte in range(256)]
     for left, right in history.pairs():
         tokens.append(tokens[left] + tokens[right])
     return TrainingRun(tokenizer_of(asked, history, tokens), shifted, counted, asked, TIMES)
 
 
-def as_oracle(pairs: list[PairCount], offset: int) -> list[tuple[tuple[int, int], int]]:
-    return [((pair.left_id - offset, pair.right_id - offset), pair.count) for pair in pairs]
+def as_oracle(pairs: list[PairCount], number_of) -> list[tuple[tuple[int, int], int]]:
+    return [((number_of(pair.left_id), number_of(pair.right_id)), pair.count) for pair in pairs]
 
 
 @examples(60)
-@given(corpus=corpora(), rule=st.sampled_from(RULES), data=st.data())
-def test_every_state_is_the_one_of_the_training(corpus, rule, data) -> None:
+@given(
+    corpus=corpora(),
+    rule=st.sampled_from(RULES),
+    ids=st.sampled_from(get_args(SpecialIds)),
+    data=st.data(),
+)
+def test_every_state_is_the_one_of_the_training(corpus, rule, ids, data) -> None:
     pieces, counts = corpus
-    run = run_of(pieces, counts, rule, 40, specials=["<|a|>"])
+    run = run_of(pieces, counts, rule, 40, specials=["<|a|>", "<|b|>"], ids=ids)
+    id_of = run.settings.layout.id_of
+    number_of = {id_of(number): number for number in range(256 + 40)}.__getitem__
     replay = Replay.open(run)
-    pairs = [(left - 1, right - 1) for left, right in run.history.pairs()]
+    pairs = [(number_of(left), number_of(right)) for left, right in run.history.pairs()]
     tokens = [bytes([byte]) for byte in range(256)]
     tokens += [left + right for left, right in run.tokenizer.merges]
     for k in data.draw(st.lists(st.integers(0, replay.n_merges), min_size=1, max_size=6)):
         corpus_then = oracle.corpus_after(pieces, pairs[:k])
         ranking = oracle.ranking(corpus_then, counts, rule, tokens)
         state = replay.state(k)
-        assert as_oracle(state.top_pairs(10), 1) == ranking[:10]
+        assert as_oracle(state.top_pairs(10), number_of) == ranking[:10]
         assert [pair.is_next for pair in state.top_pairs(3)] == [
             i == 0 and k < replay.n_merges for i in range(len(ranking[:3]))
         ]
         assert state.n_tokens == sum(
             len(piece) * n for piece, n in zip(corpus_then, counts, strict=True)
         )
-        shown = [[i - 1 for i in piece.ids] for piece in state.pieces(0, 100)]
+        shown = [[*map(number_of, piece.ids)] for piece in state.pieces(0, 100)]
         assert shown == corpus_then
         for (left, right), count in random.Random(k).sample(ranking, min(4, len(ranking))):
-            assert state.pair_count(left + 1, right + 1) == count
+            assert state.pair_count(id_of(left), id_of(right)) == count
         assert state.pair_count(1, 2) == dict(ranking).get((0, 1), 0)
         counted = replay._opened_corpus().pairs
         for token in (97, 98, 256 + k - 1):
@@ -147,8 +156,9 @@ def test_the_textbook_example() -> None:
     assert [pair.count for pair in replay.state(1).top_pairs()] == [2, 1, 1]
 
 
-def test_steps_say_what_the_history_says() -> None:
-    run = tokviz.train([TEXT], 290, special_tokens=["<|a|>"], special_ids="first")
+@pytest.mark.parametrize("special_ids", get_args(SpecialIds))
+def test_steps_say_what_the_history_says(special_ids) -> None:
+    run = tokviz.train([TEXT], 290, special_tokens=["<|a|>"], special_ids=special_ids)
     replay = Replay.open(run)
     for k in range(1, replay.n_merges + 1):
         step = replay.step(k)

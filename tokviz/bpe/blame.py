@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokviz.bpe.history import TrainingHistory
 from tokviz.files import absolute
 from tokviz.glyphs import safe
-from tokviz.sentences import counted
 
 if TYPE_CHECKING:
     from tokviz.bpe.columns import Memory
@@ -103,16 +102,21 @@ class Blame:
         return sorted(parts, key=lambda part: -part.share)
 
     def named(self, part: FileShare) -> str:
-        """Name a file as briefly as it is told from the others, or say how many others there are.
+        """Give the shortest path that identifies a file, or count the files not told apart.
 
         >>> history = TrainingHistory.empty()
         >>> blame = Blame(["/c/a/x.py", "/c/b/x.py"], {"files": array("i", [0])}, history, 0)
         >>> blame.named(FileShare("/c/a/x.py", 1, 0.5)), blame.named(FileShare(None, 1, 0.5))
-        ('a/x.py', '1 other file')
+        ('a/x.py', 'b/x.py')
         """
-        if part.file is None:
-            return counted(len(self.sources) - len(self.memory["files"]), "other file")
-        return safe(os.path.relpath(part.file, self._folder))
+        file = part.file
+        if file is None:
+            apart = {*self.memory["files"]}
+            rest = [it for place, it in enumerate(self.sources) if place not in apart]
+            if len(rest) != 1:
+                return f"{len(rest):,} smaller files together"
+            file = rest[0]
+        return safe(os.path.relpath(file, self._folder))
 
     @cached_property
     def _folder(self) -> str:
@@ -134,7 +138,7 @@ def folder_of(files: Iterable[str]) -> str:
 def blame_of(
     engine: Engine, pieces: PieceCounts, sources: Sequence[str], history: TrainingHistory
 ) -> Blame:
-    """Count the merges of each file, once all are made.
+    """Count the merges of each file, once all are made; without a merge no file is counted.
 
     Args:
         engine: What has made them.
@@ -143,7 +147,7 @@ def blame_of(
         history: The merges.
     """
     files, lengths, merges, times = array("i"), array("i"), array("i"), array("q")
-    parts = sorted(pieces.by_file, key=attrgetter("file"))
+    parts = sorted(pieces.by_file if len(history) else (), key=attrgetter("file"))
     for file, counts in groupby(parts, key=attrgetter("file")):
         which, how_often = engine.occurrences(counts)
         files.append(file)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tokviz.bpe.columns import Column
+from tokviz.bpe.settings import N_BYTES, IdLayout
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,14 +103,14 @@ class TrainingHistory:
             raise ValueError("the history holds numbers that are too large")
         return cls(**columns)
 
-    def shifted(self, offset: int) -> TrainingHistory:
-        """Give the same history with `offset` added to every id."""
-        if offset == 0:
+    def with_ids(self, layout: IdLayout) -> TrainingHistory:
+        """Give the same history with ids instead of the token numbers of the training."""
+        if layout == (0, N_BYTES):
             return self
         import numpy as np
 
-        def moved(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-            return np.where(ids == NO_TOKEN, NO_TOKEN, ids + offset).astype(np.int32)
+        def moved(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+            return np.where(numbers == NO_TOKEN, NO_TOKEN, layout.id_of(numbers)).astype(np.int32)
 
         ids = {name: moved(getattr(self, name)) for name in _IDS}
         return TrainingHistory(**{**self.memory, **ids})

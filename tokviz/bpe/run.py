@@ -18,7 +18,7 @@ from tokviz.bpe.counting import PieceCounts
 from tokviz.bpe.engines import EngineName
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run_checks import check_history, pieces_of_arrays, read_blame
-from tokviz.bpe.settings import TrainSettings
+from tokviz.bpe.settings import N_BYTES, TrainSettings
 from tokviz.corpus.storage import Stored
 from tokviz.encoding.packed import pack_trained
 from tokviz.errors import InputFileError, TokvizError
@@ -83,8 +83,10 @@ class TrainingRun(NamedTuple):
 
     def _token_lengths(self) -> array[int]:
         lengths, tables = array("i", bytes(4 * self.tokenizer.n_vocab)), self.tokenizer.tables
-        first = self.settings.first_byte_id  # there are no gaps behind it but special tokens
-        lengths[first : first + len(tables.ids())] = array("i", tables.lengths().tobytes())
+        ordinary = array("i", tables.lengths().tobytes())
+        (first, merged), n_merges = self.settings.layout, len(ordinary) - N_BYTES
+        lengths[first : first + N_BYTES] = ordinary[:N_BYTES]
+        lengths[merged : merged + n_merges] = ordinary[N_BYTES:]
         return lengths
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -242,7 +244,7 @@ def tokenizer_of(
     """
     sides = (array("I", history.memory[side].tobytes()) for side in ("left_id", "right_id"))
     return Tokenizer.of(
-        pack_trained(settings.first_byte_id, tokens, *sides),
+        pack_trained(*settings.layout, tokens, *sides),
         settings.special_token_ids(len(history)),
         split_pattern=settings.split_pattern,
         name="trained",

@@ -109,7 +109,7 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
     """
     import numpy as np
 
-    merges, first = tokenizer.merges, settings.first_byte_id
+    merges, layout = tokenizer.merges, settings.layout
     if len(history) != len(merges):
         raise TokvizError(
             f"does not fit the tokenizer: it has {len(history):,} merges, not {len(merges):,}"
@@ -118,13 +118,18 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
         raise TokvizError("does not fit the tokenizer: it has other special tokens")
     if len(tokenizer.tables.ids()) != N_BYTES + len(merges):
         raise TokvizError("does not fit the tokenizer: it has tokens that no merge makes")
-    new_ids = first + N_BYTES + np.arange(len(history))
+    new_numbers = np.arange(N_BYTES, N_BYTES + len(history), dtype=np.int32)
+    new_ids = layout.id_of(new_numbers)
     none_left = history.runner_up_count == 0
     sound = history.new_id == new_ids
-    for ids in (history.left_id, history.right_id):
-        sound &= (first <= ids) & (ids < new_ids)
+
+    def exists(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        numbers = layout.numbers_of(ids)
+        return (numbers >= 0) & (numbers < new_numbers)
+
+    sound &= exists(history.left_id) & exists(history.right_id)
     for ids in (history.runner_up_left, history.runner_up_right):
-        sound &= np.where(none_left, ids == NO_TOKEN, (first <= ids) & (ids < new_ids))
+        sound &= np.where(none_left, ids == NO_TOKEN, exists(ids))
     sound &= (history.count >= settings.min_count) & (history.n_tied >= 1)
     sound &= (history.runner_up_count >= 0) & (history.runner_up_count <= history.count)
     # More pairs than one are tied where the next one occurs as often, and only there.
@@ -134,18 +139,13 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
     if len(wrong):
         raise TokvizError(f"is damaged: merge {wrong[0] + 1:,} makes no sense")
     tokens = [bytes([byte]) for byte in range(N_BYTES)]
-    tokens += [left + right for left, right in merges]
-    lefts = map(tokens.__getitem__, (history.left_id - first).tolist())
-    rights = map(tokens.__getitem__, (history.right_id - first).tolist())
-    parts = list(zip(lefts, rights, strict=True))
-    token_ids = list(map(tokenizer.token_id, tokens))
-    if parts != merges or token_ids[N_BYTES:] != new_ids.tolist():
-        fits = zip(parts, merges, token_ids[N_BYTES:], new_ids.tolist(), strict=True)
-        number = next(
-            number
-            for number, (pair, merge, found, wanted) in enumerate(fits, 1)
-            if pair != merge or found != wanted
-        )
-        raise TokvizError(f"does not fit the tokenizer, first at merge {number:,}")
-    if token_ids[:N_BYTES] != list(range(first, first + N_BYTES)):
+    token_ids = {token: tokenizer.token_id(token) for token in tokens}
+    if [*token_ids.values()] != list(map(layout.id_of, range(N_BYTES))):
         raise TokvizError("does not fit the tokenizer: its bytes have other ids")
+    token_ids |= {left + right: tokenizer.token_id(left + right) for left, right in merges}
+    id_of = token_ids.get
+    expected = [(id_of(left), id_of(right), id_of(left + right)) for left, right in merges]
+    columns = history.left_id.tolist(), history.right_id.tolist(), new_ids.tolist()
+    pairs = enumerate(zip(zip(*columns, strict=True), expected, strict=True), 1)
+    if number := next((number for number, (made, wanted) in pairs if made != wanted), 0):
+        raise TokvizError(f"does not fit the tokenizer, first at merge {number:,}")

@@ -3,15 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from tokviz.bpe.ties import get_tie_break
 from tokviz.errors import SpecialTokenError, TokvizError, VocabularyError
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 
-SpecialIds = Literal["last", "first"]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+SpecialIds = Literal["last", "first", "after-bytes"]
 N_BYTES = 256
 LARGEST_VOCABULARY = 2**31 - 1
+
+
+_Ints = TypeVar("_Ints", int, "npt.NDArray[np.int32]")
+
+
+class IdLayout(NamedTuple):
+    """The ids of ordinary tokens, which training numbers from 0: bytes, then merged tokens.
+
+    Attributes:
+        first_byte: The id of the byte 0; the other bytes follow.
+        first_merged: The id of the token that the first merge makes; the others follow.
+    """
+
+    first_byte: int
+    first_merged: int
+
+    @classmethod
+    def of(cls, special_ids: SpecialIds, n_special: int) -> IdLayout:
+        """Make the layout for so many special tokens.
+
+        >>> IdLayout.of("after-bytes", 2).id_of(256)
+        258
+        """
+        first_byte = n_special if special_ids == "first" else 0
+        return cls(first_byte, N_BYTES if special_ids == "last" else N_BYTES + n_special)
+
+    def id_of(self, number: _Ints) -> _Ints:
+        """Give the id of the token with this number, or an array of ids for one of numbers."""
+        gap = self.first_merged - self.first_byte - N_BYTES
+        return number + self.first_byte + (number >= N_BYTES) * gap
+
+    def numbers_of(self, ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Give the numbers of tokens; a number is negative if no ordinary token has that id."""
+        import numpy as np
+
+        bytes_ = np.where(ids < self.first_byte + N_BYTES, ids - self.first_byte, -1)
+        merged = ids - self.first_merged + N_BYTES
+        return np.where(ids < self.first_merged, bytes_, merged).astype(np.int32)
 
 
 class TrainSettings(NamedTuple):
@@ -21,7 +63,8 @@ class TrainSettings(NamedTuple):
         vocab_size: The tokens wanted: bytes, merged tokens and special tokens together.
         split_pattern: How text is cut into pieces.
         special_tokens: The special tokens; they are cut out of the corpus first.
-        special_ids: Whether special tokens have the ids before all others or after them.
+        special_ids: Where the ids of special tokens are: after all others ("last"), before them
+            ("first"), or between bytes and merged tokens ("after-bytes").
         tie_break: Which pair is merged when several have the highest count.
         min_count: The lowest count at which a pair is merged.
     """
@@ -52,21 +95,16 @@ class TrainSettings(NamedTuple):
             PatternError: If the split pattern is no valid regex.
             TokvizError: If a rule is not known, or a number out of range.
         """
-        if special_ids not in ("first", "last"):
-            raise TokvizError(f"special_ids is {special_ids!r}: choose 'first' or 'last'")
+        if special_ids not in get_args(SpecialIds):
+            choices = "'first', 'last' or 'after-bytes'"
+            raise TokvizError(f"special_ids is {special_ids!r}: choose {choices}")
         get_tie_break(tie_break)
         if not _is_integer(min_count) or min_count < 1:
             raise TokvizError(f"min_count is {min_count!r}: give a whole number above 0")
         specials = _checked_specials(special_tokens)
         _check_size(vocab_size, len(specials))
-        return cls(
-            int(vocab_size),
-            get_split_pattern(split_pattern),
-            specials,
-            special_ids,
-            tie_break,
-            int(min_count),
-        )
+        pattern = get_split_pattern(split_pattern)
+        return cls(int(vocab_size), pattern, specials, special_ids, tie_break, int(min_count))
 
     @property
     def n_merges(self) -> int:
@@ -74,13 +112,13 @@ class TrainSettings(NamedTuple):
         return self.vocab_size - N_BYTES - len(self.special_tokens)
 
     @property
-    def first_byte_id(self) -> int:
-        """The id of the byte 0; the other bytes and the merged tokens follow."""
-        return len(self.special_tokens) if self.special_ids == "first" else 0
+    def layout(self) -> IdLayout:
+        """The ids of bytes and merged tokens."""
+        return IdLayout.of(self.special_ids, len(self.special_tokens))
 
     def special_token_ids(self, n_merges: int) -> dict[str, int]:
         """Give the special tokens their ids, once the number of merges is known."""
-        first = 0 if self.special_ids == "first" else N_BYTES + n_merges
+        first = {"first": 0, "after-bytes": N_BYTES, "last": N_BYTES + n_merges}[self.special_ids]
         return {text: first + index for index, text in enumerate(self.special_tokens)}
 
     def as_json(self) -> dict[str, Any]:

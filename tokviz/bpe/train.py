@@ -88,14 +88,16 @@ def train(
     Training ends early, and the run says so, when no pair is left to merge.
 
     Args:
-        source: A path, several paths, or an iterable of str; see `tokviz.corpus.corpus.Corpus`.
+        source: A path, several paths, or an iterable of str; see `tokviz.corpus.corpus.Corpus`. A
+            file that is named twice is read once.
         vocab_size: The tokens wanted: 256 bytes, merged tokens and special tokens together.
         split_pattern: A named split pattern or any regex, which runs in child processes: it may
             take for ever over a few characters. A `SplitPattern` that is not guarded may run here.
             No merge crosses a piece.
         special_tokens: Special tokens. They are cut out of the corpus first, so that no token holds
             a part of one.
-        special_ids: Whether their ids come before all others or after them.
+        special_ids: Where their ids are: "last" (after all others), "first" (before them), or
+            "after-bytes" (from 256 on, before the merged tokens).
         tie_break: Which pair to merge when several have the highest count; see `tokviz.bpe.ties`.
         min_count: The lowest count at which a pair is merged.
         delimiter: Text between documents, which is cut out like a special token; None for none.
@@ -262,7 +264,7 @@ class _Training:
         self._end_phase()
         return TrainingRun(
             tokenizer_of(self._settings, history, self._tokens),
-            history.shifted(self._settings.first_byte_id),
+            history.with_ids(self._settings.layout),
             pieces,
             self._settings,
             TrainTimings(**self._seconds),

@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
         work = _Work(arguments, look, answer)
         failed = for_each_input(names, work.on_file)
     if figures is not None:
-        figures.end()
+        figures.end(has_failed=bool(failed or work.n_errors))
     return failed or (_FINDINGS if work.n_findings or work.n_errors else 0)
 
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "replay": "travel through a training or a vocabulary, merge by merge",
     "lesson": "learn how byte pair encoding works, from small examples",
     "tokenizers": "list the tokenizers there are, or check a tokenizer file",
+    "convert": "write a tokenizer in the format of another library",
     "config": "show, check or change the settings",
     "web": "open the app in a browser",
     "help": "read the guide",

@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     code = for_each_input(sources, compare_one)
     if figures is not None:
-        figures.end()
+        figures.end(has_failed=code != 0)
     return code
 
 

@@ -20,7 +20,7 @@ from itertools import chain
 from tokviz.cli.command import COMMANDS, Parser, load_command
 
 _SHELLS = ("bash", "zsh", "fish", "tcsh")
-_FILES = ("FILE", "PATH")
+_FILES = ("FILE", "PATH", "OUT")
 _FOLDERS = ("DIR", "RUN")
 _OR_A_FILE = ("tokenizer", "tokenizers", "source", "diff", "template", "given")
 """Arguments that take a name or a file."""

@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_tokenizer(parser)
     unused = "accepted as by the other commands; ids decode the same"
     options.add_specials(parser, unused, options.SPECIALS)
+    options.add_flag(parser, "--skip-special-tokens", "leave out special tokens")
     options.add_flag(parser, "--stream", "show what each token adds when they come one by one")
     options.add_json(parser)
 
@@ -79,10 +80,11 @@ def run(arguments: argparse.Namespace) -> int:
     overrule = arguments.tokenizer is not None
 
     def decode_one(source: Source) -> None:
+        skip = arguments.skip_special_tokens
         if arguments.stream:
-            _stream(source, default, overrule=overrule, as_json=arguments.json)
+            _stream(source, default, overrule=overrule, as_json=arguments.json, skip=skip)
             return
-        parts = decode_input(source, default, overrule=overrule)
+        parts = decode_input(source, default, overrule=overrule, skip_special_tokens=skip)
         if arguments.json:
             _print_record(source, default, parts)
         elif sys.stdout.isatty():
@@ -102,13 +104,16 @@ def id_sources(files: Sequence[str]) -> list[Source]:
     return [*options.input_names(files)]
 
 
-def decode_input(source: Source, tokenizer: str, *, overrule: bool) -> Iterator[DecodedPart]:
+def decode_input(
+    source: Source, tokenizer: str, *, overrule: bool, skip_special_tokens: bool = False
+) -> Iterator[DecodedPart]:
     """Decode one input part by part.
 
     Args:
         source: The input.
         tokenizer: The tokenizer's name.
         overrule: Use it even where the input names another.
+        skip_special_tokens: See `Tokenizer.decode`.
 
     Raises:
         TokenIdError: If an id is not in the vocabulary; its position counts from the first id.
@@ -118,7 +123,7 @@ def decode_input(source: Source, tokenizer: str, *, overrule: bool) -> Iterator[
     for named, ids in _joined(read_ids(read_blocks(source)), tokenizer, overrule=overrule):
         tok = tokenizer_of(named)
         try:
-            data = tok.decode_bytes(ids)
+            data = tok.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         except TokenIdError as error:
             index = None if error.index is None else n_before + error.index
             raise TokenIdError(error.token_id, tok.name, tok.n_vocab, index) from None
@@ -162,12 +167,13 @@ def texts_of_ids(
         yield tokenizer_of(tokenizer), numbers
 
 
-def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool) -> None:
+def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool, skip: bool) -> None:
     from tokviz.explain.stream import stream
     from tokviz.glyphs import token_label
 
     for tok, ids in texts_of_ids(source, tokenizer, overrule=overrule):
-        steps = stream(tok, ids)
+        left_out = tok.specials.called_ids if skip else ()
+        steps = stream(tok, [one for one in ids if one not in left_out])
         if as_json:
             records = [
                 {

@@ -7,7 +7,8 @@ to the n-th FILE; a FILE that cannot be read leaves its line empty.
 --json, one object per input:
   {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
   "file" is null for --text. With --spans also "tokens" (each token's text; a byte that is not UTF-8
-  as \xhh) and "byte_spans" (each token's [start, end) in the bytes of the input).
+  as \xhh) and "byte_spans" (each token's [start, end) in the bytes of the input; empty for what
+  --add-special-tokens adds).
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from __future__ import annotations
 import argparse
 import sys
 from array import array
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain, pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokviz.cli import options
 from tokviz.cli.count import record
@@ -32,45 +34,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz encode`."""
     options.add_texts(parser, "a text to encode")
     options.add_flag(parser, "--spans", "add every token's text and byte span (implies --json)")
+    adds = "add the tokens, such as BOS, that a tokenizer.json's post-processor adds around a text"
+    options.add_flag(parser, "--add-special-tokens", adds)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Encode each input."""
     tokenizer = options.load_tokenizer(arguments)
+    around = tokenizer.ids_around() if arguments.add_special_tokens else ((), ())
+    specials = options.SPECIALS[arguments.specials]
 
     def encode_one(source: Source) -> None:
+        counts = InputCounts()
+        blocks = text_blocks(read_blocks(source), tokenizer, parse_specials=specials, counts=counts)
         if arguments.json or arguments.spans:
-            _print_record(source, tokenizer, arguments.specials, arguments.spans)
+            fields = _record(blocks, tokenizer, specials, arguments.spans, around)
+            counts.n_tokens = len(fields["ids"])
+            print_json(record(source, tokenizer, arguments.specials, counts) | fields)
         else:
-            _print_ids(source, tokenizer, options.SPECIALS[arguments.specials])
+            encoded = (tokenizer.encode_to_array(text, specials) for text in blocks)
+            _print_ids(chain([around[0]], encoded, [around[1]]))
+        report_note(counts.note)
 
     return for_each_input(options.text_sources(arguments), encode_one)
 
 
-def _print_ids(
-    source: Source, tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"]
-) -> None:
-    counts = InputCounts()
-    blocks = text_blocks(
-        read_blocks(source), tokenizer, parse_specials=parse_specials, counts=counts
-    )
+def _print_ids(parts: Iterable[Sequence[int]]) -> None:
     separator = ""
     try:
-        for text in blocks:
-            ids = tokenizer.encode_to_array(text, parse_specials)
+        for ids in filter(None, parts):
             sys.stdout.write(separator + " ".join(map(str, ids)))
             separator = " "
     finally:
         sys.stdout.write("\n")
-    report_note(counts.note)
 
 
-def _print_record(source: Source, tokenizer: Tokenizer, specials: str, with_spans: bool) -> None:
-    counts, ids, borders = InputCounts(), array("I"), [0]
-    parse_specials = options.SPECIALS[specials]
-    blocks = text_blocks(
-        read_blocks(source), tokenizer, parse_specials=parse_specials, counts=counts
-    )
+def _record(
+    blocks: Iterable[str], tokenizer: Tokenizer, parse_specials: bool | Literal["huggingface"],
+    with_spans: bool, around: tuple[Sequence[int], Sequence[int]],
+) -> dict[str, Any]:  # fmt: skip
+    ids, borders = array("I", around[0]), [0] * (1 + len(around[0]))
     for text in blocks:
         found, edges = tokenizer.encode_with_borders(text, parse_specials)
         ids.extend(found)
@@ -81,11 +84,11 @@ def _print_record(source: Source, tokenizer: Tokenizer, specials: str, with_span
             else:
                 start = borders[-1]
                 borders.extend(start + edge for edge in edges[1:])
-    report_note(counts.note)
-    counts.n_tokens = len(ids)
-    fields = record(source, tokenizer, specials, counts) | {"ids": ids.tolist()}
+    ids.extend(around[1])
+    borders += [borders[-1]] * len(around[1])
+    fields: dict[str, Any] = {"ids": ids.tolist()}
     if with_spans:
         tokens = [tokenizer.token_bytes(token_id) for token_id in ids]
         fields["tokens"] = [token.decode("utf-8", "backslashreplace") for token in tokens]
         fields["byte_spans"] = list(pairwise(borders))
-    print_json(fields)
+    return fields

@@ -10,6 +10,9 @@ output: for each text, a line per tokenizer
   Then for each language, the tokens that it takes for one token of English, by tokenizer.
   --by-script adds a line a script of all texts but those in 32 languages: its characters, and by
   tokenizer the characters of a token.
+  --table nanochat prints the tables of nanochat's tok_eval instead, one for each other tokenizer:
+  NAME  BYTES  TOKENS  RATIO (of the other)  TOKENS  RATIO (of your first)  DIFF %  BETTER
+  RATIO is bytes per token, DIFF % the share of the other's tokens that your first one saves.
 
 --json, one object:
   {"texts": [{"text", "n_bytes", "tokenizers": [{"name", "n_tokens", "bytes_per_token",
@@ -67,6 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     options.add_flag(form, "--json", "print one JSON object")
     options.add_flag(form, "--markdown", "print tables in Markdown")
+    form.add_argument(
+        "--table", choices=("nanochat",), help="print tables of your first tokenizer and each other"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -100,7 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
         more = {"scripts": [one._asdict() for one in sums]} if arguments.by_script else {}
         print_json(record(*found) | more)
     else:
-        print(*(markdown(*found) if arguments.markdown else _plain(found)), sep="\n")
+        as_text = _nanochat if arguments.table else _plain
+        print(*(markdown(*found) if arguments.markdown else as_text(found)), sep="\n")
         if arguments.by_script:
             write = markdown_table if arguments.markdown else plain_table
             print("", *write(list(script_cells(sums, [*map(safe, names)]))), sep="\n")
@@ -166,6 +173,14 @@ def _plain(found: Report) -> Iterator[str]:
     costs = [group[0].relative(languages[0][0]) or 0.0 for group in ordered]
     table = list(plain_table(list(language_rows(ordered, languages[0]))))
     yield from _with_bars(table, [0.0, *_shares(costs), 0.0])
+
+
+def _nanochat(found: Report) -> Iterator[str]:
+    from tokviz.compare.report_tables import nanochat_rows
+
+    for number, row in enumerate(found.texts[0][1:], 1):
+        yield f"Comparison with {safe(row.tokenizer)}:"
+        yield from (*plain_table(list(nanochat_rows(found.texts, number))), "")
 
 
 def _shares(counts: Sequence[float]) -> list[float]:

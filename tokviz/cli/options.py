@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -180,8 +181,7 @@ def asked_form(arguments: argparse.Namespace) -> str | None:
         if output is not None and getattr(arguments, other, None):
             where = "its own file" if other == "animate" else "standard output"
             raise TokvizError(f"--{other} writes to {where}: leave out -o")
-    if output == "":
-        raise OutputFileError(output, "a file needs a name")
+    refuse_input(arguments, output)
     form: str | None = arguments.form
     if form or output is None:
         return form
@@ -190,6 +190,26 @@ def asked_form(arguments: argparse.Namespace) -> str | None:
         known = ", ".join(f".{name}" for name in ENDINGS)
         raise TokvizError(f"{output}: no form ends in {ending}: there are {known}, and options")
     return ENDINGS.get(ending[1:], "table")
+
+
+def refuse_input(arguments: argparse.Namespace, output: str | None) -> None:
+    """Make sure that writing the output replaces nothing that the command reads.
+
+    Raises:
+        OutputFileError: If the output has no name, or a file that is also an input.
+    """
+    if output == "":
+        raise OutputFileError(output, "a file needs a name")
+    for values in ("/dev/stdin", *(getattr(arguments, name, None) or () for name in _INPUTS)):
+        for value in [values] if isinstance(values, str) else values:
+            with suppress(OSError):
+                path = value.removeprefix("@")
+                if output and os.path.samefile(path, output) and os.path.isfile(path):
+                    raise OutputFileError(output, "is also an input: choose another file")
+
+
+_INPUTS = ("files", "source", "tokenizer", "tokenizers", "template", "text", "diff")
+"""The arguments that may name a file to read."""
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

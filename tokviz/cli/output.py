@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
@@ -55,18 +54,20 @@ class FigureOutput:
 
         if self._n and self._form in WHOLE:
             raise TokvizError(f"--{self._form} shows one thing: {self._choose}")
-        self._n += 1
         parts = written(figure, self._form)
+        self._n += 1
         if self._output is not None:
             self._written += parts
         else:
             sys.stdout.flush()
             sys.stdout.buffer.writelines(parts)  # UTF-8 in every locale, as pages say they are
 
-    def end(self) -> None:
-        """Write the file, if one is named."""
-        if self._output is not None and self._n:
-            write_file(Path(self._output), self._written)
+    def end(self, has_failed: bool = False) -> None:
+        """Write the file, if one is named, unless an input has failed."""
+        if self._output is not None and has_failed:
+            report(f"{self._output}: not written")
+        elif self._output is not None and self._n:
+            write_file(self._output, self._written)
 
 
 def print_json(record: Mapping[str, object]) -> None:

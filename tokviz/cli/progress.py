@@ -72,6 +72,8 @@ def progress_text(report: TrainReport, width: int) -> str:
     """Write a report in one line of at most so many characters."""
     n_full = round(report.fraction * _BAR_CELLS)
     bar = "█" * n_full + "░" * (_BAR_CELLS - n_full)
+    if report.phase not in ("reading", "merging"):
+        return f"{report.phase}…"[:width]
     parts = [f"{report.phase:<9} {bar} {report.fraction:4.0%}", *_facts(report)]
     text = parts[0]
     for part in parts[1:]:
@@ -84,7 +86,7 @@ def progress_text(report: TrainReport, width: int) -> str:
 def _facts(report: TrainReport) -> list[str]:
     """What is worth knowing in this phase, the most important first."""
     facts = []
-    if report.eta_seconds is not None and report.phase in ("reading", "merging"):
+    if report.eta_seconds is not None:
         facts.append(f"{clock(report.eta_seconds)} left")
     if report.phase == "reading":
         facts += [f"{report.n_bytes / 1e6:,.1f} MB", f"{report.n_pieces:,} different pieces"]

@@ -105,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = _read_text(arguments.text)
     form = options.asked_form(arguments)
     animated: str | None = arguments.animate
+    options.refuse_input(arguments, animated)
     if not (arguments.print or arguments.json or arguments.steps or form or animated is not None):
         return _open_app(source, arguments.at, text, others)
     from tokviz.compare.merge_sources import open_merges

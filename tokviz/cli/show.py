@@ -53,5 +53,5 @@ def run(arguments: argparse.Namespace) -> int:
             figures.write(comparison_figure(name, comparison))
 
     code = for_each_input(options.text_sources(arguments), show)
-    figures.end()
+    figures.end(has_failed=code != 0)
     return code

@@ -27,15 +27,8 @@ from tokviz.glyphs import safe
 from tokviz.listing import time_label
 
 _FIELDS = (
-    "name",
-    "aliases",
-    "title",
-    "n_tokens",
-    "n_vocab",
-    "split_pattern",
-    "special_tokens",
-    "source",
-)
+    "name", "aliases", "title", "n_tokens", "n_vocab", "split_pattern", "special_tokens", "source",
+)  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,8 @@ Hugging Face's tokenizers loads RUN/tokenizer.json; RUN/history.npz tells what h
 merge. A run that is there is replaced only with --force; any other folder with content is left
 alone.
 
-Ctrl+C ends the training and saves what was learned until then; the exit code is then 130. With
+Ctrl+C ends the training and saves what was learned until then; the exit code is then 130. During
+the comparison, after the result is saved and printed, it only skips the comparison. With
 --workers or --scheduler, what was counted until then is kept in RUN.counting, and the same command
 goes on from there.
 
@@ -35,11 +36,12 @@ import gc
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from tokviz.bpe.settings import SpecialIds
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.cli import workers
 from tokviz.cli.inputs import WAITING
@@ -142,9 +144,10 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--special-ids",
-        choices=("last", "first"),
+        choices=get_args(SpecialIds),
         default="last",
-        help="whether special tokens have the highest ids or the lowest (default: %(default)s)",
+        help="where the ids of special tokens are: after all others, before them, or after the "
+        "256 bytes and before the merged tokens (default: %(default)s)",
     )
     parser.add_argument(
         "--ties",
@@ -179,8 +182,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the field of .jsonl or column of .parquet that holds the text (default: %(default)s)",
     )
-    add_number(parser, "--max-chars", "stop reading after so many characters")
-    add_number(parser, "--max-doc-chars", "take so many characters of a document")
+    add_number(parser, "--max-chars", "stop reading after so many characters; not with workers")
+    add_number(parser, "--max-doc-chars", "take at most so many characters of each document")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -212,21 +215,35 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with _first_ctrl_c() as interrupted:
             on_report = _print_report if arguments.json else line.show
-            summary = _train(request, on_report, interrupted)
+            training = _train(request, on_report, interrupted)
+        if training is None:
+            report("interrupted before the first merge: nothing is saved")
+            return _INTERRUPTED
+        line.clear()
+        summary = training.summary()
+        if not arguments.json:
+            print("\n".join(summary_lines(summary)), flush=True)
+        if not interrupted.is_set():
+            with suppress(KeyboardInterrupt):
+                training.compare()
+            line.clear()
+            summary = training.summary()
+            if request.compare and summary.held_out is None:
+                reason = "the corpus is too small to keep text out of it"
+                if training.n_held_out:
+                    interrupted.set()
+                    reason = "interrupted"
+                lacking = "comparison" if request.advise is None else "advice"
+                report(f"no {lacking}: {reason}")
+        if arguments.json:
+            print_json({"phase": "done", "seconds": summary.seconds, **summary.to_json()})
+        else:
+            print("".join(f"{line}\n" for line in comparison_lines(summary)), end="")
+        return _INTERRUPTED if interrupted.is_set() else 0
     finally:
         line.clear()
         gc.freeze()
         gc.enable()
-    if summary is None:
-        report("interrupted before the first merge: nothing is saved")
-    elif arguments.json:
-        print_json({"phase": "done", "seconds": summary.seconds, **summary.to_json()})
-    else:
-        print("\n".join(summary_lines(summary)))
-    if summary is not None and request.compare and summary.held_out is None:
-        lacking = "comparison" if request.advise is None else "advice"
-        report(f"no {lacking}: the corpus is too small to keep text out of it")
-    return _INTERRUPTED if interrupted.is_set() else 0
 
 
 @contextmanager
@@ -248,7 +265,7 @@ def _first_ctrl_c() -> Iterator[Event]:
 
 def _train(
     request: TrainRequest, on_report: Callable[[TrainReport], object], interrupted: Event
-) -> TrainSummary | None:
+) -> Training | None:
     from tokviz.jobs.training import Training
 
     training = Training(request, on_report, interrupted.is_set)
@@ -269,9 +286,7 @@ def _train(
         _say_what_is_kept(training)
         return None
     training.save()
-    if not interrupted.is_set():
-        training.compare()
-    return training.summary()
+    return training
 
 
 def _say_what_is_kept(training: Training) -> None:
@@ -284,8 +299,19 @@ def _print_report(report: TrainReport) -> None:
     sys.stdout.flush()
 
 
+def comparison_lines(summary: TrainSummary) -> list[str]:
+    """Write the comparison on held-out text and the remarks for people."""
+    held_out = summary.held_out
+    if held_out is None:
+        return [*summary.remarks]
+    ratios = (f"{name} {ratio:.2f}" for name, ratio in held_out.bytes_per_token.items())
+    line = f"bytes/token of {held_out.n_bytes:,} bytes held out: {', '.join(ratios)}"
+    advice = held_out.advice.lines() if held_out.advice is not None else ()
+    return [line, *advice, *summary.remarks]
+
+
 def summary_lines(summary: TrainSummary) -> list[str]:
-    """Write a summary for people."""
+    """Write a summary for people, without the comparison and the remarks."""
     seconds = ", ".join(
         f"{phase} {value:.2f}"
         for phase, value in summary.seconds_by_phase.items()
@@ -306,15 +332,6 @@ def summary_lines(summary: TrainSummary) -> list[str]:
     if summary.bytes_per_token is not None:
         n_tokens = counted(summary.n_tokens, "token")
         lines.append(f"compression: {n_tokens}, {summary.bytes_per_token:.2f} bytes/token")
-    if summary.held_out is not None:
-        ratios = summary.held_out.bytes_per_token.items()
-        lines.append(
-            f"bytes/token of {summary.held_out.n_bytes:,} bytes held out: "
-            + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios)
-        )
-        if summary.held_out.advice is not None:
-            lines += summary.held_out.advice.lines()
-    lines += summary.remarks
     lines += summary.file_lines()
     shown = token_label(summary.longest_token[:_LONGEST_SHOWN])
     more = "…" if len(summary.longest_token) > _LONGEST_SHOWN else ""

@@ -83,6 +83,21 @@ def markdown(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[st
     yield from markdown_table(list(language_rows(by_cost(languages), languages[0])))
 
 
+def nanochat_rows(groups: Sequence[Group], base: int) -> Iterator[TableRow]:
+    """Write the first tokenizer beside another one, as karpathy/nanochat `scripts/tok_eval.py`.
+
+    The difference is the share of the other one's tokens that the first one saves.
+    """
+    theirs, ours = safe(groups[0][base].tokenizer), safe(groups[0][0].tokenizer)
+    yield ("Text type", "Bytes", theirs, "", ours, "", "Relative", "Better")
+    yield ("", "", "Tokens", "Ratio", "Tokens", "Ratio", "Diff %", "")
+    for group in groups:
+        more, cells = group[0].difference(group[base]) or 0.0, [*cells_of(group)]
+        better = "Tie" if not more else theirs if more > 0 else ours
+        counts = (f"{group[0].n_bytes:,}", *cells[base][1:3], *cells[0][1:3])
+        yield (safe(group[0].text), *counts, percent(0.0 - more), better)
+
+
 def record(groups: Sequence[Group], languages: Sequence[Group]) -> dict[str, object]:
     """Give the report for JSON; `tokviz eval --help` says what is in it."""
 

@@ -15,7 +15,7 @@ from tokviz.corpus.readers import OPENERS, READERS, encode, is_packed, read_docu
 from tokviz.corpus.storage import Stored, is_url, look_up, urls_of
 from tokviz.corpus.text_blocks import REST, Chunk, TextBlock, capped, text_blocks
 from tokviz.errors import InputFileError, SpecialTokenError
-from tokviz.files import input_error, is_pipe, looks_binary, reading
+from tokviz.files import file_identity, input_error, is_pipe, looks_binary, reading
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -37,9 +37,9 @@ class Corpus:
     """Documents to train on, read once, a block at a time.
 
     Attributes:
-        files: The files in the order in which they are read; "-" is standard input. Empty for
-            texts from Python.
-        left_out: The files of folders that are not read, since they look binary.
+        files: The files in the order in which they are read, each once even if it is named twice;
+            "-" is standard input. Empty for texts from Python.
+        left_out: The files of folders that are not read: binary files, pipes and dangling links.
         unreadable: What was not found, and why, where that was to be left out.
         stored: What their storage tells of each.
         delimiter: What stands between documents; empty for nothing.
@@ -88,9 +88,14 @@ class Corpus:
         listed = [file for path in paths for file in self._unless_unreadable(self._files_of, path)]
         kept = [file for file in listed if file not in unwanted]
         kept = [file for file in kept if not any(map(PurePath(file).match, unwanted))]
+        once = dict[object, str]()
+        for file in kept:
+            once.setdefault(file_identity(file), file)
         if listed and not kept:
             raise InputFileError(listed[0], "is excluded, as all other files are")
-        found = [(file, it) for file in kept for it in self._unless_unreadable(_look_up, file)]
+        found = [
+            (file, it) for file in once.values() for it in self._unless_unreadable(_look_up, file)
+        ]
         if self.unreadable and not found:
             raise InputFileError(*self.unreadable[0])
         self.files = tuple(file for file, _ in found)
@@ -110,12 +115,12 @@ class Corpus:
         self.delimiter = delimiter or ""
         self.field = field
         self._max_chars = max_chars
-        self._max_doc_chars = max_doc_chars
+        self.max_doc_chars = max_doc_chars
 
     def must_be_whole(self) -> str:
         """Say why one has to read it from the beginning; nothing if several can share it."""
-        if self._max_chars is not None or self._max_doc_chars is not None:
-            return "a limit of characters"
+        if self._max_chars is not None:
+            return "a limit of all characters"
         if STANDARD_INPUT in self.files:
             return "standard input"
         return ""
@@ -131,7 +136,7 @@ class Corpus:
         if b"" in specials:
             raise SpecialTokenError("a special token is empty")
         blocks = self._blocks(specials, encode(self.delimiter))
-        return capped(blocks, self._max_chars, self._max_doc_chars)
+        return capped(blocks, self._max_chars, self.max_doc_chars)
 
     def texts(self) -> Iterator[bytes]:
         """Give the texts from Python, only once."""
@@ -172,7 +177,7 @@ class Corpus:
         if os.path.isdir(name):
             return _files_in(name, self.left_out.append)
         if glob.has_magic(name) and not os.path.lexists(name):
-            matches = sorted(match for match in _matches(name) if not os.path.isdir(match))
+            matches = sorted(files_matching(name, self.left_out.append))
             if not matches:
                 raise InputFileError(name, "matches no file")
             return matches
@@ -194,7 +199,7 @@ class Corpus:
         def advance(position: int) -> None:
             self.n_bytes_read = before + position
 
-        yield from read_documents(file, self.field, advance)
+        yield from read_documents(file, self.field, advance, size or 0)
         if size is not None:
             self.n_bytes_read = before + size
 
@@ -240,11 +245,17 @@ def _looks_like_a_path(text: str) -> bool:
 def _names_a_file(text: str) -> bool:
     if text == STANDARD_INPUT or os.path.isfile(text):
         return True
-    return len(text) < 1000 and glob.has_magic(text) and any(map(os.path.isfile, _matches(text)))
+    matches = glob.iglob(text, recursive=True)
+    return len(text) < 1000 and glob.has_magic(text) and any(map(os.path.isfile, matches))
 
 
-def _matches(pattern: str) -> Iterator[str]:
-    return glob.iglob(pattern, recursive=True)
+def files_matching(pattern: str, left_out: Callable[[str], object]) -> Iterator[str]:
+    """Find the files that a glob matches; dangling links are passed to `left_out`."""
+    for match in glob.iglob(pattern, recursive=True):
+        if not os.path.exists(match):
+            left_out(match)
+        elif not os.path.isdir(match):
+            yield match
 
 
 def _files_in(folder: str, left_out: Callable[[str], object]) -> list[str]:
@@ -262,7 +273,7 @@ def files_of_text(folder: str, left_out: Callable[[str], object]) -> Iterator[st
 
     Args:
         folder: The folder.
-        left_out: Told of every file that looks binary or is a pipe.
+        left_out: Called with every file that looks binary, is a pipe or a dangling link.
 
     Raises:
         OSError: If a folder cannot be listed.
@@ -282,8 +293,8 @@ def files_of_text(folder: str, left_out: Callable[[str], object]) -> Iterator[st
 
 
 def _is_text(file: str) -> bool:
-    """Tell whether a file found in a folder is meant to be read; programs and pipes are not."""
-    if is_pipe(file):
+    """Tell whether a file found in a folder is read; binaries, pipes, dangling links are not."""
+    if is_pipe(file) or not os.path.exists(file):
         return False
     if not os.path.isfile(file) or file.lower().endswith((*READERS, *OPENERS)):
         return True

@@ -8,10 +8,12 @@ import gzip
 import os
 import stat
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import filterfalse
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
-from tokviz.corpus.corpus import files_of_text
+from tokviz.corpus.corpus import files_matching, files_of_text
 from tokviz.corpus.readers import unpacked
 from tokviz.errors import InputFileError, OutputFileError
 from tokviz.files import absolute, looks_binary, write_file
@@ -47,9 +49,11 @@ class CorpusEntry(NamedTuple):
         is_compressed: Whether any of them is compressed, so that there is more text than bytes.
         error: What is wrong with it, empty if nothing is.
         left_out: Its files that are not read, since they look binary: those of a folder.
+        dangling: Its links to files that do not exist, which are not read either.
         binary: Its files that look binary and are read all the same, as they were named.
         not_utf8: Its files that are not UTF-8, as far as they were looked through.
         tables: Its `.parquet` files that were looked into, and what their columns are.
+        files: The device, inode and size of each of its files.
     """
 
     source: str
@@ -58,9 +62,11 @@ class CorpusEntry(NamedTuple):
     is_compressed: bool = False
     error: str = ""
     left_out: tuple[str, ...] = ()
+    dangling: tuple[str, ...] = ()
     binary: tuple[str, ...] = ()
     not_utf8: tuple[str, ...] = ()
     tables: tuple[tuple[str, Columns], ...] = ()
+    files: tuple[tuple[int, int, int], ...] = ()
 
 
 def full_source(typed: str) -> str:
@@ -114,9 +120,9 @@ def look_at(
     """
     if source.startswith(EXCLUDE):
         return CorpusEntry(source, 0)
-    n_files = n_bytes = 0
     is_compressed = False
     left_out, binary, not_utf8, tables = list[str](), list[str](), list[str](), list[str]()
+    files = list[tuple[int, int, int]]()
     path = source
     try:
         for path in _files(source, left_out.append):
@@ -124,8 +130,7 @@ def look_at(
                 break
             status = os.stat(path)
             if stat.S_ISREG(status.st_mode):
-                n_files += 1
-                n_bytes += status.st_size
+                files.append((status.st_dev, status.st_ino, status.st_size))
                 is_packed = path.lower().endswith(_PACKED)
                 is_compressed = is_compressed or is_packed
                 if path.lower().endswith(_TABLE):
@@ -144,11 +149,14 @@ def look_at(
         return CorpusEntry(source, 0, error=f"no permission to read {what}")
     except (OSError, ValueError) as error:
         return CorpusEntry(source, 0, error=getattr(error, "strerror", None) or str(error))
-    if not n_files and not should_stop():
+    if not files and not should_stop():
         nothing = "no file matches" if glob.has_magic(source) else "holds no text file"
         return CorpusEntry(source, 0, error=nothing)
-    odd = tuple(left_out), tuple(binary), tuple(not_utf8), tuple(_columns(tables, should_stop))
-    return CorpusEntry(source, n_files, n_bytes, is_compressed, "", *odd)
+    exists = tuple(filter(os.path.exists, left_out))
+    dangling = tuple(filterfalse({*exists}.__contains__, left_out))
+    odd = exists, dangling, tuple(binary), tuple(not_utf8), tuple(_columns(tables, should_stop))
+    n_bytes = sum(size for *_, size in files)
+    return CorpusEntry(source, len(files), n_bytes, is_compressed, "", *odd, tuple(files))
 
 
 def _columns(
@@ -206,7 +214,7 @@ def table_problems(entries: Iterable[CorpusEntry], column: str) -> list[str]:
 
 
 def remarks(entries: Iterable[CorpusEntry], column: str) -> list[str]:
-    """Name the files that are left out, and those that are read although they are odd.
+    """Name the files that are left out, named twice, or read although they are odd.
 
     Args:
         entries: What the corpus is made of.
@@ -216,16 +224,31 @@ def remarks(entries: Iterable[CorpusEntry], column: str) -> list[str]:
     tables = [path for entry in found for path, columns in entry.tables if column in columns.binary]
     kinds = [
         (_left_out_remark, [file for entry in found for file in entry.left_out]),
+        (_dangling_remark, [file for entry in found for file in entry.dangling]),
         (_binary_remark, [*(file for entry in found for file in entry.binary), *tables]),
         (_not_utf8_remark, [file for entry in found for file in entry.not_utf8]),
     ]
-    return [remark(files) for remark, files in kinds if files]
+    said = [remark(files) for remark, files in kinds if files]
+    if n := len(repeated_sizes(found)):
+        said.append(f"{n:,} {'files are' if n > 1 else 'file is'} named twice, but read only once.")
+    return said
+
+
+def repeated_sizes(entries: Iterable[CorpusEntry]) -> list[int]:
+    """List the sizes of files that an earlier source, or another link, names already."""
+    files = [file for entry in entries for file in entry.files]
+    return [file[-1] for file in (Counter(files) - Counter({*files})).elements()]
 
 
 def _left_out_remark(files: Sequence[str]) -> str:
     """Say which files of folders are not read."""
     those = "file looks binary and is" if len(files) == 1 else "files look binary and are"
     return f"{len(files):,} {those} left out: {_names(files)}."
+
+
+def _dangling_remark(files: Sequence[str]) -> str:
+    links = "dangling link is" if len(files) == 1 else "dangling links are"
+    return f"{len(files):,} {links} left out: {_names(files)}."
 
 
 def _binary_remark(files: Sequence[str]) -> str:
@@ -250,6 +273,6 @@ def _files(source: str, left_out: Callable[[str], object]) -> Iterator[str]:
     if os.path.isdir(source):
         yield from files_of_text(source, left_out)
     elif glob.has_magic(source) and not os.path.lexists(source):
-        yield from glob.iglob(source, recursive=True)
+        yield from files_matching(source, left_out)
     else:
         yield source

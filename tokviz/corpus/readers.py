@@ -37,16 +37,20 @@ Reader = Callable[[BinaryIO, str, str], Iterator[Chunk]]
 """`reader(file, path, field)` gives the documents of an open file."""
 
 
-def read_documents(path: str, field: str, on_bytes: Callable[[int], None]) -> Iterator[Chunk]:
+def read_documents(
+    path: str, field: str, on_bytes: Callable[[int], None], n_bytes: int = 0
+) -> Iterator[Chunk]:
     """Read the documents of a file.
 
     Args:
         path: Any file, also a named pipe.
         field: The field or column that holds the text, where there are fields.
         on_bytes: Called with the position in the file on the disk, before every chunk.
+        n_bytes: The size that the file had when the corpus was listed.
 
     Raises:
-        InputFileError: If it cannot be read; what came before has been given.
+        InputFileError: If it cannot be read to its end, or is shorter than `n_bytes`; the chunks
+            before that have been yielded.
     """
     kind, opener = _kind_of(path)
     try:
@@ -57,6 +61,9 @@ def read_documents(path: str, field: str, on_bytes: Callable[[int], None]) -> It
                 if seekable:
                     on_bytes(raw.tell())
                 yield chunk
+            if seekable and raw.tell() < n_bytes:
+                reason = f"was truncated while it was read: {raw.tell():,} of {n_bytes:,} bytes"
+                raise InputFileError(path, f"{reason} are left")
     except (EOFError, zlib.error) as error:
         raise InputFileError(path, f"is damaged: {error}") from None
     except OSError as error:
@@ -106,6 +113,7 @@ def read_json_lines(
             raise InputFileError(path, reason)
         if not line.isspace():
             yield _text_of_line(line, path, number, field), True
+    lines.detach()  # otherwise the file is closed together with its buffer
 
 
 def _text_of_line(line: bytes, path: str, number: int, field: str) -> bytes:

@@ -357,12 +357,13 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
 
 
 def pack_trained(
-    first_id: int, tokens: list[bytes], lefts: array[int], rights: array[int]
+    first_byte: int, first_merged: int, tokens: list[bytes], lefts: array[int], rights: array[int]
 ) -> PackedMerges:
     """Pack what a training learns: the 256 bytes, and behind them a token for every merge.
 
     Args:
-        first_id: The id of the first byte.
+        first_byte: The id of the byte 0.
+        first_merged: The id of the first merged token.
         tokens: The bytes of all tokens.
         lefts: The left token of every merge, by its place among the tokens; typecode "I".
         rights: The right one.
@@ -370,11 +371,12 @@ def pack_trained(
     Raises:
         VocabularyError: If two tokens have the same bytes.
     """
-    n = len(tokens)
-    if len({*tokens}) < n:
-        check_tokens(dict(enumerate(tokens, first_id)))
-    ids = array("I", range(first_id, first_id + n)) if first_id else None
-    firsts = array("I", [NO_MERGE]) * (n - len(lefts)) + array("I", range(len(lefts)))
+    n_merges = len(lefts)
+    bytes_, merged = (range(i, i + n) for i, n in ((first_byte, 256), (first_merged, n_merges)))
+    ids = array("I", [*bytes_, *merged]) if first_merged > 256 else None
+    if len({*tokens}) < len(tokens):
+        check_tokens(dict(zip(ids or range(len(tokens)), tokens, strict=True)))
+    firsts = array("I", [NO_MERGE]) * 256 + array("I", range(n_merges))
     return PackedMerges(PackedRanks.of(pack(tokens), ids), _pairs(lefts, rights), firsts)
 
 

@@ -96,6 +96,22 @@ class Search(NamedTuple):
     as_text: frozenset[str] = frozenset()
 
 
+class PostProcessor(NamedTuple):
+    """The special tokens that Hugging Face's library adds around a text.
+
+    Attributes:
+        before: Ids before the text, such as BOS.
+        after: Ids after the text, such as EOS.
+        problem: Why tokviz cannot add them; empty if it can.
+        json: What the `tokenizer.json` says, to write it again; empty for nothing.
+    """
+
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+    problem: str = ""
+    json: str = ""
+
+
 class SpecialTokens:
     """The special tokens of a tokenizer.
 
@@ -127,6 +143,11 @@ class SpecialTokens:
     def pattern(self) -> Pattern | None:
         """Matches any special token, the longest first; None if there are none."""
         return pattern_of_specials(self.ids)
+
+    @cached_property
+    def called_ids(self) -> frozenset[int]:
+        """The ids of those that a file calls special: what `skip_special_tokens` leaves out."""
+        return frozenset(self.ids[text] for text in self.ids.keys() - self.uncalled)
 
     @cached_property
     def _everything(self) -> Search:

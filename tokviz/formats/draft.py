@@ -14,7 +14,7 @@ from os import fspath
 from tokviz import bytetext
 from tokviz.encoding.merging import Merge
 from tokviz.encoding.packed import Tables, pack_merges, pack_ranks
-from tokviz.encoding.specials import SpecialTokens
+from tokviz.encoding.specials import PostProcessor, SpecialTokens
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
 from tokviz.formats.report import FileFinding, Report, Severity
@@ -55,6 +55,7 @@ class Draft:
         notes: What the reader noticed itself.
         merges_path: The file of the merges, if it is another.
         nfc: See `Tokenizer`; of ranks only.
+        post_processor: See `Tokenizer`.
     """
 
     kind: str
@@ -73,6 +74,7 @@ class Draft:
     notes: list[FileFinding] = field(default_factory=list)
     merges_path: StrPath | None = None
     nfc: bool = False
+    post_processor: PostProcessor = field(default_factory=PostProcessor)
 
 
 def guessed_pattern(name: str, holder: str) -> FileFinding:
@@ -106,6 +108,7 @@ def build(draft: Draft, name: str) -> Tokenizer:
         )
     except TokvizError as error:
         raise InputFileError(draft.path, str(error)) from None
+    tokenizer.post_processor = draft.post_processor
     about = f"; {draft.about}" if draft.about else ""
     tokenizer.source = f"{draft.kind} {fspath(draft.path)}{about}"
     guesses = (note.message for note in draft.notes if note.code == GUESSED_PATTERN)

@@ -24,6 +24,7 @@ from tokviz.files import StrPath
 from tokviz.formats.budget import Budget, budget, bytes_of, within_budget
 from tokviz.formats.hf_native import KIND, notes_of
 from tokviz.formats.hf_pattern import part_types
+from tokviz.formats.hf_post_processor import read_post_processor
 from tokviz.formats.library import LibraryEncoding, LibraryFacts, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
 from tokviz.formats.report import FileFinding, Report
@@ -88,6 +89,7 @@ class ForeignTokenizer(Tokenizer):
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
         ]
         self.lossy = bool(normalizers)
+        self.post_processor = read_post_processor(content)
         self.source = (
             f"{KIND} {fspath(path)}; encoded by Hugging Face's tokenizers {facts.version} in "
             f"another process, as {reason}"
@@ -139,7 +141,7 @@ class ForeignTokenizer(Tokenizer):
         ends = [char_of[end] for end in self._piece_ends(text, encoding) if end in char_of]
         return list(zip([0, *ends], ends, strict=False))
 
-    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+    def decode_bytes(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> bytes:
         """Join the bytes of tokens; where tokens are no bytes, what the library decodes, in UTF-8.
 
         Raises:
@@ -147,9 +149,11 @@ class ForeignTokenizer(Tokenizer):
             JobError: If the child dies of it.
         """
         listed = list(ids)
-        joined = super().decode_bytes(listed)
+        joined = super().decode_bytes(listed, skip_special_tokens=skip_special_tokens)
         if self._byte_level:
             return joined
+        if skip_special_tokens:
+            listed = [one for one in listed if one not in self.specials.called_ids]
         return self._library.decode(array("I", listed)).encode("utf-8", "replace")
 
     def _named(self, allowed: AllowedSpecial | bool) -> str:

@@ -6,15 +6,18 @@ What cannot be (another model, a normalizer, special tokens that swallow white s
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from tokviz.encoding.merging import Merge
+from tokviz.encoding.specials import PostProcessor
 from tokviz.errors import InputFileError
 from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.draft import Draft
 from tokviz.formats.hf_pattern import NotNativeError, part_types, split_pattern_of
+from tokviz.formats.hf_post_processor import read_post_processor
 from tokviz.formats.report import FileFinding
 from tokviz.pretokenize.patterns import SplitPattern
 
@@ -64,6 +67,7 @@ def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None
         place_of_merge="model.merges[{}]".format,
         place_of_special="added_tokens[{}]".format,
         notes=list(notes_of(content, uncalled)),
+        post_processor=read_post_processor(content),
     )
 
 
@@ -189,18 +193,16 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
 
 
 def notes_of(content: Json, uncalled: list[str]) -> Iterator[FileFinding]:
-    """Say what is left out or taken otherwise than the file has it.
-
-    The tokens that a post-processor puts around a text are left out, and added tokens are taken
-    for special which the file does not call so.
-    """
-    post = [kind for kind in part_types(content.get("post_processor")) if kind != "ByteLevel"]
-    if post:
-        kinds = " + ".join(post)
-        message = (
-            f"its post-processor ({kinds}) may put special tokens around a text; they are left out"
-        )
+    """Name what tokviz does not do, or does differently from what the file asks for."""
+    post = read_post_processor(content)
+    if post != PostProcessor():
+        adds = f"its post-processor adds {len(post.before)} tokens before a text, {len(post.after)}"
+        message = post.problem or f"{adds} after it: tokviz does so only with add_special_tokens"
         yield FileFinding("note", "post-processor", "post_processor", message)
+    for key, verb in (("truncation", "truncate"), ("padding", "pad")):
+        if content.get(key) is not None:
+            message = f"the file asks to {verb} texts ({json.dumps(content[key]):.200})"
+            yield FileFinding("note", key, key, message, f"tokviz does not {verb}")
     named = [text for text in uncalled if not text.isspace()]
     if named:
         shown = ", ".join(named[:4]) + (", …" if len(named) > 4 else "")

@@ -33,7 +33,7 @@ def split_pattern_of(pre_tokenizer: object, known: SplitPattern | None = None) -
     Raises:
         NotNativeError: If none does exactly that.
     """
-    parts = _flat(pre_tokenizer)
+    parts = flat(pre_tokenizer)
     if not parts or parts[-1].get("type") != "ByteLevel":
         types = " + ".join(part_types(pre_tokenizer)) or "none"
         raise NotNativeError(f"its pre-tokenizer is {types}, not plain bytes after one split")
@@ -58,12 +58,12 @@ def split_pattern_of(pre_tokenizer: object, known: SplitPattern | None = None) -
 
 def part_types(part: object) -> list[str]:
     """List the types that a normalizer, pre-tokenizer, decoder … is made of, in order."""
-    return [str(step.get("type"))[:60] for step in _flat(part)]
+    return [str(step.get("type"))[:60] for step in flat(part)]
 
 
 def regexes_in(content: Json) -> list[str]:
     """List the regexes by which a `tokenizer.json` normalizes and splits text, in order."""
-    steps = [*_flat(content.get("normalizer")), *_flat(content.get("pre_tokenizer"))]
+    steps = [*flat(content.get("normalizer")), *flat(content.get("pre_tokenizer"))]
     return [text for step in steps if (text := regex_of(step)) is not None]
 
 
@@ -77,14 +77,14 @@ def regex_of(step: Json) -> str | None:
 _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
 
 
-def _flat(part: object, depth: int = 0) -> list[Json]:
+def flat(part: object, depth: int = 0) -> list[Json]:
     """List the steps of a part of a `tokenizer.json`, which may be a sequence of sequences."""
     if not isinstance(part, dict) or depth > 8:
         return []
     if part.get("type") != "Sequence":
         return [part]
     below: list[object] = next((part[key] for key in _LISTS if isinstance(part.get(key), list)), [])
-    return [flat for step in below for flat in _flat(step, depth + 1)]
+    return [one for step in below for one in flat(step, depth + 1)]
 
 
 def _split(step: Json, known: SplitPattern | None) -> SplitPattern:

@@ -60,7 +60,7 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
         ],
         "normalizer": {"type": "NFC"} if tokenizer.nfc else None,
         "pre_tokenizer": pre_tokenizer(tokenizer.split_pattern),
-        "post_processor": None,
+        "post_processor": json.loads(tokenizer.post_processor.json or "null"),
         "decoder": _BYTE_LEVEL,
         "model": {
             "type": "BPE",

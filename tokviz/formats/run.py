@@ -16,13 +16,14 @@ No file is a pickle, and none is read as one. `tokviz.formats.run_writer` writes
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, OutputFileError
 from tokviz.files import StrPath, writing
-from tokviz.locks import at_once, hold
 from tokviz.pretokenize.patterns import get_split_pattern
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ TOKENIZER, ABOUT, HISTORY, PIECES, FILES, TOKEN_LENGTHS = RUN_FILES = (
 FORMAT_VERSION = 1
 MARK = "saving"
 """A file in the folder of a run that is being written, locked by who does."""
-SWAPPED = "old"
-"""What stands in the name of a folder in which a run waits that takes another one's place."""
+STAGED = ".staged"
+"""A folder in a run that holds the complete files that replace it."""
 
 _SOURCE = "training run "
 """What the source of a run's tokenizer begins with, in words."""
@@ -54,29 +55,33 @@ def is_run(folder: StrPath) -> bool:
     return all(os.path.isfile(Path(folder) / name) for name in (TOKENIZER, ABOUT))
 
 
-def finish_swaps(parent: Path) -> None:
-    """Finish what was interrupted where a run took another one's place; it is one of the two."""
-    for mark in parent.glob(f".*.{SWAPPED}.*/{MARK}"):
-        with suppress(OSError), open(mark, "rb", opener=at_once) as file:
-            if hold(file):
-                finish_swap(mark.parent)
+def is_own_folder(path: StrPath) -> bool:
+    """Return whether a path is a folder of the current user, and not a link to one."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.geteuid())
 
 
-def finish_swap(aside: Path) -> None:
-    """Bring a run back that has no successor, else leave it only what belongs to no run."""
-    import shutil
+def finish_replacing(folder: StrPath) -> None:
+    """Move the staged files of a run into its folder.
 
-    for run in aside.glob("*/*"):
-        target = aside.parent / run.name
-        if run.parent.name == "old" and not target.exists():
-            os.rename(run, target)
-            continue
-        for entry in run.iterdir():
-            if entry.name not in RUN_FILES:
-                os.rename(entry, target / entry.name)
-        # Before the mark goes, by which the rest would be found.
-        shutil.rmtree(run, ignore_errors=True)
-    shutil.rmtree(aside, ignore_errors=True)
+    The staged files are complete, so any process may do this, at any time and repeatedly. Only
+    the files of a run are moved, from the run's own subfolder: nothing else is touched.
+    """
+    staged = Path(folder) / STAGED
+    if is_own_folder(staged):
+        for name in RUN_FILES:
+            with suppress(FileNotFoundError):
+                os.replace(staged / name, Path(folder) / name)
+        with suppress(OSError):
+            os.rmdir(staged)
+
+
+def hidden(target: Path) -> str:
+    """Return the prefix of the temporary folders in which a run is written."""
+    return f".{target.name[:80]}."
 
 
 def counting_folder(folder: Path) -> Path:
@@ -91,13 +96,15 @@ def check_target(folder: StrPath) -> None:
         OutputFileError: If there is a file, also in place of one of the folders above it, or a
             folder that is neither empty nor a run.
     """
-    target = Path(folder)
+    target = Path(os.path.realpath(folder))
     with writing(folder):
         if target.is_dir():
-            if any(target.iterdir()) and not is_run(target):
+            finish_replacing(target)
+            others = (name for name in os.listdir(target) if not name.startswith(hidden(target)))
+            if not is_run(target) and any(others):
                 reason = "is a folder with other content: choose another one, or a new name"
                 raise OutputFileError(folder, reason)
-        elif os.path.lexists(target) and not target.is_symlink():
+        elif os.path.lexists(target):
             raise OutputFileError(folder, "is a file, not a folder")
     above = next(filter(os.path.exists, target.parents), target)
     if not os.path.isdir(above):
@@ -132,13 +139,15 @@ def run_of(tokenizer: Tokenizer) -> str:
 
 
 def read_about(folder: StrPath) -> dict[str, Any]:
-    """Read a run's `run.json`.
+    """Read a run's `run.json`, after completing a replacement that was interrupted.
 
     Raises:
         InputFileError: If the folder is no run, of a later version, or damaged.
     """
     from tokviz.json_file import read_json
 
+    with suppress(OSError):
+        finish_replacing(folder)
     path = Path(folder) / ABOUT
     if os.path.isdir(folder) and not os.path.isfile(path):
         raise InputFileError(folder, f"is not a training run: it holds no {ABOUT}")

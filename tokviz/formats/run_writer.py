@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from tokviz.files import StrPath, exchange, output_error, umask
+from tokviz.files import StrPath, copy_access, output_error, umask
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.npy import write_npy, write_npz
 from tokviz.formats.run import (
@@ -25,12 +25,13 @@ from tokviz.formats.run import (
     MARK,
     PIECES,
     RUN_FILES,
-    SWAPPED,
+    STAGED,
     TOKEN_LENGTHS,
     TOKENIZER,
     check_target,
-    finish_swap,
-    finish_swaps,
+    finish_replacing,
+    hidden,
+    is_own_folder,
 )
 from tokviz.locks import at_once, hold
 
@@ -49,9 +50,11 @@ def write_run(
     token_lengths: Items,
     files: Mapping[str, Items],
 ) -> None:
-    """Write a run folder in one step: a temporary neighbour is filled, synced and renamed.
+    """Write a run folder: a temporary folder is filled, synced and renamed.
 
-    A run that is there is replaced; files in its folder that belong to no run stay.
+    Where a run exists, its files are replaced and keep their owner, group and permissions; the
+    folder itself and other files in it stay. The complete new files are staged in the folder, so
+    that a replacement that is interrupted can be finished (`finish_replacing`).
 
     Args:
         folder: The folder; folders above it are made.
@@ -63,7 +66,8 @@ def write_run(
         files: How often merges happened in which files; empty if that is not known.
 
     Raises:
-        OutputFileError: If anything fails; what was there before is untouched.
+        OutputFileError: If anything fails. The old run is then untouched or, if the new files
+            were already complete, replaced by the next read.
     """
     check_target(folder)
     target = Path(os.path.realpath(folder))
@@ -71,8 +75,9 @@ def write_run(
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(target)
-        temporary = tempfile.mkdtemp(dir=target.parent, prefix=_hidden(target))
-        os.chmod(temporary, 0o777 & ~umask())
+        # Staged inside the folder if it exists, which may be on another file system.
+        beside = target if target.is_dir() else target.parent
+        temporary = tempfile.mkdtemp(dir=beside, prefix=hidden(target))
         new = Path(temporary)
         text = json.dumps(
             {"format": "tokviz run", "version": FORMAT_VERSION, **about},
@@ -94,18 +99,23 @@ def write_run(
         with _marked(new), _beside(write_others):
             (new / TOKENIZER).write_bytes(to_tokenizer_json(tokenizer))
             _sync(new / TOKENIZER)
-        _swap(new, target)
+        if not target.exists():
+            os.chmod(new, 0o777 & ~umask())
+            os.rename(new, target)
+        else:
+            check_target(target)
+            for name in RUN_FILES:
+                if (target / name).is_file():
+                    copy_access(target / name, new / name)
+            finish_replacing(target)
+            os.rename(new, target / STAGED)
+            finish_replacing(target)
         temporary = None
     except (OSError, ValueError) as error:
         raise output_error(folder, error) from None
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _hidden(target: Path) -> str:
-    """Begin the name of a folder beside a run."""
-    return f".{target.name[:80]}."
 
 
 @contextlib.contextmanager
@@ -124,35 +134,13 @@ def _marked(folder: Path) -> Iterator[None]:
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what processes have left that were killed while they saved a run."""
-    finish_swaps(target.parent)
-    for mark in target.parent.glob(f"{glob.escape(_hidden(target))}*/{MARK}"):
-        with contextlib.suppress(OSError), open(mark, "rb", opener=at_once) as file:
-            if hold(file):
-                shutil.rmtree(mark.parent, ignore_errors=True)
-
-
-def _swap(new: Path, target: Path) -> None:
-    """Put a new folder in the place of an old one, which comes back if that fails.
-
-    Whoever is killed meanwhile leaves one of the two there, or what `finish_swaps` brings back.
-    """
-    if not target.exists():
-        os.rename(new, target)
-        return
-    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f"{_hidden(target)}{SWAPPED}."))
-    staged, old = (aside / place / target.name for place in ("new", "old"))
-    try:
-        with open(aside / MARK, "wb") as mark:
-            hold(mark)
-            for path in (staged, old):
-                path.parent.mkdir()
-            os.rename(new, staged)
-            if not exchange(staged, target):
-                os.rename(target, old)
-                os.rename(staged, target)
-    finally:
-        finish_swap(aside)
+    """Remove what killed processes left that were writing this run."""
+    for folder in (target.parent, target):
+        for mark in folder.glob(f"{glob.escape(hidden(target))}*/{MARK}"):
+            if is_own_folder(mark.parent):
+                with contextlib.suppress(OSError), open(mark, "rb", opener=at_once) as file:
+                    if hold(file):
+                        shutil.rmtree(mark.parent, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -48,8 +48,8 @@ class SaveFormat(NamedTuple):
 def _lost_by_huggingface(tokenizer: Tokenizer) -> Iterator[str]:
     if tokenizer.split_pattern.name == "custom" and not tokenizer.split_pattern.unicode_of_tiktoken:
         yield (
-            "its own split regex is written as it is, but Hugging Face's regex engine may "
-            "understand it otherwise"
+            "the split regex is written unchanged, but Hugging Face's regex engine may match "
+            "other text by it"
         )
 
 
@@ -67,16 +67,13 @@ def _lost_by_gpt2(tokenizer: Tokenizer) -> Iterator[str]:
     if tokenizer.split_pattern.name != "gpt2":
         yield _lost_pattern(tokenizer) + ": readers of these files take GPT-2's"
     if tokenizer.special_tokens:
-        yield (
-            _lost_specials(tokenizer) + ", but for their texts and ids in vocab.json: nothing says "
-            "there that they are special"
-        )
+        yield f"{_lost_specials(tokenizer)}, as special: vocab.json only holds texts and ids"
 
 
 def _lost_by_minbpe(tokenizer: Tokenizer) -> Iterator[str]:
     texts = sorted(tokenizer.special_tokens, key=len)
     if any(text in longer for text in texts for longer in texts if text != longer):
-        yield "that of special tokens which overlap the longest wins: minbpe takes the first listed"
+        yield "where special tokens overlap, the longest wins: minbpe takes the first listed"
 
 
 def _lost_pattern(tokenizer: Tokenizer) -> str:
@@ -133,42 +130,18 @@ def _huggingface_file(tokenizer: Tokenizer) -> Files:
 
 
 FORMATS: dict[str, SaveFormat] = {
-    found.name: found
-    for found in (
-        SaveFormat(
-            "huggingface",
-            "Hugging Face tokenizer.json",
-            False,
-            "tokenizer.json",
-            _huggingface_file,
-            _lost_by_huggingface,
-        ),
-        SaveFormat(
-            "tiktoken",
-            "tiktoken rank file",
-            False,
-            "vocabulary.tiktoken",
-            _rank_file,
-            _lost_by_tiktoken,
-        ),
-        SaveFormat(
-            "gpt2",
-            "GPT-2's vocab.json and merges.txt",
-            True,
-            "gpt2-files",
-            _gpt2_files,
-            _lost_by_gpt2,
-        ),
-        SaveFormat(
-            "minbpe",
-            "minbpe model",
-            False,
-            "tokenizer.model",
-            lambda tokenizer: {"": to_minbpe(tokenizer)},
-            _lost_by_minbpe,
-        ),
+    form.name: form
+    for form in (
+        SaveFormat("huggingface", "Hugging Face tokenizer.json", False, "tokenizer.json",
+                   _huggingface_file, _lost_by_huggingface),
+        SaveFormat("tiktoken", "tiktoken rank file", False, "vocabulary.tiktoken",
+                   _rank_file, _lost_by_tiktoken),
+        SaveFormat("gpt2", "GPT-2's vocab.json and merges.txt", True, "gpt2-files",
+                   _gpt2_files, _lost_by_gpt2),
+        SaveFormat("minbpe", "minbpe model", False, "tokenizer.model",
+                   lambda tokenizer: {"": to_minbpe(tokenizer)}, _lost_by_minbpe),
     )
-}
+}  # fmt: skip
 """Every format by name."""
 
 
@@ -182,9 +155,13 @@ def what_is_lost(tokenizer: Tokenizer, format: str = "huggingface") -> list[str]
     """
     found = _format(format)
     found.write(_saveable(tokenizer))
-    composes = tokenizer.nfc and format != "huggingface"
-    nfc = ["that text is composed (NFC) before it is encoded"] if composes else []
-    return [*found.losses(tokenizer), *nfc]
+    lost = [*found.losses(tokenizer)]
+    if tokenizer.nfc and format != "huggingface":
+        lost.append("that text is composed (NFC) before it is encoded")
+    post = tokenizer.post_processor
+    if post.problem or (post.json and format != "huggingface"):
+        lost.append("the special tokens that its post-processor adds around a text")
+    return lost
 
 
 def save(tokenizer: Tokenizer, path: StrPath, format: str = "huggingface") -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tokviz.child.protocol import Body, pack, unpack
 from tokviz.encoding.packed import PackedMerges, PackedRanks, Tables
-from tokviz.encoding.specials import SpecialTokens
+from tokviz.encoding.specials import PostProcessor, SpecialTokens
 from tokviz.formats.report import Report
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -110,6 +110,7 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
         "lossy": tokenizer.lossy,
         "nfc": tokenizer.nfc,
         "doubt": tokenizer.pattern_doubt,
+        "post_processor": tokenizer.post_processor,
         "report": asdict(report) if report is not None else None,
     }
     return head, parts
@@ -136,6 +137,8 @@ def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
     )
     tokenizer.source, tokenizer.lossy = head["source"], head["lossy"]
     tokenizer.pattern_doubt = head["doubt"]
+    before, after, *rest = head["post_processor"]
+    tokenizer.post_processor = PostProcessor(tuple(before), tuple(after), *rest)
     if head["report"] is not None:
         tokenizer.load_report = Report.of(head["report"])
     return tokenizer

@@ -6,10 +6,11 @@ Bytes of tokens are lists of integers, for they need not be text.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.bpe.blame import FileShare
 from tokviz.bpe.progress import NewMerge, TrainProgress
+from tokviz.bpe.settings import SpecialIds
 from tokviz.glyphs import safe
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class TrainRequest(NamedTuple):
         vocab_size: The tokens wanted, bytes and specials included.
         split_pattern: A name from `SPLIT_PATTERNS`, or a regex.
         special_tokens: Texts of special tokens.
-        special_ids: Whether they have the lowest ids or the highest.
+        special_ids: Where their ids are; see `tokviz.bpe.settings.TrainSettings`.
         tie_break: A name from `TIE_BREAKS`.
         min_count: The lowest count at which a pair is merged.
         delimiter: The text between two documents of a plain text.
@@ -51,7 +52,7 @@ class TrainRequest(NamedTuple):
     vocab_size: int
     split_pattern: str = "gpt4"
     special_tokens: tuple[str, ...] = ()
-    special_ids: Literal["last", "first"] = "last"
+    special_ids: SpecialIds = "last"
     tie_break: str = "first"
     min_count: int = 1
     delimiter: str = "<|endoftext|>"
@@ -114,7 +115,8 @@ class HeldOut(NamedTuple):
 
     Attributes:
         n_bytes: The size of the text.
-        bytes_per_token: By the name of the tokenizer; the new one is "new".
+        bytes_per_token: By the name of the tokenizer; the new one is "new". Empty while they are
+            being compared.
         advice: What other vocabulary sizes would mean for it; None if that was not asked.
     """
 
@@ -181,8 +183,13 @@ class TrainSummary(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """The wall time of all phases."""
-        return sum(self.seconds_by_phase.values())
+        """The wall time of all phases until the run is saved."""
+        return sum(self.seconds_by_phase.values()) - self.seconds_by_phase.get("comparing", 0.0)
+
+    @property
+    def is_comparing(self) -> bool:
+        """Whether another summary with the comparison follows."""
+        return self.held_out is not None and not self.held_out.bytes_per_token
 
     @property
     def bytes_per_token(self) -> float | None:

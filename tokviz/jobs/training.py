@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from tokviz import bytetext
 from tokviz.bpe.blame import N_FILES
 from tokviz.bpe.progress import saving_seconds
 from tokviz.bpe.train import LATE_MODULES, train
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 COMPARED_WITH = ("gpt2", "cl100k_base")
 """The well-known tokenizers that a new one is compared with."""
-
-_COMPARING_SECONDS = 0.5
 
 NEW = "new"
 """The new tokenizer's name in a comparison."""
@@ -124,8 +123,13 @@ class Training:
             if self._work_folder is not None and self.learned.piece_counts.complete:
                 shutil.rmtree(self._work_folder, ignore_errors=True)
 
+    @property
+    def n_held_out(self) -> int:
+        """The bytes of text that were kept out of the training."""
+        return sum(map(len, getattr(self._corpus, "held_out", ())))
+
     def compare(self) -> None:
-        """Look at the text that was kept out of the training, if there is any."""
+        """Compare tokenizers on the text that was kept out of the training, if there is any."""
         if isinstance(self._corpus, HeldOutCorpus) and self._corpus.held_out:
             with self._phase("comparing"):
                 self._held_out = compare(self.learned.tokenizer, self._corpus.held_out)
@@ -178,9 +182,8 @@ class Training:
             Thread(target=lambda: [*map(import_module, LATE_MODULES)], daemon=True).start()
         self._last = TrainReport(*progress)
         if progress.eta_seconds is not None:
-            rest = saving_seconds(progress.n_merges_wanted)
-            rest += _COMPARING_SECONDS if self._request.compare else 0.0
-            self._last = self._last._replace(eta_seconds=progress.eta_seconds + rest)
+            left = progress.eta_seconds + saving_seconds(progress.n_merges_wanted)
+            self._last = self._last._replace(eta_seconds=left)
         self._on_report(self.report())
 
     @contextmanager
@@ -198,14 +201,12 @@ def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
     from tokviz.formats.registry import load
 
     tokenizers = {NEW: tokenizer} | {name: load(name) for name in COMPARED_WITH}
-    n_bytes = sum(map(len, texts))
-    return HeldOut(
-        n_bytes,
-        {
-            name: n_bytes / sum(len(tokenizer.encode_bytes(text)) for text in texts)
-            for name, tokenizer in tokenizers.items()
-        },
-    )
+    n_bytes, decoded = sum(map(len, texts)), [*map(bytetext.from_bytes, texts)]
+    ratios = {
+        name: n_bytes / sum(map(len, tokenizer.encode_byte_texts(decoded, "all")))
+        for name, tokenizer in tokenizers.items()
+    }
+    return HeldOut(n_bytes, ratios)
 
 
 def _open_corpus(request: TrainRequest) -> Corpus:

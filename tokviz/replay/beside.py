@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokviz.bpe.settings import N_BYTES
+from tokviz.bpe.settings import N_BYTES, IdLayout
 from tokviz.errors import TokvizError
 from tokviz.formats.run import HISTORY, read_about
 from tokviz.formats.run_arrays import read_arrays
@@ -28,22 +28,22 @@ class Beside:
         """
         about = read_about(folder)
         self.corpus = corpus_words(about["corpus"]["files"])
-        self._n_specials = len(about["settings"].get("special_tokens", ()))
-        self._is_first = about["settings"].get("special_ids") == "first"
+        settings = about["settings"]
+        n_specials = len(settings.get("special_tokens", ()))
+        layout = IdLayout.of(settings.get("special_ids", "last"), n_specials)
         found: dict[str, Any] = read_arrays(folder, HISTORY, ("left_id", "right_id", "count"))
-        self._ids = found["left_id"], found["right_id"]
+        self._numbers = [layout.numbers_of(found[side]) for side in ("left_id", "right_id")]
         self._counts = found["count"]
 
-    def _token(self, token_id: int) -> bytes:
+    def _token(self, number: int) -> bytes:
         """Give the bytes of a token, which its merges make up."""
-        first = self._n_specials * self._is_first
-        found, waiting = bytearray(), [token_id - first]
+        found, waiting = bytearray(), [number]
         while waiting:
             at = waiting.pop()
             if at < N_BYTES:
                 found.append(at)
             else:
-                left, right = (int(ids[at - N_BYTES]) - first for ids in self._ids)
+                left, right = (int(numbers[at - N_BYTES]) for numbers in self._numbers)
                 waiting += (right, left)
         return bytes(found)
 
@@ -51,7 +51,7 @@ class Beside:
         """Say what the training merged as merge k."""
         if k > len(self._counts):
             return (f"Your training on {self.corpus} had ended by this step.",)
-        left, right = (self._token(int(ids[k - 1])) for ids in self._ids)
+        left, right = (self._token(int(numbers[k - 1])) for numbers in self._numbers)
         here = f"At this step your training on {self.corpus} merged "
         return here, left, " + ", right, f", which occurred {times(int(self._counts[k - 1]))}."
 

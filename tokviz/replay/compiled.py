@@ -15,6 +15,7 @@ from tokviz.replay.pairs import CorpusTimes, CountedPair, TieOrder
 from tokviz.replay.table import empty_table, new_table, slots_for
 
 if TYPE_CHECKING:
+    from tokviz.bpe.settings import IdLayout
     from tokviz.replay.pairs import Int32s, Int64s
 
 _CHUNK_BYTES = 1 << 15
@@ -46,17 +47,16 @@ class CompiledCorpus(NamedTuple):
 
 
 def compiled_corpus(
-    pieces: PieceCounts, history: TrainingHistory, first_byte_id: int
+    pieces: PieceCounts, history: TrainingHistory, layout: IdLayout
 ) -> CompiledCorpus:
     """Work out when the bytes of a corpus come together, and count its pairs.
 
     Args:
         pieces: The pieces of the corpus.
         history: The merges.
-        first_byte_id: What the ids in the history are ahead of the tokens' numbers.
+        layout: The ids of the tokens in the history.
     """
-    lefts = (history.left_id - first_byte_id).astype(np.int32)
-    rights = (history.right_id - first_byte_id).astype(np.int32)
+    lefts, rights = map(layout.numbers_of, (history.left_id, history.right_id))
     times, removed = joined_by(pieces, lefts, rights)
     raise_if_stopped()
     pairs = CompiledPairs(times)

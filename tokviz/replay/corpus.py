@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tokviz.bpe.counting import PieceCounts
     from tokviz.bpe.history import TrainingHistory
-    from tokviz.bpe.settings import TrainSettings
+    from tokviz.bpe.settings import IdLayout, TrainSettings
     from tokviz.replay.compiled import CompiledCorpus, CompiledPairs
     from tokviz.replay.pairs import CorpusTimes
     from tokviz.replay.steps import RecordedSteps
@@ -59,11 +59,11 @@ class ReplayCorpus:
         pairs: The pairs at one k.
     """
 
-    def __init__(self, times: CorpusTimes, pairs: CompiledPairs, first_byte_id: int) -> None:
+    def __init__(self, times: CorpusTimes, pairs: CompiledPairs, layout: IdLayout) -> None:
         """Take what `open_corpus` has worked out."""
         self.times = times
         self.pairs = pairs
-        self._first_byte_id = first_byte_id
+        self._layout = layout
 
     def __len__(self) -> int:
         """Count the different pieces."""
@@ -82,7 +82,7 @@ class ReplayCorpus:
             if at < len(data) and joined[at] <= k:
                 latest = max(latest, joined[at])
                 continue
-            ids.append(self._first_byte_id + (255 + latest if latest else data[begun]))
+            ids.append(self._layout.id_of(255 + latest if latest else data[begun]))
             ends.append(at)
             begun, latest = at, 0
         count, is_cut = int(times.counts[index]), last < end
@@ -136,17 +136,17 @@ class CorpusAhead:
         """Begin, if the history is sound enough for the loops."""
         import numpy as np
 
-        first = settings.first_byte_id
-        new_ids = first + N_BYTES + np.arange(len(history))
+        new_numbers = np.arange(N_BYTES, N_BYTES + len(history))
         for ids in (history.left_id, history.right_id):
-            if ((ids < first) | (ids >= new_ids)).any():
+            numbers = settings.layout.numbers_of(ids)
+            if ((numbers < 0) | (numbers >= new_numbers)).any():
                 return
         from tokviz.replay.compiled import compiled_corpus
 
         pool = ThreadPoolExecutor(1, thread_name_prefix="replay")
         # In this context it ends when nobody waits for what this thread does.
         run = copy_context().run
-        self._found = pool.submit(run, compiled_corpus, pieces, history, first)
+        self._found = pool.submit(run, compiled_corpus, pieces, history, settings.layout)
         pool.shutdown(wait=False)
 
     def result(self) -> CompiledCorpus | None:
@@ -155,14 +155,14 @@ class CorpusAhead:
 
 
 def open_corpus(
-    pieces: PieceCounts, steps: RecordedSteps, first_byte_id: int, ahead: CorpusAhead | None
+    pieces: PieceCounts, steps: RecordedSteps, layout: IdLayout, ahead: CorpusAhead | None
 ) -> ReplayCorpus:
     """Work out when the bytes of a corpus come together, and check the history by it.
 
     Args:
         pieces: The pieces of the corpus.
         steps: The merges, which are sound.
-        first_byte_id: What the ids in the history are ahead of the tokens' numbers.
+        layout: The ids of the tokens in the history.
         ahead: What has been begun of that.
 
     Raises:
@@ -171,9 +171,9 @@ def open_corpus(
     from tokviz.replay.compiled import compiled_corpus
 
     found = None if ahead is None else ahead.result()
-    times, removed, pairs = found or compiled_corpus(pieces, steps.history, first_byte_id)
+    times, removed, pairs = found or compiled_corpus(pieces, steps.history, layout)
     _check(steps, removed[1 : steps.n_merges + 1], pieces.n_bytes)
-    return ReplayCorpus(times, pairs, first_byte_id)
+    return ReplayCorpus(times, pairs, layout)
 
 
 def _check(steps: RecordedSteps, removed: npt.NDArray[np.int64], n_bytes: int) -> None:

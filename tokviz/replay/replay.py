@@ -330,10 +330,9 @@ class Replay:
         assert self.run is not None and isinstance(self._steps, RecordedSteps)
         with self._lock:
             if self._corpus is None:
-                offset = self.run.settings.first_byte_id
-                pieces = self.run.piece_counts
+                layout, pieces = self.run.settings.layout, self.run.piece_counts
                 try:
-                    self._corpus = open_corpus(pieces, self._steps, offset, self._ahead)
+                    self._corpus = open_corpus(pieces, self._steps, layout, self._ahead)
                 except JobDroppedError:
                     raise
                 except TokvizError as error:
@@ -396,16 +395,15 @@ class ReplayState:
             pairs = replay._opened_corpus().pairs
             pairs.move_to(self.k)
             best = pairs.top(n, replay._tie_order(rule))
-        offset, token_bytes = replay.run.settings.first_byte_id, replay.tokenizer.token_bytes
+        id_of, token_bytes = replay.run.settings.layout.id_of, replay.tokenizer.token_bytes
         merged_next = self._next_pair()
+        pairs_by_id = ((id_of(left), id_of(right), count) for left, right, count in best)
         return [
             PairCount(
-                *(left + offset, right + offset),
-                *(token_bytes(left + offset), token_bytes(right + offset)),
-                count,
-                is_next=(left + offset, right + offset) == merged_next,
+                *(left, right, token_bytes(left), token_bytes(right), count),
+                is_next=(left, right) == merged_next,
             )
-            for left, right, count in best
+            for left, right, count in pairs_by_id
         ]
 
     def _next_pair(self) -> tuple[int, int] | None:
@@ -419,11 +417,14 @@ class ReplayState:
         replay = self._replay
         if replay.run is None:
             return None
-        offset = replay.run.settings.first_byte_id
+        import numpy as np
+
+        layout = replay.run.settings.layout
+        left, right = layout.numbers_of(np.array([left_id, right_id], np.int32)).tolist()
         with replay._lock:
             pairs = replay._opened_corpus().pairs
             pairs.move_to(self.k)
-            return pairs.pair_count(left_id - offset, right_id - offset)
+            return pairs.pair_count(left, right)
 
     def pieces(self, first: int = 0, n: int = 100) -> list[PieceTokens]:
         """Give n of the different pieces of the corpus, in the order of their first occurrence."""

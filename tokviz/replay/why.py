@@ -96,7 +96,7 @@ def other_rules(taken: TokenPair, others: Mapping[str, TokenPair]) -> Iterator[S
 
 
 def by_file(blame: Blame | None, k: int) -> Sentence:
-    """Say which files paid for a merge.
+    """Say which files a merge comes from, the largest share first.
 
     Args:
         blame: What was kept of the files; None if nothing was.
@@ -104,7 +104,7 @@ def by_file(blame: Blame | None, k: int) -> Sentence:
     """
     if blame is None:
         return ("Which files it comes from was not kept by this training.",)
-    parts = blame.of(k)
+    parts = sorted(blame.of(k), key=lambda part: -part.n)
     if not parts:
         return ("The corpus was a single file or text.",)
     if len(parts) == 1:

@@ -370,6 +370,21 @@ async def test_existing_file_needs_a_yes(open_dialog: OpenDialog, folder: Path) 
         assert pilot.result == folder / "apple.txt"
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"), [("apple.txt", "is read-only"), ("pipe", "is not a regular file")]
+)
+async def test_what_cannot_be_replaced_is_refused(
+    open_dialog: OpenDialog, folder: Path, name: str, reason: str
+) -> None:
+    (folder / "apple.txt").chmod(0o444)
+    os.mkfifo(folder / "pipe")
+    for existing in ("replace", "take"):
+        async with open_dialog(SaveFileDialog(folder, name, existing=existing)) as pilot:
+            await pilot.press("enter")
+            assert pilot.is_open
+            assert pilot.shows(f"{name} {reason}")
+
+
 async def test_existing_file_can_be_replaced_by_mouse(
     open_dialog: OpenDialog, folder: Path
 ) -> None:

@@ -1810,7 +1810,7 @@ async def test_what_is_being_written_when_another_conversation_comes_is_saved(
 ) -> None:
     go_on, path = threading.Event(), tmp_path / "one.json"
 
-    def slowly(path: Path, content: bytes) -> None:
+    def slowly(path: Path, content: bytes, **_: object) -> None:
         assert go_on.wait(WAIT)
         write_file(path, content)
 

@@ -9,6 +9,7 @@ from textual.app import App, ComposeResult
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges
+from tokviz.bpe.settings import SpecialIds
 from tokviz.lessons import lessons
 from tokviz.replay.beside import newest_training
 from tokviz.replay.replay import Replay
@@ -357,8 +358,9 @@ def test_a_term_of_the_count_lights_its_word_up_in_the_last_rung() -> None:
     assert state.lit_piece == b"", "another replay too"
 
 
+@pytest.mark.parametrize("special_ids", ["first", "after-bytes"])
 def test_a_vocabulary_without_counts_tells_the_same_step_of_the_newest_training(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, special_ids: SpecialIds
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     replay = Replay.open("gpt2")
@@ -366,7 +368,7 @@ def test_a_vocabulary_without_counts_tells_the_same_step_of_the_newest_training(
     notes = tmp_path / "notes.md"
     notes.write_text("the thin thing " * 9)
     trained = tokviz.train(
-        notes, 260, split_pattern="gpt2", special_tokens=["<|x|>"], special_ids="first"
+        notes, 260, split_pattern="gpt2", special_tokens=["<|x|>"], special_ids=special_ids
     )
     trained.save(runs_folder() / "mine")
     (runs_folder() / "broken").mkdir()

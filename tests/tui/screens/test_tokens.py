@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 import threading
 from pathlib import Path
 from typing import Any
@@ -182,7 +183,7 @@ def hold_saving(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threa
     """Let saving wait; the events say that it has begun, and that it may go on."""
     began, go_on = threading.Event(), threading.Event()
 
-    def write_late(path: Path, content: bytes) -> None:
+    def write_late(path: Path, content: bytes, **_: object) -> None:
         began.set()
         go_on.wait(30)
         path.write_bytes(content)
@@ -507,10 +508,45 @@ async def test_a_text_whose_file_changed_on_disk_is_saved_elsewhere(tmp_path: Pa
         assert path.read_text() == "another"
 
 
+async def test_a_read_only_file_is_overwritten_only_on_request(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.txt", tmp_path / "link.txt"
+    path.write_text("one")
+    path.chmod(0o444)
+    link.symlink_to(path)
+    app = TokvizApp(Session(read_text(link), tokviz.load("gpt2"), remember=False))
+    async with app.run_test() as pilot:
+        await pilot.press("x", "ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, PickDialog))
+        assert app.screen.dialog_title == "The file is read-only"
+        await pilot.press("escape")
+        await settle(pilot)
+        assert (path.read_text(), app.session.modified) == ("one", True)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, PickDialog))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: not app.session.modified)
+    assert path.read_text() == "xone"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o444
+    assert link.is_symlink()
+
+
+async def test_a_read_only_file_that_changed_on_disk_can_be_reloaded(tmp_path: Path) -> None:
+    path, app = tmp_path / "a.txt", make_app()
+    async with app.run_test() as pilot:
+        await opened_and_changed_by_another(pilot, path)
+        await pilot.press("escape")
+        path.chmod(0o444)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, PickDialog))
+        assert app.screen.dialog_title == "The file is read-only and has changed on disk"
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: screen_of(app).live.text == "another")
+
+
 async def test_where_a_file_could_not_be_written_is_offered_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, content: bytes) -> None:
+    def refuse(path: Path, content: bytes, **_: object) -> None:
         raise OutputFileError(path, "no room")
 
     app = make_app()

@@ -464,6 +464,71 @@ async def test_a_result_names_the_folder_that_its_run_was_renamed_to(
         assert "/runs/new" in shown(app) and "/runs/old" not in shown(app)
 
 
+PENDING = SUMMARY._replace(held_out=HeldOut(20_000, {}))
+COMPARED = SUMMARY._replace(held_out=HeldOut(20_000, {"new": 2.5, "gpt2": 4.0}))
+
+
+async def test_the_result_is_shown_before_it_is_compared(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot, book, trainers)
+        trainers[0].on_done(1, PENDING)
+        await settle(pilot)
+        assert screen.state.phase == "done" and not trainers[0].closed
+        assert "300 tokens in 1.0 s" in shown(app) and "Esc skips" in shown(app)
+        trainers[0].on_report(1, REPORT._replace(phase="comparing"))
+        trainers[0].on_done(1, COMPARED)
+        await settle(pilot)
+        assert "Esc skips" not in shown(app) and "GPT-2" in shown(app)
+        assert trainers[0].closed and screen.state.summary == COMPARED
+
+
+@pytest.mark.parametrize("end", ["escape", "ctrl+r", "failure"])
+async def test_a_comparison_is_skipped_and_the_result_is_kept(
+    trainers: list[FakeTrainer], book: Path, end: str
+) -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await begin(pilot, book, trainers)
+        run = Path(trainers[0].requests[0].run_folder)
+        run.mkdir(exist_ok=True)
+        trainers[0].on_done(1, PENDING)
+        await settle(pilot)
+        if end == "failure":
+            trainers[0].on_error(1, JobError("the train job is gone"))
+        else:
+            await pilot.press(end)
+        await settle(pilot)
+        assert trainers[0].closed and run.exists()
+        trainers[0].on_done(1, COMPARED)
+        await settle(pilot)
+        if end == "ctrl+r":
+            assert screen.state.phase == "running" and screen.state.summary is None
+        else:
+            assert screen.state.summary == SUMMARY and "Esc skips" not in shown(app)
+            said = [notice.message for notice in app._notifications]
+            assert said == (["Not compared: the train job is gone."] if end == "failure" else [])
+            await pilot.press("escape")
+            assert app.screen is screen and screen.state.phase == "done"
+
+
+async def test_quitting_during_a_comparison_asks_nothing_and_keeps_the_run(
+    trainers: list[FakeTrainer], book: Path
+) -> None:
+    app = make_app()
+    async with app.run_test() as pilot:
+        await begin(pilot, book, trainers)
+        run = Path(trainers[0].requests[0].run_folder)
+        run.mkdir(exist_ok=True)
+        trainers[0].on_done(1, PENDING)
+        await settle(pilot)
+        await pilot.press("ctrl+q")
+        await settle(pilot)
+    assert trainers[0].closed and run.exists()
+
+
 async def test_esc_asks_and_what_is_discarded_leaves_nothing(
     trainers: list[FakeTrainer], book: Path
 ) -> None:
@@ -532,7 +597,7 @@ async def test_before_the_first_merge_the_question_says_so_and_can_be_answered_l
         await start(pilot, book)
         await pilot.press("escape")
         await settle(pilot)
-        assert "become a tokenizer; before the first there is none." in shown(app)
+        assert "there are none until the corpus is read." in shown(app)
         trainers[0].on_report(1, REPORT)
         await settle(pilot)
         assert "no merge yet" not in shown(app), "by now there are"

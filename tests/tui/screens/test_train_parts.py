@@ -76,6 +76,11 @@ def test_a_good_form_has_no_problem_and_becomes_a_request() -> None:
     assert (request.workers, request.scheduler, request.compare) == (None, None, True)
 
 
+def test_special_tokens_can_have_their_ids_after_the_bytes() -> None:
+    values = replace(VALUES, special_ids="after-bytes")
+    assert make_request(values, make_plan(values, Path("/runs/x"))).special_ids == "after-bytes"
+
+
 def test_workers_are_a_number_or_an_address() -> None:
     def asked(workers: str) -> tuple[int | None, str | None, bool]:
         values = replace(VALUES, workers=workers)
@@ -107,11 +112,15 @@ def test_workers_are_a_number_or_an_address() -> None:
         ({"min_count": ""}, "lowest count"),
         ({"workers": "0"}, "neither a number from 1 to 256 nor an address"),
         ({"workers": "many"}, "neither a number from 1 to 256 nor an address"),
-        ({"workers": "2", "max_chars": "10k"}, "leave the limits of characters empty"),
+        ({"workers": "2", "max_chars": "10k"}, "leave the limit of all characters empty"),
     ],
 )
 def test_what_cannot_be_done_is_said(changes: dict[str, object], said: str) -> None:
     assert said in problems(**changes)
+
+
+def test_workers_take_a_limit_for_each_document() -> None:
+    assert problems(workers="2", max_doc_chars="10k") == ""
 
 
 def test_a_cap_makes_the_plan_smaller() -> None:
@@ -182,7 +191,8 @@ def test_sources_are_files_folders_and_globs(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     for name in ("a.txt", "b.txt.gz", "sub/c.txt", ".hidden"):
         (tmp_path / name).write_bytes(b"12345")
-    assert look_at(str(tmp_path / "a.txt")) == CorpusEntry(str(tmp_path / "a.txt"), 1, 5)
+    file = look_at(str(tmp_path / "a.txt"))
+    assert file._replace(files=()) == CorpusEntry(str(tmp_path / "a.txt"), 1, 5)
     folder = look_at(str(tmp_path))
     assert (folder.n_files, folder.n_bytes, folder.is_compressed) == (3, 15, True)
     assert look_at(f"{tmp_path}/**/*.txt").n_files == 2
@@ -202,7 +212,10 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
         ("good.gz", gzip.compress("é".encode() * 9_999)),
     ]:  # fmt: skip
         (tmp_path / name).write_bytes(data)
+    (tmp_path / "link.txt").symlink_to(tmp_path / "gone.txt")
+    (tmp_path / "sub" / "hard.txt").hardlink_to(tmp_path / "a.txt")
     folder, glob = look_at(str(tmp_path)), look_at(f"{tmp_path}/*.png")
+    again = look_at(str(tmp_path / "a.txt"))
 
     def names(files: tuple[str, ...]) -> list[str]:
         return [Path(file).name for file in files]
@@ -210,10 +223,13 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
     assert (names(folder.left_out), names(folder.binary)) == (["logo.png"], ["packed.gz"])
     assert names(folder.not_utf8) == ["cut.txt", "more.jsonl", "packed-old.txt.gz", "old.txt"]
     assert (names(glob.left_out), names(glob.binary)) == ([], ["logo.png"])
-    plan = make_plan(replace(VALUES, corpus=(folder, glob)), Path("/r"))
+    plan = make_plan(replace(VALUES, corpus=(folder, glob, again)), Path("/r"))
     text = " ".join(plan_content(plan, 60, is_low=False).plain.split())
     for said in (
+        "Reads 9 files, 1.2 MB compressed",
         "Note 1 file looks binary and is left out: logo.png.",
+        "1 dangling link is left out: link.txt.",
+        "2 files are named twice, but read only once.",
         "packed.gz and logo.png look binary; their bytes are learned as they are.",
         "cut.txt, more.jsonl, packed-old.txt.gz and 1 more are not UTF-8; their bytes are learned",
     ):
@@ -313,6 +329,9 @@ def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
     assert lines[0].endswith("done") and lines[1].endswith("50 %")
     assert "3.0 s · 4.0 s left · 70 MB memory" in lines
     assert "2 of 4 merges · 30 pieces" in lines
+    learning.take(REPORT._replace(phase="saving", fraction=0.0, eta_seconds=None))
+    lines = phases_content(learning, 40).plain.splitlines()
+    assert lines[1].endswith("done") and lines[2].startswith("Saving") and lines[2].endswith(" …")
 
 
 def test_the_workers_of_a_cluster_and_their_page_are_shown() -> None:

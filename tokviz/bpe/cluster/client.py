@@ -93,8 +93,10 @@ class ClusterCount:
                 f"{reason} needs a corpus that one process reads: train it without workers"
             )
         specials = tuple(map(encode, special_tokens))
-        delimiter = encode(corpus.delimiter)
-        rules = Rules(pattern, specials, delimiter, corpus.field, self._skip_unreadable)
+        rules = Rules(
+            pattern, specials, encode(corpus.delimiter), corpus.field, self._skip_unreadable,
+            corpus.max_doc_chars,
+        )  # fmt: skip
         self._on_progress = on_progress or self._on_progress
         self._should_stop = should_stop or self._should_stop
         return self._count(corpus, rules)

@@ -40,6 +40,8 @@ class Rules(NamedTuple):
         delimiter: Cut out too, and it ends a document; empty for none.
         field: The field or column that holds the text.
         skip_unreadable: Leave out what cannot be read, from where it cannot, and note it.
+        max_doc_chars: The most characters of a document; None for all. A text is then only cut
+            where a document ends.
     """
 
     pattern: SplitPattern
@@ -47,10 +49,16 @@ class Rules(NamedTuple):
     delimiter: bytes
     field: str
     skip_unreadable: bool = False
+    max_doc_chars: int | None = None
 
     def cut_texts(self) -> list[bytes]:
         """List all that is cut out."""
         return [text for text in {*self.specials, self.delimiter} if text]
+
+    def cut_at_blanks(self) -> bool:
+        """Tell whether a plain text may be cut at blanks."""
+        scanner = scanner_of(self.pattern)
+        return self.max_doc_chars is None and scanner is not None and scanner.cuts_at_blanks
 
 
 class Span(NamedTuple):
@@ -149,8 +157,7 @@ def _stretches(
 
 def cuts(rules: Rules) -> bool:
     """Tell whether there is any place where a plain text may be cut."""
-    scanner = scanner_of(rules.pattern)
-    return bool(rules.delimiter) or (scanner is not None and scanner.cuts_at_blanks)
+    return bool(rules.delimiter) or rules.cut_at_blanks()
 
 
 def first_cut(file: BinaryIO, position: int, n_bytes: int, rules: Rules, kind: str) -> int:
@@ -165,11 +172,10 @@ def first_cut(file: BinaryIO, position: int, n_bytes: int, rules: Rules, kind: s
     """
     if position <= 0 or position >= n_bytes:
         return max(0, min(position, n_bytes))
-    scanner = scanner_of(rules.pattern)
     texts = rules.cut_texts()
     if kind in READERS:
         pattern, texts = _LINE, []
-    elif scanner is not None and scanner.cuts_at_blanks:
+    elif rules.cut_at_blanks():
         pattern = _BLANK
     else:
         pattern = re.compile(b"(?<=" + re.escape(rules.delimiter) + b")")

@@ -28,7 +28,7 @@ from tokviz.bpe.compiled_counter import CompiledCounter
 from tokviz.bpe.counting import DocumentCount, FileCounts, PlainCounter, refuse_endless
 from tokviz.bpe.piece_table import PieceTable
 from tokviz.bpe.regex_counter import RegexCounter
-from tokviz.corpus.text_blocks import REST, text_blocks
+from tokviz.corpus.text_blocks import REST, capped, text_blocks
 from tokviz.files import write_file
 from tokviz.pretokenize.scan import scanner_of
 
@@ -108,7 +108,8 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
     else:
         counter = PlainCounter(rules.pattern) if scanner is None else CompiledCounter(scanner, 0)
     with closing(counter):
-        for block in text_blocks(reader.chunks(), rules.specials, rules.delimiter):
+        blocks = text_blocks(reader.chunks(), rules.specials, rules.delimiter)
+        for block in capped(blocks, None, rules.max_doc_chars):
             counter.add(block, _never)
             refuse_endless(counter, reader.unmeasured)
             documents.add(block)

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 
+from tokviz.files import is_read_only
 from tokviz.glyphs import safe
 from tokviz.listing import typed_path
 from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -94,8 +95,13 @@ class SaveFileDialog(FileDialog):
             self.finish(path)
 
     def _take_existing(self, path: Path) -> None:
-        if self._existing == "refuse":
-            self.show_error(f"{path.name} already exists and is not a folder.")
+        reasons = {
+            "already exists and is not a folder": self._existing == "refuse",
+            "is not a regular file": path.exists() and not path.is_file(),
+            "is read-only": is_read_only(path),
+        }
+        for reason in (reason for reason, is_true in reasons.items() if is_true):
+            self.show_error(f"{path.name} {reason}.")
             return
         if self._existing == "take":
             self.finish(path)

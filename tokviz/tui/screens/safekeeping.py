@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from textual.app import App
 
 from tokviz.errors import TokvizError
-from tokviz.files import FileState, file_state, write_file
+from tokviz.files import FileState, file_state, is_read_only, write_file
 from tokviz.sentences import why
 from tokviz.tui.screens.base import Controller, Loss, TokvizScreen
 from tokviz.tui.tasks import Task
@@ -27,6 +27,9 @@ AUTOSAVE_SECONDS = 0.5
 
 AGAIN_SECONDS = 5.0
 """When that is tried again after it failed: the disk may have room by then."""
+
+
+_CHANGED = "has changed on disk"
 
 
 class Unsaved(NamedTuple):
@@ -158,7 +161,7 @@ class Safekeeping(Controller):
         save_as: Callable[[], object],
         reload: Callable[[Path], object],
     ) -> None:
-        """Write a file in a thread; ask first if it has changed since it was read.
+        """Write a file in a thread; ask first if it is read-only or was changed by someone else.
 
         Args:
             path: The file.
@@ -169,22 +172,28 @@ class Safekeeping(Controller):
             reload: Opens it again.
         """
 
-        def write(task: Task) -> int | None:
-            # One after another: what is written here is no change by somebody else.
+        def write(task: Task) -> int | list[str]:
+            # One at a time, so that our own write does not count as a change by someone else.
             with self._writing:
-                if not replaces and file_state(path) not in (self.files.get(path), None):
-                    return None
+                has_changed = file_state(path) not in (self.files.get(path), None)
+                found = {"is read-only": is_read_only(path), _CHANGED: has_changed}
+                doubts = [doubt for doubt, is_true in found.items() if is_true]
+                if doubts and not replaces:
+                    return doubts
                 content = data()
-                write_file(path, content)
+                write_file(path, content, replace_read_only=replaces)
                 self.files[path] = file_state(path)
             return len(content)
 
-        def done(n_bytes: int | None) -> None:
+        def done(result: int | list[str]) -> None:
             self._refused = None
-            if n_bytes is None:
-                self._ask_about_changed(path, save_as, overwrite, reload)
+            if isinstance(result, list):
+                answers = {"save as": save_as, "overwrite": overwrite}
+                if _CHANGED in result:
+                    answers["reload"] = partial(reload, path)
+                self._ask_about(result, path.name, answers)
                 return
-            saved(n_bytes)
+            saved(result)
             self.keep()
 
         def overwrite() -> None:
@@ -201,26 +210,20 @@ class Safekeeping(Controller):
         refused = self._refused
         return (folder, name) if refused is None else (refused.parent, refused.name)
 
-    def _ask_about_changed(
-        self,
-        path: Path,
-        save_as: Callable[[], object],
-        overwrite: Callable[[], object],
-        reload: Callable[[Path], object],
+    def _ask_about(
+        self, doubts: list[str], name: str, answers: dict[str, Callable[[], object]]
     ) -> None:
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
-        answers: dict[str, Callable[[], object]] = {
-            "save as": save_as,
-            "reload": partial(reload, path),
-            "overwrite": overwrite,
-        }
+        lost = "Its changes on disk are lost." if _CHANGED in doubts else "It stays read-only."
         options = [
-            Option("save as", "Save as…", "", "To another file. The changed one stays as it is."),
-            Option("reload", f"Reload {path.name}", "", "What was changed here is lost."),
-            Option("overwrite", f"Overwrite {path.name}", "", "What was changed there is lost."),
+            Option("save as", "Save as…", "", f"To another file. {name} stays as it is."),
+            Option("reload", f"Reload {name}", "", "Your changes are lost."),
+            Option("overwrite", f"Overwrite {name}", "", lost),
         ]
-        dialog = PickDialog("The file has changed on disk", options)
+        dialog = PickDialog(
+            f"The file {' and '.join(doubts)}", [one for one in options if one.value in answers]
+        )
         self.ask(dialog, lambda answer: answers[answer]())
 
     def end(self) -> None:

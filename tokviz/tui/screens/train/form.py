@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tokviz.bpe.settings import SpecialIds
 from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.corpus.entries import CorpusEntry, full_source, look_at
 from tokviz.glyphs import safe
@@ -34,7 +35,7 @@ _PATTERNS = [
     *(Choice(name, name) for name in SPLIT_PATTERNS),
     Choice(CUSTOM, "your own"),
 ]
-_SPECIAL_IDS = [Choice("last", "last"), Choice("first", "first")]
+_SPECIAL_IDS = [Choice(name, name.replace("-", " ")) for name in get_args(SpecialIds)]
 _TIES = [Choice(name, name.replace("_", " ")) for name in TIE_BREAKS]
 _FIELDS = (
     "vocab_size",

@@ -21,9 +21,8 @@ _PHASES = {
     "reading": "Reading",
     "merging": "Merging",
     "saving": "Saving",
-    "comparing": "Comparing",
 }
-_ALWAYS_SHOWN = ("reading", "merging")
+_MEASURED = ("reading", "merging")
 _MOST_MERGES = 500
 _MERGES_IN_A_ROW = 12
 _MOST_POINTS = 4_000
@@ -108,7 +107,7 @@ def curve_of_run(folder: str, n_bytes: int) -> list[tuple[float, float]]:
 
 def phases_content(learning: Learning, width: int) -> Content:
     """Draw a bar for every phase, and the numbers below."""
-    shown = [p for p in _PHASES if p in learning.phases or p in _ALWAYS_SHOWN]
+    shown = [p for p in _PHASES if p in learning.phases or p in _MEASURED]
     lines = [_phase_line(learning, phase, width) for phase in shown]
     lines.append(Content(""))
     if learning.report is None:
@@ -133,7 +132,7 @@ def _phase_line(learning: Learning, phase: str, width: int) -> Content:
     elif fraction >= 1:
         end = "done"
     else:
-        end = f"{int(fraction * 100)} %"
+        end = f"{int(fraction * 100)} %" if phase in _MEASURED else "…"
     role = "$text-muted" if fraction is None else "$foreground"
     return Content.assemble(
         (f"{_PHASES[phase]:<10}", role),

@@ -10,7 +10,7 @@ from decimal import Decimal
 from glob import has_magic
 from itertools import filterfalse
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from textual.content import Content
 
@@ -20,8 +20,8 @@ from tokviz.bpe.progress import (
     reading_seconds,
     saving_seconds,
 )
-from tokviz.bpe.settings import N_BYTES
-from tokviz.corpus.entries import EXCLUDE, CorpusEntry, remarks, table_problems
+from tokviz.bpe.settings import N_BYTES, SpecialIds
+from tokviz.corpus.entries import EXCLUDE, CorpusEntry, remarks, repeated_sizes, table_problems
 from tokviz.errors import PatternError
 from tokviz.glyphs import safe
 from tokviz.jobs.train_messages import TrainRequest
@@ -61,7 +61,7 @@ class FormValues:
         pattern: The name of a split pattern, or `CUSTOM`.
         regex: The regex for `CUSTOM`.
         specials: Special tokens between white space.
-        special_ids: "last" or "first".
+        special_ids: Where the ids of special tokens are; see `TrainSettings`.
         tie_break: The name of a rule.
         delimiter: The text between two documents.
         field: The field of JSON lines, and the column of tables, that holds the text.
@@ -175,7 +175,8 @@ def make_plan(
     """
     verdict = verdict_of(values.regex) if values.pattern == CUSTOM else RegexVerdict()
     fine = [entry for entry in values.corpus if not entry.error]
-    n_bytes = all_bytes = sum(entry.n_bytes for entry in fine)
+    repeated = repeated_sizes(fine)
+    n_bytes = all_bytes = sum(entry.n_bytes for entry in fine) - sum(repeated)
     cap = parse_count(values.max_chars)
     n_bytes = min(n_bytes, cap) if cap else n_bytes
     wanted = (parse_count(values.vocab_size) or 0) - N_BYTES
@@ -192,7 +193,7 @@ def make_plan(
     told = _WITH_WORKERS if values.workers.strip() else ""
     notes = verdict.note, told, *remarks(values.corpus, _column(values))
     return Plan(
-        n_files=sum(entry.n_files or 0 for entry in fine),
+        n_files=sum(entry.n_files or 0 for entry in fine) - len(repeated),
         n_bytes=n_bytes,
         is_compressed=is_compressed,
         n_merges=n_merges,
@@ -235,7 +236,7 @@ def make_request(values: FormValues, plan: Plan) -> TrainRequest:
         vocab_size=parse_count(values.vocab_size) or 0,
         split_pattern=values.regex if values.pattern == CUSTOM else values.pattern,
         special_tokens=tuple(values.specials.split()),
-        special_ids="first" if values.special_ids == "first" else "last",
+        special_ids=cast(SpecialIds, values.special_ids),
         tie_break=values.tie_break,
         min_count=parse_count(values.min_count) or 1,
         delimiter=values.delimiter,
@@ -314,8 +315,8 @@ def _worker_problems(values: FormValues) -> list[str]:
             f"The workers are neither a number from 1 to {MOST_WORKERS} nor an address like "
             "tcp://host:8786. Leave it empty for none."
         ]
-    if values.max_chars.strip() or values.max_doc_chars.strip():
-        return ["Workers read all of a corpus: leave the limits of characters empty."]
+    if values.max_chars.strip():
+        return ["Workers read the whole corpus: leave the limit of all characters empty."]
     return []
 
 

@@ -35,7 +35,8 @@ class Result(Controller):
         self.screen.call_after_refresh(self.show_summary)
 
         def show_curve(points: list[tuple[float, float]]) -> None:
-            if summary is self.state.summary:
+            now = self.state.summary
+            if now is not None and now.run_folder == summary.run_folder:
                 self._side.show_curve(points, summary)
 
         self.in_thread(

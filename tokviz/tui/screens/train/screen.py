@@ -52,7 +52,7 @@ class TrainScreen(TokvizScreen):
         self.state = state = TrainState()
         self.form, self.side = TrainForm(FormValues()), Side()
         self.result = Result(self, state, self.side)
-        self.training = Training(self, state, self.form, self.side, self.result.show)
+        self.training = Training(self, state, self.form, self.side, self.result)
         self.scaling = Scaling(self, self.side.set_scale)
         Corpus(self, state, self.form)
         TokenizerChoice(self)

@@ -37,7 +37,12 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
         lines.append(Content.assemble(("! ", "$text-warning bold"), early))
     lines += [Content(""), *_facts(summary, width)]
     if summary.held_out is not None and summary.held_out.n_bytes >= _LEAST_COMPARED:
-        lines += [Content(""), *_comparison(summary.held_out, width)]
+        size = size_label(summary.held_out.n_bytes)
+        text = f"Bytes per token on {size} it has not seen"
+        if summary.is_comparing:
+            text = f"Comparing tokenizers on {size} it has not seen… Esc skips"
+        lines += [Content(""), Content(text).stylize("$text-muted")]
+        lines += _comparison(summary.held_out, width)
         advice = summary.held_out.advice
         if advice is not None:
             lines += [Content(""), Content("How large a vocabulary pays").stylize("$text-muted")]
@@ -80,11 +85,7 @@ def _facts(summary: TrainSummary, width: int) -> list[Content]:
 
 
 def _comparison(held_out: HeldOut, width: int) -> list[Content]:
-    lines = [
-        Content.assemble(
-            (f"Bytes per token on {size_label(held_out.n_bytes)} it has not seen", "$text-muted")
-        )
-    ]
+    lines = []
     best = max(held_out.bytes_per_token.values(), default=1.0)
     columns = max(4, min(width - _LABEL - 8, 48))
     for name, ratio in held_out.bytes_per_token.items():

@@ -27,8 +27,9 @@ from tokviz.tui.screens.train.plan import (
     make_request,
     new_run_folder,
 )
+from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
-from tokviz.tui.screens.train.state import Phase, TrainState, during
+from tokviz.tui.screens.train.state import Phase, TrainState, during, is_comparing
 from tokviz.tui.tasks import Task, later
 
 if TYPE_CHECKING:
@@ -44,12 +45,13 @@ class Training(Controller):
         state: TrainState,
         form: TrainForm,
         side: Side,
-        finished: Callable[[TrainSummary], object],
+        result: Result,
     ) -> None:
-        """Take what is asked for, what shows it, and what takes the summary at the end."""
+        """Take the form, the views, and the controller that shows the result."""
         super().__init__(screen)
-        self.state, self._form, self._side, self._finished = state, form, side, finished
+        self.state, self._form, self._side, self._result = state, form, side, result
         self._client: TrainClient | None = None
+        self._comparing: TrainClient | None = None
         self._run = Path()
         self._question: PickDialog | None = None
         self._then: Callable[[], object] | None = None
@@ -59,6 +61,8 @@ class Training(Controller):
 
     def end(self) -> None:
         """End the child; nothing is left of a training that is not over."""
+        if self._comparing is not None:
+            self._comparing.close()
         if self._client is not None:
             self._client.close()
             remove_run(self._run)
@@ -147,7 +151,7 @@ class Training(Controller):
         self._begin(make_request(self._form.values, plan))
 
     def _begin(self, request: TrainRequest) -> None:
-        self.state.summary = None
+        self._end_comparison(None)
         self._run = Path(request.run_folder)
         self._used_stamp = self._stamp
         self._side.show_error("")
@@ -158,6 +162,8 @@ class Training(Controller):
         def hear(_run: int, said: TrainReport | TrainSummary | TokvizError) -> None:
             if self._client is client:
                 self._take(client, said)
+            elif self._comparing is client and not isinstance(said, TrainReport):
+                self._take_comparison(said)
 
         self._then = None
         hear_here = later(self.screen, hear)
@@ -186,15 +192,45 @@ class Training(Controller):
         if then is not None:
             then()
 
+    def _take_comparison(self, said: TrainSummary | TokvizError) -> None:
+        if isinstance(said, TrainSummary):
+            self._end_comparison(said)
+        else:
+            self.skip_comparison()
+            self.say(why("Not compared", said), "error")
+
+    @action(
+        "Skip the comparison with other tokenizers",
+        "escape",
+        section="Result",
+        footer="skip",
+        priority=False,
+        when=is_comparing,
+    )
+    def skip_comparison(self) -> None:
+        """Stop comparing. The trained tokenizer is saved already."""
+        assert self.state.summary is not None
+        self._end_comparison(self.state.summary._replace(held_out=None))
+
+    def _end_comparison(self, summary: TrainSummary | None) -> None:
+        if self._comparing is not None:
+            self._comparing.close()
+        self._comparing, self.state.summary = None, summary
+        self._result.show_summary()
+        self.screen.refresh_bindings()
+
     def _finish(self, client: TrainClient, summary: TrainSummary) -> None:
-        client.close()
+        if summary.is_comparing:
+            self._comparing = client
+        else:
+            client.close()
         self._client = None
         self.session.set_progress(self.screen.SCREEN_ID, "")
         self.state.summary = summary
         self.enter("done")
         # Who watches sees it end, also where that leads to another screen.
         is_watched = self.screen.is_current
-        self._finished(summary)
+        self._result.show(summary)
         if is_watched:
             self._side.focus_button("done")
         else:
@@ -234,7 +270,7 @@ class Training(Controller):
         self._close_question()
         self._then = then
         # It holds for as long as the question stands: the training goes on below it.
-        kept = "The merges so far become a tokenizer; before the first there is none."
+        kept = "Keep the merges learned so far; there are none until the corpus is read."
         options = [
             Option("keep", f"Stop and keep{and_then}", "", kept),
             Option("go on", "Go on training", "", "Nothing is stopped."),

@@ -1,0 +1,54 @@
+"""The special tokens that the post-processor of a `tokenizer.json` adds around a text.
+
+Source: huggingface/tokenizers `tokenizers/src/processors/` (`template.rs`, `bert.rs`,
+`roberta.rs`, `sequence.rs`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+from tokviz.encoding.specials import PostProcessor
+from tokviz.formats.hf_pattern import flat
+
+_MOST_CHARS = 100_000
+
+
+def read_post_processor(content: Mapping[str, Any]) -> PostProcessor:
+    """Read the post-processor of a `tokenizer.json`; it has a `problem` if tokviz cannot do it."""
+    part = content.get("post_processor")
+    # The kind ByteLevel only changes offsets.
+    steps = [step for step in flat(part) if step.get("type") != "ByteLevel"]
+    if not steps:
+        return PostProcessor()
+    text = json.dumps(part)
+    try:
+        (step,) = steps
+        before, after = (tuple(chain.from_iterable(parts)) for parts in _around_text(step))
+        are_ids = all(type(one) is int and 0 <= one < 1 << 32 for one in (*before, *after))
+        if are_ids and len(text) <= _MOST_CHARS:
+            return PostProcessor(before, after, json=text)
+    except (KeyError, IndexError, TypeError, ValueError):
+        pass
+    kinds = " + ".join(str(step.get("type"))[:60] for step in steps[:4])
+    problem = f"tokviz cannot add what its post-processor ({kinds}) adds around a text"
+    return PostProcessor(problem=problem)
+
+
+def _around_text(step: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Give the lists of ids before and after a text."""
+    if step["type"] in ("BertProcessing", "RobertaProcessing"):
+        return [[step["cls"][1]]], [[step["sep"][1]]]
+    if step["type"] != "TemplateProcessing":
+        raise ValueError
+    parts = [
+        part["Sequence"]["id"]
+        if "Sequence" in part
+        else step["special_tokens"][part["SpecialToken"]["id"]]["ids"]
+        for part in step["single"]
+    ]
+    place = parts.index("A")  # a second one leaves a letter among the ids, which is refused
+    return parts[:place], parts[place + 1 :]
