@@ -377,7 +377,7 @@ async def test_other_colours_are_drawn_however_often_they_change() -> None:
         flow.show(rendering())
         for theme in [*THEMES] * 5:
             flow.set_palette(token_palette(theme, "truecolor", False))
-            drawn = {segment.style for segment in flow.line(0)}
+            drawn = {segment.style for segment in flow.render_line(0)}
             styles = flow.styles_of
             assert drawn <= {styles.base, styles.muted, *styles.values()}
 
@@ -390,9 +390,9 @@ async def test_rows_that_are_kept_are_drawn_as_anew_whatever_is_marked() -> None
             for pin, hover in itertools.product((None, 0, 1, 24, len(found) - 1), repeat=2):
                 flow.set_pin(pin)
                 flow.hover(hover)
-                kept = [flow.line(y) for y in range(30)]
+                kept = [flow.render_line(y) for y in range(30)]
                 flow._strips.clear()
-                assert kept == [flow.line(y) for y in range(30)]
+                assert kept == [flow.render_line(y) for y in range(30)]
 
 
 async def test_ids_are_shown_as_numbers() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from rich.style import Style
 from textual import events
 from textual.geometry import Offset, Region, Size
 from textual.scroll_view import ScrollView
-from textual.strip import Strip
 from textual.widget import Widget
+
+from tokviz.tui.textual_private.changed_rows import ChangedRows
 
 
 class QuietScroll(ScrollView, can_focus=True):
@@ -127,45 +127,5 @@ class QuietScroll(ScrollView, can_focus=True):
         self.scroll_to(y=max(0, target), animate=False)
 
 
-class DiffedScroll(QuietScroll):
-    """A list that sends to the terminal only the rows that look different from before.
-
-    What draws it is `line`. A subclass calls `refresh_changed` instead of `refresh` after a change
-    that leaves most rows as they are, such as a key.
-    """
-
-    def __init__(self, *, id: str | None = None) -> None:
-        """Make a list that has drawn nothing yet."""
-        super().__init__(id=id)
-        self._shown: dict[int, Strip] = {}
-        self._may_differ = False
-
-    @abstractmethod
-    def line(self, y: int) -> Strip:
-        """Draw one row of the view."""
-
-    def render_line(self, y: int) -> Strip:
-        """Draw one row of the view, and remember it."""
-        strip = self._shown[y] = self.line(y)
-        return strip
-
-    def refresh_changed(self) -> None:
-        """Draw the rows again that look different when the next frame is drawn."""
-        self._may_differ = self._repaint_required = True
-        self.check_idle()
-
-    def _find_changed(self) -> None:
-        if self._may_differ:
-            self._may_differ = False
-            top, shown = self.top_row, self._shown
-            rows = range(self.size.height)
-            self.refresh_rows([top + y for y in rows if y not in shown or shown[y] != self.line(y)])
-
-    def _exchange_repaint_regions(self) -> Collection[Region]:
-        self._find_changed()
-        return super()._exchange_repaint_regions()
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw rows; of a list that was hidden, nobody has asked yet which ones changed."""
-        self._find_changed()
-        return super().render_lines(crop)
+class DiffedScroll(ChangedRows, QuietScroll):
+    """A list that sends only the rows that changed to the terminal."""

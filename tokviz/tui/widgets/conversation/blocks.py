@@ -171,7 +171,7 @@ class Blocks(DiffedScroll, can_focus=False):
         self._styles: dict[str, Style] = {}
         self._hovered: tuple[int, str] | None = None
 
-    def line(self, y: int) -> Strip:
+    def render_line(self, y: int) -> Strip:
         """Draw one row of the view."""
         number = self.top_row + y
         if self.rows is None or number >= self.rows.n_rows:
@@ -245,7 +245,7 @@ class Blocks(DiffedScroll, can_focus=False):
         hovered = (at[0], action) if at is not None and action else None
         if hovered != self._hovered:
             self._hovered = hovered
-            self.refresh_changed()
+            self.refresh()
 
     def on_click(self, event: events.Click) -> None:
         """Tell what was clicked."""

@@ -229,7 +229,7 @@ class MessageList(Container):
         if self._ahead is not None and self._ahead.blocks.sources is blocks.blocks.sources:
             self._ahead = None
         blocks.set_row_count(blocks.rows.n_rows)
-        blocks.refresh_changed()
+        blocks.refresh()
         self._place_editor(width - GUTTER, height)
 
     def _rows_of(self, blocks: MessageBlocks, live: PartPlace | None, height: int) -> BlockRows:

@@ -83,7 +83,7 @@ class MaskView(TokenView, DiffedScroll):
         """Mark the token that is explained, and bring it into view if asked to."""
         if index != self.pinned:
             self.pinned = index
-            self.refresh_changed()
+            self.refresh()
         if scroll and index is not None and self.size and 0 <= index < self.n_tokens:
             self.show_row(self.row_of(index))
 
@@ -125,7 +125,7 @@ class MaskView(TokenView, DiffedScroll):
     def hover(self, index: int | None) -> None:
         """Light up the token under the pointer."""
         self._hover = index
-        self.refresh_changed()
+        self.refresh()
 
     def pin(self, index: int) -> None:
         """Choose a token."""

@@ -57,7 +57,7 @@ class MaskFlow(MaskView):
             self._goes_on = None
         if self.size:
             self._lay_out(_SLICE_SECONDS)
-            self.refresh_changed()
+            self.refresh()
 
     def _lay_out(self, seconds: float = inf) -> None:
         tokens = self.tokens
@@ -141,7 +141,7 @@ class MaskFlow(MaskView):
             if not self.top_row <= row < self.top_row + max(1, height - 2):
                 self.scroll_to(y=max(0, row - 1), animate=False, force=True)
 
-    def line(self, y: int) -> Strip:
+    def render_line(self, y: int) -> Strip:
         """Draw one row of the view."""
         if self._laid_out[0] is not self.tokens:
             self.sync()

@@ -53,7 +53,7 @@ class MaskRows(MaskView):
         """Draw what has become of the tokens."""
         if self.size:
             self.set_row_count(self._n_rows + 1 if self._n_rows else 0)
-            self.refresh_changed()
+            self.refresh()
 
     def on_resize(self) -> None:
         """Keep the chosen token in view."""
@@ -85,7 +85,7 @@ class MaskRows(MaskView):
 
     # -- drawing
 
-    def line(self, y: int) -> Strip:
+    def render_line(self, y: int) -> Strip:
         """Draw one row of the view."""
         number = self.top_row + y
         tokens, styles = self.tokens, self.styles_of
