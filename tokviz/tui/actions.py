@@ -361,7 +361,7 @@ _EVERYWHERE = (
         "The word before the cursor, to the start of the line, to its end.",
         *("ctrl+w", "ctrl+u", "ctrl+k"),
     ),
-    _keys("Start of the line", "In a text or a field.", "ctrl+a"),
+    _keys("Select all", "In a text or a field.", "ctrl+a"),
     _keys("End of the line", "In a text or a field.", "ctrl+e"),
 )
 

@@ -109,7 +109,7 @@ async def test_what_is_typed_on_the_tokens_screen_is_compared() -> None:
         screen = await show(pilot)
         assert "Your text is empty" in shown(app)
         for typed in ("H", "ello 1234"):
-            await pilot.press("ctrl+e")
+            await pilot.press("enter")
             await until(pilot, lambda: app.current_mode == "tokens")
             app.screen.query_one(TextArea).insert(typed)
             await settle(pilot)

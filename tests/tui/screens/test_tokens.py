@@ -814,7 +814,7 @@ async def test_next_occurrence_goes_round_the_token() -> None:
         screen.text.editor.go_to_token(2)
         await pilot.press("f3")
         assert screen.text.selected_range() == (15, 15)
-        await pilot.press("ctrl+r")
+        await pilot.press("ctrl+l", "b")
         assert screen.text.selected_range() == (7, 7)
 
 

@@ -155,7 +155,7 @@ async def test_the_bar_shows_every_filter_with_its_number_whatever_is_searched()
         assert bar() == filters
         await type_query(pilot, "nothing at all")
         assert bar() == filters
-        await pilot.press("f6")
+        await app.run_action("screen.only_used")
         await settle(pilot)
         assert bar() == filters.replace("○ in your", "● in your")
         await pilot.press("alt+k", "x", "alt+v")
@@ -645,7 +645,7 @@ async def test_what_can_be_searched_for_is_one_key_or_click_away(by_mouse: bool)
     app = make_app("", tokviz.load("gpt2"))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await show(pilot)
-        await (pilot.click("#how", offset=(2, 0)) if by_mouse else pilot.press("f9"))
+        await (pilot.click("#how", offset=(2, 0)) if by_mouse else pilot.press("ctrl+l", "q"))
         await settle(pilot)
         assert screen.pages.side.shown == "syntax"
         assert "What to type" in shown(app)

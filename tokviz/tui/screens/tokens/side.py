@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.containers import Container
@@ -19,6 +19,9 @@ from tokviz.tui.screens.tokens.panels import (
     TokenDetail,
 )
 from tokviz.tui.screens.tokens.text import TextAtHand
+
+if TYPE_CHECKING:
+    from tokviz.tui.widgets.id_grid import IdGrid
 
 
 class Side(Controller):
@@ -98,6 +101,16 @@ class Side(Controller):
         self._panels.show(panel_id)
         self._panel_changed()
 
+    @action("Ids with their text, or alone", "shift+f5", section="Panels", footer="ids + text",
+            words="list tokens grid")  # fmt: skip
+    def list_ids(self) -> None:
+        """Show the IDs panel as a list of ids with their text; again: as a grid of ids."""
+        was_shown = self._panels.shown == "ids" and self._right.display
+        self.show_panel("ids")
+        grid = cast("IdGrid", self._panels.current)
+        if was_shown or not grid.as_list:
+            grid.action_toggle_list()
+
     @action("Next panel", "f2", section="Panels", footer="panel")
     def next_panel(self) -> None:
         """Show the panel to the right of the one shown now."""
@@ -140,7 +153,7 @@ class Side(Controller):
         if not self._is_wanted:
             self._text.editor.focus()
 
-    @action("Go between text and panel", "f5", section="Panels")
+    @action("Go between text and panel", "f5", section="Panels", footer="text/panel")
     def switch_focus(self) -> None:
         """Move the keyboard from the text to the panel and back."""
         panel = self._panels.current

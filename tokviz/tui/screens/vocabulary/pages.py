@@ -18,7 +18,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.other_pages import check_rows, overview_rows, syntax_rows
-from tokviz.tui.screens.vocabulary.searching import SearchField, Searching
+from tokviz.tui.screens.vocabulary.searching import SYNTAX_KEY, SearchField, Searching
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
 from tokviz.tui.tasks import Task
@@ -42,7 +42,6 @@ PAGES = (
         "overview",
         "Overview",
         "How the tokens found spread over lengths and scripts. Each row is a filter.",
-        ("alt+o",),
     ),
     Kind("token", "Token", "The marked token's page.", ("alt+t",)),
     Kind(
@@ -51,7 +50,7 @@ PAGES = (
         "Where the tokenizer comes from, what was checked, and what is wrong with it.",
         ("alt+e",),
     ),
-    Kind("syntax", "Search help", "What can be typed into the search field.", ("f9", "alt+s")),
+    Kind("syntax", "Search help", "What can be typed into the search field.", (SYNTAX_KEY,)),
 )
 """Every page, in the order of the tabs."""
 
@@ -104,7 +103,7 @@ class Pages(Controller):
         """Show the panel to the left of the one shown now."""
         self.show_page(self.side.step(-1))
 
-    @action("Go between search and panel", "f5", section="Panels")
+    @action("Go between search and panel", "f5", section="Panels", footer="search/panel")
     def switch_focus(self) -> None:
         """Move the keyboard from the search field to the panel and back."""
         if self._field.has_focus:

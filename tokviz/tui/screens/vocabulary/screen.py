@@ -216,6 +216,13 @@ class VocabularyScreen(TokvizScreen):
             case Search(typed):
                 self.field.put(typed)
 
+    def on_key(self, event: events.Key) -> None:
+        """Type into the search field wherever the keyboard is, except for keys with an action."""
+        if event.character and event.is_printable and event.key not in self.active_bindings:
+            event.stop()
+            self.field.focus()
+            self.field.insert_text_at_cursor(event.character)
+
     def action_move(self, step: int) -> None:
         """Move the mark in the list."""
         self.table.move(step)

@@ -66,7 +66,7 @@ def _letter(key: events.Key) -> str:
     return "\n" if key.key == "enter" else (key.character or "") * key.is_printable
 
 
-class TokenEditor(DrawnRows):
+class TokenEditor(DrawnRows, inherit_bindings=False):
     """Edits a live document and colours its tokens in place.
 
     The screen that owns the editor calls `sync` when tokens became known and `set_marks` when a
@@ -91,6 +91,9 @@ class TokenEditor(DrawnRows):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        # Textual selects with F6 and F7, which mean something else on the screens.
+        *(one for one in TextArea.BINDINGS if isinstance(one, Binding) and one.key[0] != "f"),
+        Binding("ctrl+a", "select_all", "Select all", show=False),
         Binding("ctrl+home", "cursor_text_start", "Text start", show=False),
         Binding("ctrl+end", "cursor_text_end", "Text end", show=False),
         Binding("ctrl+shift+home", "cursor_text_start(True)", "Select to text start", show=False),
