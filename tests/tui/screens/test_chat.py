@@ -244,6 +244,26 @@ async def test_undo_takes_back_every_kind_of_change_one_by_one() -> None:
             assert screen.chat.conversation == state.conversation
 
 
+async def test_keys_of_texts_mean_the_same_in_a_message_and_deleting_names_its_undo() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        before = contents(screen)
+        screen.messages.go_to(PartPlace(0), (0, 0))
+        await pilot.press("ctrl+d")
+        assert contents(screen) == [before[0][1:], *before[1:]], "a character goes"
+        await pilot.press("ctrl+a", "x")
+        assert contents(screen) == ["x", *before[1:]], "all of the message was selected"
+        await pilot.press("shift+delete")
+        await settle(pilot)
+        assert contents(screen) == before[1:]
+        assert [notice.message for notice in app._notifications] == [
+            "Message 1 (user) is deleted. Ctrl+Z brings it back."
+        ]
+        await pilot.press("ctrl+z")
+        assert contents(screen) == ["x", *before[1:]]
+
+
 async def test_roles_alternate_when_messages_are_added() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:

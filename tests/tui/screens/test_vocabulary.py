@@ -165,6 +165,24 @@ async def test_the_bar_shows_every_filter_with_its_number_whatever_is_searched()
         assert bar().endswith(f"● in your text {used_now}")
 
 
+async def test_typing_and_the_search_keys_reach_the_search_from_a_panel() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        for keys, typed in (
+            (("t", "w", "3", "space", "1"), "tw3 1"),
+            (("slash", "a"), "a"),
+            (("ctrl+f", "a"), "a"),
+        ):
+            screen.field.put("")
+            screen.pages.rows.focus()
+            await settle(pilot)
+            await pilot.press(*keys)
+            await settle(pilot)
+            assert app.current_mode == "vocabulary" and app.screen is screen
+            assert (screen.field.value, screen.field.has_focus) == (typed, True)
+
+
 async def test_histogram_filters_by_mouse_and_by_keyboard() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:

@@ -101,7 +101,16 @@ class Side(Controller):
         self._panels.show(panel_id)
         self._panel_changed()
 
-    @action("Ids with their text, or alone", "shift+f5", section="Panels", footer="ids + text",
+    @action("Go between text and panel", "f5", section="Panels", footer="panel")
+    def switch_focus(self) -> None:
+        """Move the keyboard from the text to the panel and back."""
+        panel = self._panels.current
+        if self._text.editor.has_focus and self._right.display and panel is not None:
+            panel.focus()
+        else:
+            self._text.editor.focus()
+
+    @action("Ids with their text, or alone", "shift+f5", section="Panels", footer="id list",
             words="list tokens grid")  # fmt: skip
     def list_ids(self) -> None:
         """Show the IDs panel as a list of ids with their text; again: as a grid of ids."""
@@ -111,7 +120,7 @@ class Side(Controller):
         if was_shown or not grid.as_list:
             grid.action_toggle_list()
 
-    @action("Next panel", "f2", section="Panels", footer="panel")
+    @action("Next panel", "f2", section="Panels", footer="next")
     def next_panel(self) -> None:
         """Show the panel to the right of the one shown now."""
         self._step(1)
@@ -151,13 +160,4 @@ class Side(Controller):
         self._show_panels(not self._is_wanted)
         self.session.change_settings(panel_visible=self._is_wanted)
         if not self._is_wanted:
-            self._text.editor.focus()
-
-    @action("Go between text and panel", "f5", section="Panels", footer="text/panel")
-    def switch_focus(self) -> None:
-        """Move the keyboard from the text to the panel and back."""
-        panel = self._panels.current
-        if self._text.editor.has_focus and self._right.display and panel is not None:
-            panel.focus()
-        else:
             self._text.editor.focus()

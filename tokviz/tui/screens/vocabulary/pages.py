@@ -93,7 +93,7 @@ class Pages(Controller):
         self.screen.update_classes({"-reading": True, "-token": page_id == "token"})
         self.screen.call_after_refresh(self._show_side, from_top=True)
 
-    @action("Next panel", "f2", section="Panels", footer="panel")
+    @action("Next panel", "f2", section="Panels", footer="next")
     def next_panel(self) -> None:
         """Show the panel to the right of the one shown now."""
         self.show_page(self.side.step(1))
@@ -103,7 +103,7 @@ class Pages(Controller):
         """Show the panel to the left of the one shown now."""
         self.show_page(self.side.step(-1))
 
-    @action("Go between search and panel", "f5", section="Panels", footer="search/panel")
+    @action("Go between search and panel", "f5", section="Panels", footer="panel")
     def switch_focus(self) -> None:
         """Move the keyboard from the search field to the panel and back."""
         if self._field.has_focus:

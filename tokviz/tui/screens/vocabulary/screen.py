@@ -77,7 +77,7 @@ class VocabularyScreen(TokvizScreen):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         self.fit(self.app.size)
-        self.field = SearchField(id="query")
+        self.field = SearchField(id="query", select_on_focus=False)
         head = TableHead()
         self.table = TokenTable(palette_of(self.app), head, id="table")
         self.status = Bar(id="status")

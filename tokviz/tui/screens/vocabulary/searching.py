@@ -233,6 +233,7 @@ class Filtering(Controller):
     def go_to_search(self) -> None:
         """Go to the search field. Typing anywhere on the screen goes there too."""
         self._field.focus()
+        self._field.select_all()
 
     @action("Clear the search", "escape", section="Search", priority=False)
     def clear_search(self) -> None:
