@@ -289,6 +289,7 @@ async def prepare_train(stage: Stage) -> None:
 async def result(stage: Stage) -> None:
     stage.screen.state.summary = SUMMARY
     stage.screen.training.enter("done")
+    stage.screen.fitted()
 
 
 async def corpus(stage: Stage) -> None:

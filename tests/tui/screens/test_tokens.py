@@ -852,7 +852,7 @@ async def test_a_list_of_ids_with_their_text_is_one_key_away(size: tuple[int, in
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         bar = screen_of(app).keys.render_line(0).text
-        assert "F5 panel" in bar and ("Shift+F5 id list" in bar or size == (80, 24)), bar
+        assert "F5 panel" in bar and ("Shift+F5 ids" in bar or size == (80, 24)), bar
         await pilot.press("shift+f5")
         await until(pilot, lambda: "995" in screen_text(app))
         row = next(row for row in screen_text(app).splitlines() if "995" in row)

@@ -209,8 +209,7 @@ class Looking(Controller):
         self._views.show_message(message.place.message)
         self.follow_cursor()
 
-    @action("Show or hide invisible characters", f"{LEADER} m", section="View",
-            words="spaces whitespace blanks tabs")  # fmt: skip
+    @action("Show or hide invisible characters", f"{LEADER} m", section="View", words="whitespace")
     def toggle_invisibles(self) -> None:
         """Draw spaces, tabs, line ends and other invisible characters as glyphs."""
         messages = self._chat.messages

@@ -110,7 +110,7 @@ class Side(Controller):
         else:
             self._text.editor.focus()
 
-    @action("Ids with their text, or alone", "shift+f5", section="Panels", footer="id list",
+    @action("Ids with their text, or alone", "shift+f5", section="Panels", footer="ids",
             words="list tokens grid")  # fmt: skip
     def list_ids(self) -> None:
         """Show the IDs panel as a list of ids with their text; again: as a grid of ids."""

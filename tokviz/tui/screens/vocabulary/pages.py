@@ -93,6 +93,15 @@ class Pages(Controller):
         self.screen.update_classes({"-reading": True, "-token": page_id == "token"})
         self.screen.call_after_refresh(self._show_side, from_top=True)
 
+    @action("Go between search and panel", "f5", section="Panels", footer="panel")
+    def switch_focus(self) -> None:
+        """Move the keyboard from the search field to the panel and back."""
+        if self._field.has_focus:
+            self.screen.add_class("-reading")
+            self.rows.focus()
+        else:
+            self._field.focus()
+
     @action("Next panel", "f2", section="Panels", footer="next")
     def next_panel(self) -> None:
         """Show the panel to the right of the one shown now."""
@@ -102,15 +111,6 @@ class Pages(Controller):
     def prev_panel(self) -> None:
         """Show the panel to the left of the one shown now."""
         self.show_page(self.side.step(-1))
-
-    @action("Go between search and panel", "f5", section="Panels", footer="panel")
-    def switch_focus(self) -> None:
-        """Move the keyboard from the search field to the panel and back."""
-        if self._field.has_focus:
-            self.screen.add_class("-reading")
-            self.rows.focus()
-        else:
-            self._field.focus()
 
     # -- showing
 

@@ -54,7 +54,7 @@ class VocabularyScreen(TokvizScreen):
     AUTO_FOCUS = "#query"
     DEFAULT_CLASSES = "-empty -typing"
     LOW_LINES = 28
-    CONTROLLERS = (TokenActions, Explaining, Filtering, Pages, TokenizerChoice, Files)
+    CONTROLLERS = (TokenActions, Explaining, Pages, Filtering, TokenizerChoice, Files)
     BINDINGS: ClassVar[list[BindingType]] = [
         *MOVES,
         Binding("backspace", "token_before", show=False),
