@@ -1023,7 +1023,7 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
         assert screen.state.comparison.effect is not None
         assert screen.state.comparison.effect.data == b"word"
         screen.views.show_view("diff")
-        await pilot.press(LEADER, "t")
+        await app.run_action("screen.compare_with_third")
         await settle(pilot)
         app.screen.query_one(Input).value = "gpt2"
         await pilot.press("enter")
