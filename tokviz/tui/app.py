@@ -580,7 +580,6 @@ class TokvizApp(App[None]):
             action(
                 f"{kind.title} screen",
                 f"{LEADER} {number}",
-                f"{number}",
                 *kind.keys,
                 section="Screens",
                 id=f"{kind.id}_screen",
@@ -716,14 +715,14 @@ class TokvizApp(App[None]):
         "f10",
         f"{LEADER} d",
         section="View",
-        words="settings config theme colours",
+        words="settings config theme color colours mode",
     )
     def action_toggle_theme(self) -> None:
         """Change between the dark and the light kind of the theme."""
         self._use_theme(fellow(self.theme))
 
     @action("Theme…", f"{LEADER} c", section="View",
-            words="settings config colours contrast blind daltonism accessibility")  # fmt: skip
+            words="settings config colors colours contrast blind accessibility")  # fmt: skip
     def action_choose_theme(self) -> None:
         """Choose the colours: also for colour blindness, of high contrast, the terminal's own."""
         from tokviz.tui.dialogs.pick import Option, PickDialog
@@ -804,6 +803,9 @@ class TokvizApp(App[None]):
             mode = self.current_mode
             self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
 
+    @action("Settings and keys", section="App", id="settings", call="guide('settings')",
+            help="How to change settings, themes and keys. The terminal sets the font.",
+            words="preferences options config keybindings shortcuts font")  # fmt: skip
     @action("Guide", f"{LEADER} h", section="App",
             words="manual documentation tutorial read learn how")  # fmt: skip
     def action_guide(self, name: str = "", heading: str = "") -> None:
@@ -846,7 +848,7 @@ class TokvizApp(App[None]):
         ask(self, JumpMode(targets(screen, strips), strips), chosen)
 
     @action("Glossary", f"{LEADER} g", section="App",
-            words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
+            words="word term meaning define lookup explain rank merge piece lossless")  # fmt: skip
     def action_glossary(self) -> None:
         """What the words on the screen mean. A click on one that stands alone says it too."""
         screen, shown = self.screen, ""

@@ -388,4 +388,4 @@ def test_an_empty_diff_offers_the_choice_to_the_mouse_too() -> None:
     links = [
         span for row in nothing_rows(46) for span in row if span.action == Do("screen.compare")
     ]
-    assert " ".join(span.text for span in links) == "Ctrl+D chooses."
+    assert " ".join(span.text for span in links) == "Press D to choose."

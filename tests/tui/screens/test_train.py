@@ -718,7 +718,7 @@ async def test_the_curve_is_logarithmic_only_if_one_switches(
         row = next(y for y, line in enumerate(lines) if "linear │" in line)
         await pilot.click(offset=(lines[row].index("linear │"), row))
         assert plot.is_log and app.session.settings.log_scale
-        await pilot.press("f9")
+        await pilot.press("ctrl+l", "y")
         assert not plot.is_log
 
 
@@ -967,7 +967,7 @@ async def test_a_trained_tokenizer_is_used_and_saved(book: Path, tmp_path: Path)
         await settle(pilot)
         assert tokviz.load(str(tmp_path / "mine")).n_vocab == 270
 
-        await pilot.press("f4")
+        await pilot.press("ctrl+l", "u")
         await settle(pilot)
         tokens = app.screen
         assert isinstance(tokens, TokensScreen)
@@ -1016,7 +1016,7 @@ async def test_a_preset_fills_the_form_and_its_run_goes_to_chat_with_its_templat
         screen.training.enter("running")
         trainers[0].on_done(1, SUMMARY._replace(run_folder=str(run)))
         await settle(pilot)
-        await pilot.press("ctrl+e")
+        await app.run_action("screen.chat_with_result")
         await until(pilot, lambda: isinstance(app.screen, ChatScreen))
         await until(pilot, lambda: app.session.tokenizer.name == "chatting")
         assert app.screen.chat.state.template == "nanochat"
@@ -1031,7 +1031,7 @@ async def test_the_text_at_hand_and_a_typed_one_are_learned_from_byte_for_byte()
         await until(pilot, lambda: len(app.screen.form.values.corpus) == 1)
         (entry,) = app.screen.form.values.corpus
         assert Path(entry.source).read_bytes() == b"low\r\nl\xffow"
-        await pilot.press("ctrl+k")
+        await app.run_action("screen.type_corpus")
         await until(pilot, lambda: isinstance(app.screen, AskDialog))
         await pilot.press(*"a/b a/b", "enter")
         await until(pilot, lambda: len(app.screen.form.values.corpus) == 2)
@@ -1044,7 +1044,7 @@ async def test_a_file_that_is_added_again_is_looked_at_again() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show_train(pilot)
         for typed in ("low low low low low low low", "low low low low low low low and lower"):
-            await pilot.press("ctrl+k")
+            await app.run_action("screen.type_corpus")
             await until(pilot, lambda: isinstance(app.screen, AskDialog))
             await pilot.press(*typed, "enter")
             await until(pilot, lambda: isinstance(app.screen, TrainScreen))

@@ -81,7 +81,7 @@ class Transport(Controller):
 
     # -- playing
 
-    @_play("Play or pause", "space", "f5", footer="play")
+    @_play("Play or pause", "space", footer="play")
     def play_pause(self) -> None:
         """Let one merge follow another, each in two frames: the pair lit up, and merged."""
         state = self._state
@@ -151,12 +151,12 @@ class Transport(Controller):
 
     # -- one by one
 
-    @_play("One frame on", "right", "f8", footer="on")
+    @_play("One frame on", "right", footer="on")
     def step_forward(self) -> None:
         """Light up the next pair; then merge it."""
         self._go(frame_on(self._state.position, self._state.n_merges))
 
-    @_play("One frame back", "left", "f7", footer="back")
+    @_play("One frame back", "left", footer="back")
     def step_back(self) -> None:
         """Take the merge apart again; then go to the one before."""
         self._go(frame_back(self._state.position))

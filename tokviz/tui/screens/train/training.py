@@ -128,7 +128,6 @@ class Training(Controller):
     @action(
         "Start the training",
         "ctrl+r",
-        "f5",
         section="Training",
         footer="start",
         when=during("form", "done"),
