@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from tokviz.errors import TokvizError
+from tokviz.formats.run import ABOUT
 from tokviz.jobs.train_client import TrainClient
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import make_room, remove_run, runs_folder
@@ -55,7 +56,6 @@ class Training(Controller):
         self._run = Path()
         self._question: PickDialog | None = None
         self._then: Callable[[], object] | None = None
-        self._stamp = self._used_stamp = ""
         self._failed: object = None
         self._judged, self._verdict = "", RegexVerdict()
 
@@ -86,8 +86,12 @@ class Training(Controller):
             runs, problem = runs_folder(), ""
         except TokvizError as error:
             runs, problem = Path("runs"), str(error)
-        folder = new_run_folder(runs, values, self._stamp)
+        folder = new_run_folder(runs, values, self._is_taken)
         return make_plan(values, folder, problem, self._verdict_of)
+
+    def _is_taken(self, folder: Path) -> bool:
+        """Tell whether a name belongs to a run or to one that was renamed in this session."""
+        return os.path.lexists(folder) or self.session.where(str(folder)) != str(folder)
 
     def _verdict_of(self, regex: str) -> RegexVerdict:
         """Say what is known of a regex; what is not yet is found out in a thread."""
@@ -103,16 +107,10 @@ class Training(Controller):
 
     def show_plan(self) -> None:
         """Show what a training will be, and the folder that it will have."""
-        self._take_stamp()
         plan = self._plan()
         # A path that is still in its field is added by the start.
         can_start = not plan.problems or bool(self._form.typed_source)
         self._side.show_plan(plan, can_start=can_start, is_low=self.screen.has_class("-low"))
-
-    def _take_stamp(self) -> None:
-        """Name the next run by the time; one that begins in the same second as another differs."""
-        now = time.strftime("%Y%m%d-%H%M%S")
-        self._stamp = now if now > self._used_stamp else f"{self._used_stamp}b"
 
     def enter(self, phase: Phase) -> None:
         """Show the form, the training, or what came of it."""
@@ -136,15 +134,13 @@ class Training(Controller):
     def start_training(self) -> None:
         """Train a tokenizer on the corpus, in the background. The other screens stay usable."""
         self._form.take_typed()
-        if self._stamp == self._used_stamp:
-            self._take_stamp()
         plan = self._plan()
         if plan.problems:
             self.enter("form")
             self.say(plan.problems[0], "warning")
             return
         try:
-            make_room(plan.folder)
+            make_room(plan.folder / ABOUT)  # so that no other app takes the name meanwhile
         except TokvizError as error:
             self._complain(str(error))
             return
@@ -153,7 +149,6 @@ class Training(Controller):
     def _begin(self, request: TrainRequest) -> None:
         self._end_comparison(None)
         self._run = Path(request.run_folder)
-        self._used_stamp = self._stamp
         self._side.show_error("")
         self._side.live.begin()
         self.enter("running")
@@ -325,7 +320,7 @@ class Training(Controller):
             remove_run(run, lambda: client.pid is not None)
             client.close()
 
-        self.in_thread("save", clear_away, exclusive=False)
+        self.in_thread("save", clear_away, lambda _: self.show_plan(), exclusive=False)
         self.enter("form")
         if self.screen.is_current:
             self._side.focus_button("form")
