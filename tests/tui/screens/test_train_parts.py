@@ -222,7 +222,7 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
     for said in (
         "Reads 9 files, 1.2 MB compressed",
         "Note 1 file looks binary and is left out: logo.png.",
-        "1 dangling link is left out: link.txt.",
+        "1 dangling link left out: link.txt.",
         "2 files are named twice, but read only once.",
         "packed.gz and logo.png look binary; their bytes are learned as they are.",
         "cut.txt, more.jsonl, packed-old.txt.gz and 1 more are not UTF-8; their bytes are learned",

@@ -22,7 +22,7 @@ class OtherCounts(Controller):
     def __init__(self, screen: TokvizScreen) -> None:
         """Take the screen that shows the strip."""
         super().__init__(screen)
-        self._counted: tuple[Tokenizer, str, object, int] | None = None
+        self._counted: tuple[Tokenizer, object, int] | None = None
         self._has_begun = False
         self._made: Lanes | None = None
 
@@ -100,14 +100,12 @@ class OtherCounts(Controller):
             return
         name, n_tokens = short_name(live.tokenizer.name), live.n_tokens
         of = (self.session.edits, live.n_bytes, live.parse_specials)
-        before, self._counted = self._counted, (live.tokenizer, name, of, n_tokens)
-        if before is None or not n_tokens:
-            return
-        tokenizer, before_name, before_of, n_before = before
-        # A renamed run is the same tokenizer.
-        if tokenizer is not live.tokenizer and before_name != name and before_of == of:
-            more = n_tokens - n_before
+        before, self._counted = self._counted, (live.tokenizer, of, n_tokens)
+        # A run that was renamed is the same tokenizer, so its earlier name must not be kept.
+        other = short_name(before[0].name) if before is not None else name
+        if before is not None and other != name and before[1] == of and n_tokens:
+            more = n_tokens - before[2]
             change = (
                 f"{abs(more):,} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
             )
-            self.say(f"{name}: {counted(n_tokens, 'token')}, {change} {before_name}")
+            self.say(f"{name}: {counted(n_tokens, 'token')}, {change} {other}")

@@ -333,8 +333,7 @@ def new_run_folder(runs: Path, values: FormValues, is_taken: Callable[[Path], bo
     first = values.corpus[0].source if values.corpus else "run"
     named = next((part for part in reversed(Path(first).parts) if not has_magic(part)), "")
     stem = re.sub(r"[^\w.-]+", "-", named.lstrip(".").partition(".")[0])[:16].strip("-.")
-    thousands, rest = divmod(parse_count(values.vocab_size) or 0, 1000)
-    name = f"{stem or 'corpus'}-{f'{thousands}k' if not rest else 1000 * thousands + rest}"
+    name = re.sub("000$", "k", f"{stem or 'corpus'}-{parse_count(values.vocab_size) or 0}")
     folders = (runs / name if n == 1 else runs / f"{name}-{n}" for n in count(1))
     return next(filterfalse(is_taken, folders))
 

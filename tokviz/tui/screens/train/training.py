@@ -30,7 +30,7 @@ from tokviz.tui.screens.train.plan import (
 )
 from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
-from tokviz.tui.screens.train.state import Phase, TrainState, during, is_comparing
+from tokviz.tui.screens.train.state import Phase, TrainState, during
 from tokviz.tui.tasks import Task, later
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ class Training(Controller):
         super().__init__(screen)
         self.state, self._form, self._side, self._result = state, form, side, result
         self._client: TrainClient | None = None
-        self._comparing: TrainClient | None = None
         self._run = Path()
         self._question: PickDialog | None = None
         self._then: Callable[[], object] | None = None
@@ -61,11 +60,10 @@ class Training(Controller):
 
     def end(self) -> None:
         """End the child; nothing is left of a training that is not over."""
-        if self._comparing is not None:
-            self._comparing.close()
         if self._client is not None:
             self._client.close()
-            remove_run(self._run)
+            if self.state.phase == "running":
+                remove_run(self._run)
 
     # -- the plan
 
@@ -147,7 +145,7 @@ class Training(Controller):
         self._begin(make_request(self._form.values, plan))
 
     def _begin(self, request: TrainRequest) -> None:
-        self._end_comparison(None)
+        self._end_with(None)
         self._run = Path(request.run_folder)
         self._side.show_error("")
         self._side.live.begin()
@@ -157,8 +155,6 @@ class Training(Controller):
         def hear(_run: int, said: TrainReport | TrainSummary | TokvizError) -> None:
             if self._client is client:
                 self._take(client, said)
-            elif self._comparing is client and not isinstance(said, TrainReport):
-                self._take_comparison(said)
 
         self._then = None
         hear_here = later(self.screen, hear)
@@ -166,6 +162,13 @@ class Training(Controller):
         client.train(request)
 
     def _take(self, client: TrainClient, said: TrainReport | TrainSummary | TokvizError) -> None:
+        if self.state.phase != "running":  # the run is saved and being compared
+            if isinstance(said, TrainSummary):
+                self._end_with(said)
+            elif isinstance(said, TokvizError):
+                self.stop_training()
+                self.say(why("Not compared", said), "error")
+            return
         if isinstance(said, TrainReport):
             self._side.live.take(said)
             self.session.set_progress(self.screen.SCREEN_ID, progress_word(said))
@@ -187,39 +190,18 @@ class Training(Controller):
         if then is not None:
             then()
 
-    def _take_comparison(self, said: TrainSummary | TokvizError) -> None:
-        if isinstance(said, TrainSummary):
-            self._end_comparison(said)
-        else:
-            self.skip_comparison()
-            self.say(why("Not compared", said), "error")
-
-    @action(
-        "Skip the comparison with other tokenizers",
-        "escape",
-        section="Result",
-        footer="skip",
-        priority=False,
-        when=is_comparing,
-    )
-    def skip_comparison(self) -> None:
-        """Stop comparing. The trained tokenizer is saved already."""
-        assert self.state.summary is not None
-        self._end_comparison(self.state.summary._replace(held_out=None))
-
-    def _end_comparison(self, summary: TrainSummary | None) -> None:
-        if self._comparing is not None:
-            self._comparing.close()
-        self._comparing, self.state.summary = None, summary
+    def _end_with(self, summary: TrainSummary | None) -> None:
+        """End the child, and show what came of the training if it ended with a summary."""
+        if self._client is not None:
+            self._client.close()
+        self._client, self.state.summary = None, summary
         self._result.show_summary()
         self.screen.refresh_bindings()
 
     def _finish(self, client: TrainClient, summary: TrainSummary) -> None:
-        if summary.is_comparing:
-            self._comparing = client
-        else:
+        if not summary.is_comparing:
             client.close()
-        self._client = None
+            self._client = None
         self.session.set_progress(self.screen.SCREEN_ID, "")
         self.state.summary = summary
         self.enter("done")
@@ -234,16 +216,19 @@ class Training(Controller):
             )
 
     @action(
-        "Stop the training",
+        "Stop the training, or skip the comparison",
         "escape",
         section="Training",
         footer="stop",
         priority=False,
-        when=during("running"),
+        when=lambda self: self.state.phase != "form" and self._client is not None,
     )
     def stop_training(self) -> None:
-        """End it before its time: keep the merges so far as a tokenizer, or discard them."""
-        self.ask_to_stop()
+        """Keep the merges so far as a tokenizer, or discard them. A finished one stays saved."""
+        if (summary := self.state.summary) is not None:
+            self._end_with(summary._replace(held_out=None))
+        else:
+            self.ask_to_stop()
 
     def ask_to_stop(
         self, then: Callable[[], object] | None = None, and_then: str = ""
@@ -260,7 +245,7 @@ class Training(Controller):
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
         client = self._client
-        if client is None:
+        if client is None or self.state.phase != "running":
             return None
         self._close_question()
         self._then = then
