@@ -272,8 +272,16 @@ def test_a_merge_is_copied_as_a_line(tiny: Replay) -> None:
 
 
 def test_the_transport_says_where_it_is() -> None:
-    words = " ".join(text for item in transport_items(True, 0.5) for text, _ in item.words)
-    assert "pause" in words and "0.5 merges/s" in words
+    player = Player(0.5, playing=True)
+
+    def words() -> str:
+        return " ".join(text for item in transport_items(player) for text, _ in item.words)
+
+    assert "pause" in words() and "0.5 merges/s" in words()
+    player.hold(6.0)
+    assert "time to read" in words() and "merges/s" not in words(), "no merge follows for seconds"
+    player.advance(START, 12.0, 9)
+    assert "0.5 merges/s" in words()
     said = [
         "".join(text for text, _ in item.words)
         for position in (START, Position(3, False), Position(3))

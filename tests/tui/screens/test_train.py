@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -388,12 +386,9 @@ async def test_a_form_that_cannot_be_followed_starts_nothing_and_says_why(
 # -- the training
 
 
-@pytest.mark.parametrize("seconds_pass", [True, False])
 async def test_the_folder_that_the_plan_shows_is_the_one_written_and_each_run_has_its_own(
-    trainers: list[FakeTrainer], book: Path, monkeypatch: pytest.MonkeyPatch, seconds_pass: bool
+    trainers: list[FakeTrainer], book: Path
 ) -> None:
-    clock = count(100, int(seconds_pass))
-    monkeypatch.setattr(time, "strftime", lambda *_: f"at-{next(clock)}")
     app = make_app()
     async with app.run_test(size=(200, 50)) as pilot:
         screen = await show_train(pilot)
@@ -406,8 +401,11 @@ async def test_the_folder_that_the_plan_shows_is_the_one_written_and_each_run_ha
             assert Path(trainers[-1].requests[0].run_folder).name in plan
             trainers[-1].on_done(1, SUMMARY)
         await settle(pilot)
+        app.session.follow_run(trainers[1].requests[0].run_folder, str(runs_folder() / "renamed"))
+        (runs_folder() / "book-10k-2").rename(runs_folder() / "renamed")
         await pilot.press("ctrl+r")
-    assert len({trainer.requests[0].run_folder for trainer in trainers}) == 3
+    names = [Path(trainer.requests[0].run_folder).name for trainer in trainers]
+    assert names == ["book-10k", "book-10k-2", "book-10k-3"], "a renamed run keeps its name"
 
 
 async def test_reports_are_shown_as_they_come(trainers: list[FakeTrainer], book: Path) -> None:
@@ -497,7 +495,6 @@ async def test_a_comparison_is_skipped_and_the_result_is_kept(
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot, book, trainers)
         run = Path(trainers[0].requests[0].run_folder)
-        run.mkdir(exist_ok=True)
         trainers[0].on_done(1, PENDING)
         await settle(pilot)
         if end == "failure":
@@ -525,7 +522,6 @@ async def test_quitting_during_a_comparison_asks_nothing_and_keeps_the_run(
     async with app.run_test() as pilot:
         await begin(pilot, book, trainers)
         run = Path(trainers[0].requests[0].run_folder)
-        run.mkdir(exist_ok=True)
         trainers[0].on_done(1, PENDING)
         await settle(pilot)
         await pilot.press("ctrl+q")
@@ -540,7 +536,7 @@ async def test_esc_asks_and_what_is_discarded_leaves_nothing(
     async with app.run_test() as pilot:
         screen = await begin(pilot, book, trainers)
         folder = Path(trainers[0].requests[0].run_folder)
-        folder.mkdir()
+        assert folder.is_dir(), "no other app can take the name"
         (folder.parent / f".{folder.name}.half").mkdir()
         before = screen.form.values
         await pilot.press("escape")
@@ -631,7 +627,7 @@ async def test_ctrl_q_asks_and_the_merges_so_far_are_kept_before_the_end(
     async with app.run_test() as pilot:
         await begin(pilot, book, trainers)
         folder = Path(trainers[0].requests[0].run_folder)
-        folder.mkdir()
+        assert folder.is_dir(), "no other app can take the name"
         await pilot.press("alt+k", "ctrl+q")
         await settle(pilot)
         assert "Stop and keep, then quit" in shown(app), "on any screen"
@@ -899,7 +895,7 @@ async def test_quitting_ends_the_child_and_removes_what_it_wrote(
     app = make_app()
     async with app.run_test() as pilot:
         await start(pilot, book)
-        Path(trainers[0].requests[0].run_folder).mkdir()
+        assert Path(trainers[0].requests[0].run_folder).is_dir()
     assert trainers[0].closed
     assert list(runs_folder().iterdir()) == []
 

@@ -35,8 +35,7 @@ class Result(Controller):
         self.screen.call_after_refresh(self.show_summary)
 
         def show_curve(points: list[tuple[float, float]]) -> None:
-            now = self.state.summary
-            if now is not None and now.run_folder == summary.run_folder:
+            if self.state.phase == "done":
                 self._side.show_curve(points, summary)
 
         self.in_thread(
