@@ -62,7 +62,7 @@ async def test_work_runs_although_its_widget_was_removed_before_its_thread_start
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     app: App[None] = App()
-    removed, worked = threading.Event(), threading.Event()
+    started, removed, worked = threading.Event(), threading.Event(), threading.Event()
     async with app.run_test() as pilot:
         place = Label()
         await app.screen.mount(place)
@@ -70,6 +70,7 @@ async def test_work_runs_although_its_widget_was_removed_before_its_thread_start
 
         def start_late(work: Callable[[], None], **options: Any) -> Worker[None]:
             def wait_and_work() -> None:
+                started.set()
                 removed.wait(20)
                 work()
 
@@ -77,6 +78,7 @@ async def test_work_runs_although_its_widget_was_removed_before_its_thread_start
 
         monkeypatch.setattr(place, "run_worker", start_late)
         in_thread(place, "late", lambda task: worked.set())
+        await until(pilot, started.is_set)
         await place.remove()
         removed.set()
         await until(pilot, worked.is_set)
