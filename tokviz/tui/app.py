@@ -56,7 +56,7 @@ from tokviz.tui.actions import (
 )
 from tokviz.tui.idle_clicks import IdleClicks, widget_at
 from tokviz.tui.line_filter import InTurn, OwnColours, SafeLineFilter
-from tokviz.tui.messages import Begun, Question, TakenBack
+from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.part_styles import StylesOnDemand
 from tokviz.tui.screens.base import TokvizScreen, ask
@@ -95,8 +95,7 @@ STYLE_SHEETS = 1_000
 """More than all screens, widgets and dialogs have."""
 
 ESCAPE_SECONDS = 0.5
-"""So soon after a dialog was left by Esc, another Esc was meant for the dialog too; and so was
-Enter where a dialog has closed by itself."""
+"""An Esc this soon after one that closed a dialog was meant for the dialog too."""
 
 ANSWER_SECONDS = 1.0
 """How long the next key waits for what a key does, at most; longer for a long text."""
@@ -178,7 +177,7 @@ class TokvizApp(App[None]):
         self._touched = 0.0
         self._looks = 0
         self._tour: Tour | None = None
-        self._escaped = self._taken_back = float("-inf")
+        self._escaped = float("-inf")
         self._idle_clicks = IdleClicks()
         self._saving: Timer | None = None
         self._complaint: str | None = None
@@ -258,10 +257,6 @@ class TokvizApp(App[None]):
             finally:
                 self.post_message(message)
 
-    def on_taken_back(self, message: TakenBack) -> None:
-        """Remember when a dialog closed by itself."""
-        self._taken_back = message.time
-
     def on_question(self, message: Question) -> None:
         """Ask what work has to know before it goes on."""
         from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -295,9 +290,6 @@ class TokvizApp(App[None]):
             is_alone = len(self.screen_stack) == 1
             if self._is_too_many(event) or (is_alone and stop_work(self)):
                 return
-        is_answer = isinstance(event, events.Key) and event.key in _ANSWERS
-        if is_answer and event.time - self._taken_back < ESCAPE_SECONDS:
-            return
         if (
             isinstance(event, events.MouseDown | events.MouseUp)
             and not event.is_forwarded

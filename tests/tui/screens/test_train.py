@@ -606,7 +606,7 @@ async def test_before_the_first_merge_the_question_says_so_and_can_be_answered_l
         assert trainers[0].finishing and not trainers[0].cancelled
 
 
-async def test_a_training_that_ends_takes_its_question_with_it(
+async def test_enter_closes_the_question_of_a_training_that_has_ended_and_does_nothing_else(
     trainers: list[FakeTrainer], book: Path
 ) -> None:
     app = make_app()
@@ -616,7 +616,11 @@ async def test_a_training_that_ends_takes_its_question_with_it(
         await settle(pilot)
         trainers[0].on_done(1, SUMMARY)
         await settle(pilot)
+        assert app.screen is not screen and "The training has ended" in shown(app)
+        await pilot.press("enter")
+        await settle(pilot)
         assert app.screen is screen and screen.state.phase == "done"
+        assert app.session.tokenizer.name == "gpt2", "Enter did not press a button below"
         assert not trainers[0].finishing and not trainers[0].cancelled
 
 
@@ -682,6 +686,8 @@ async def test_a_training_that_fails_under_the_question_says_so_before_the_end(
         await pilot.press("ctrl+q")
         await until(pilot, lambda: app.screen is not screen)
         trainers[0].on_error(1, TokvizError("the disk is full"))
+        await until(pilot, lambda: "The training failed" in shown(app))
+        await pilot.press("enter")
         await until(pilot, lambda: app.screen is screen)
         await settle(pilot)
         assert not app._exit and "Not trained: the disk is full" in shown(app)

@@ -27,7 +27,7 @@ from textual.widgets import Static
 
 from tokviz.glyphs import safe
 from tokviz.tui.compositor import SteadyCompositor, Ticks
-from tokviz.tui.messages import Begun, TakenBack
+from tokviz.tui.messages import Begun
 from tokviz.tui.sizes import TINY_COLUMNS
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
@@ -177,11 +177,6 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
             for strip in strips
         ]
         return [strip.crop_extend(crop.x, crop.right, None) for strip in veiled]
-
-    def take_back(self) -> None:
-        """Close, since there is nothing to answer any more."""
-        self.dismiss(None)
-        self.app.post_message(TakenBack())
 
     def give_up(self) -> None:
         """Close without an answer, as where the user goes to another screen."""

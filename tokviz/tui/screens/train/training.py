@@ -172,16 +172,18 @@ class Training(Controller):
             self._side.live.take(said)
             self.session.set_progress(self.screen.SCREEN_ID, progress_word(said))
             return
-        is_asked = self._close_question(is_over=True)
         if isinstance(said, TrainSummary):
+            self._end_question("The training has ended", f"It learned {said.n_vocab:,} tokens.")
             self._finish(client, said)
         else:
-            if is_asked:
-                self._then = None  # why it failed is to be read first
+            failure = why("Not trained", said)
+            if self._question is not None and self._question is self.app.screen:
+                self._then = None  # so that the user reads the error first
+            self._end_question("The training failed", failure)
             self._give_up(client)
-            self._complain(why("Not trained", said))
+            self._complain(failure)
             if not self.screen.is_current:
-                self.say(why("Not trained", said), "error")
+                self.say(failure, "error")
         self._go_on()
 
     def _go_on(self) -> None:
@@ -246,7 +248,8 @@ class Training(Controller):
         client = self._client
         if client is None or self.state.phase != "running":
             return None
-        self._close_question()
+        if self._question is not None and self._question is self.app.screen:
+            self._question.give_up()
         self._then = then
         # It holds for as long as the question stands: the training goes on below it.
         kept = "Keep the merges learned so far; there are none until the corpus is read."
@@ -283,17 +286,19 @@ class Training(Controller):
         else:
             self.say("There is no dashboard: this needs workers, and Dask the package bokeh.")
 
-    def _close_question(self, *, is_over: bool = False) -> bool:
-        """Take back what is asked; an answer that comes all the same is not heard.
+    def _end_question(self, title: str, about: str) -> None:
+        """Replace the open question by a notice, so that Enter reaches nothing below it.
 
-        Returns:
-            Whether anything was asked.
+        If work waits for the training to end, such as quitting, the question closes instead.
         """
+        from tokviz.tui.dialogs.pick import Option
+
         question = self._question
-        if question is None or question is not self.app.screen:
-            return False
-        (question.take_back if is_over else question.give_up)()
-        return True
+        if question is not None and question is self.app.screen:
+            if self._then is None:
+                question.show_options(title, [Option("close", "Close", "", about)])
+            else:
+                question.give_up()
 
     def _give_up(self, client: TrainClient) -> None:
         """Show the form as it was; what the child wrote is removed once it has ended."""
