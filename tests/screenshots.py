@@ -77,7 +77,7 @@ async def export_training() -> tuple[str, str]:
             await pilot.pause(0.5)
         await pilot.pause(8)  # the notice about the first compilation goes
         training = app.export_screenshot()
-        await pilot.press("ctrl+y")
+        await app.run_action("screen.replay_result")
         await pilot.pause(3)
         await pilot.press("ctrl+g", *"300", "enter")
         await pilot.pause(8)
@@ -110,7 +110,7 @@ async def export_recording() -> list[tuple[str, int]]:
         await show(1500, "ctrl+l", "2", wait=3)
         await show(3000, "n", wait=1)
         await show(500, "ctrl+l", "5", wait=2)
-        await show(500, "f6", wait=1)
+        await show(500, "shift+f9", wait=1)
         await pilot.press("enter")
         await pilot.pause(2)
         for _ in range(12):

@@ -103,7 +103,7 @@ def test_files_that_are_not_told_apart_are_named_or_counted(tmp_path, monkeypatc
     for name, n in ("big", 9), ("small", 8), ("tiny", 7):
         (tmp_path / f"{name}.txt").write_text("low " * n)
     blame = tokviz.train([tmp_path / "big.txt", tmp_path / "tiny.txt"], 257).blame
-    assert by_file(blame, 1) == ("It comes from big.txt (9, 56%), tiny.txt (7, 44%).",)
+    assert by_file(blame, 1) == ("It comes from big.txt (9, 56%), 1 smaller file (7, 44%).",)
     blame = tokviz.train(tmp_path, 257).blame
     said = "It comes from 2 smaller files together (15, 62%), big.txt (9, 38%)."
     assert by_file(blame, 1) == (said,), "the largest share first"

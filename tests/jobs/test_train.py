@@ -102,7 +102,9 @@ def test_a_training_of_which_one_has_enough_is_kept_with_the_merges_so_far(train
 
 def test_a_training_without_a_merge_leaves_nothing_to_keep(long_request):
     two_files = long_request._replace(sources=(*long_request.sources, __file__))
-    with pytest.raises(TokvizError, match="before the first merge: nothing was learned yet"):
+    with pytest.raises(
+        TokvizError, match="stopped before the first merge: nothing was learned yet"
+    ):
         list(train_job.answer(two_files.to_json(), {ENOUGH: True}))
     assert not Path(long_request.run_folder).exists()
 

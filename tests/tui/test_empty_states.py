@@ -12,7 +12,7 @@ from tokviz.tui.app import TokvizApp
 SAID = {
     "alt+i": "Token ids appear here as you type.",
     "alt+t": "Move the cursor to a token",
-    "alt+m": "See an example (e)",
+    "alt+m": "See an example",
 }
 
 

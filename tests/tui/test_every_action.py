@@ -289,6 +289,7 @@ async def prepare_train(stage: Stage) -> None:
 async def result(stage: Stage) -> None:
     stage.screen.state.summary = SUMMARY
     stage.screen.training.enter("done")
+    stage.screen.fitted()
 
 
 async def corpus(stage: Stage) -> None:
@@ -403,11 +404,11 @@ BEFORE: dict[str, dict[str, Before]] = {
         "first_difference": comparison,
         "compare_with_third": comparison,
         "end_comparison": comparison,
-        "select_all": done("edit_text"),
         "leave": pressed("ctrl+f"),
     },
     "vocabulary": {
         "token_before": page_gone_to,
+        "go_to_search": page_gone_to,
         "clear_search": pressed("t", "h"),
         "show_overview": done("show_page('check')"),
     },
@@ -424,7 +425,7 @@ BEFORE: dict[str, dict[str, Before]] = {
         "save_result": result,
     },
 }
-BEFORE_KEY: dict[str, Before] = dict.fromkeys(("question_mark", "w", *"123456"), unfocused)
+BEFORE_KEY: dict[str, Before] = dict.fromkeys(("question_mark",), unfocused)
 """What a key needs that is typed where a field has the keyboard."""
 NOT_IN_PALETTE = {"command_palette", "more_keys"}
 """They are what lists the others."""

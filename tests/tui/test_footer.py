@@ -56,7 +56,7 @@ async def test_the_keys_of_the_focused_part_come_first_and_go_with_the_focus() -
         assert "Grid / list" not in await keys_of(app, pilot)
         await pilot.press("f5")
         shown = await keys_of(app, pilot)
-        assert shown.index("l Grid / list") < shown.index("^O open")
+        assert shown.index("l Grid / list") < shown.index("F5 panel")
         await pilot.press("f5")
         assert "Grid / list" not in await keys_of(app, pilot)
 

@@ -250,24 +250,6 @@ async def test_a_dialog_that_goes_before_it_could_take_keys_leaves_nobody_deaf()
         assert app.session.live.text == "yzhello"
 
 
-@pytest.mark.parametrize("answer", ["enter", "escape"])
-async def test_the_answer_to_a_dialog_that_has_just_closed_by_itself_is_dropped(
-    answer: str,
-) -> None:
-    app, dialog = EarlyApp(), choice()
-    async with app.run_test() as pilot:
-        await begun(pilot)
-        app.push_screen(dialog)
-        await begun(pilot)
-        dialog.take_back()
-        await until(pilot, lambda: app.screen is not dialog)
-        press_at_once(app, answer, "z")
-        await until(pilot, lambda: app.session.live.text == "zhello")
-        app._taken_back = float("-inf")
-        press_at_once(app, "enter")
-        await until(pilot, lambda: app.session.live.text == "z\nhello")
-
-
 async def test_once_the_app_ends_no_key_does_anything() -> None:
     app = EarlyApp("x", "ctrl+q")
     async with app.run_test() as pilot:

@@ -49,14 +49,19 @@ async def test_a_digit_goes_to_a_screen_while_the_editor_has_the_keyboard(number
         assert app.session.live.text == "hello"
 
 
-async def test_without_the_leader_a_digit_is_typed_in_a_text_and_a_command_elsewhere() -> None:
+@pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
+async def test_a_digit_without_the_leader_stays_on_the_screen(screen: str) -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        await pilot.press("2")
-        assert (app.session.live.text, app.current_mode) == ("2hello", "tokens")
-        await pilot.press("f5", "2")
-        await until(pilot, lambda: app.current_mode == "compare")
+        app.action_show_screen(screen)
+        await until(pilot, lambda: app.current_mode == screen and app.screen.has_begun)
+        await settle(pilot)
+        for focused in (app.focused, None):
+            app.screen.set_focus(focused)
+            await pilot.press(*"123456")
+            await settle(pilot)
+            assert app.current_mode == screen
 
 
 @pytest.mark.parametrize(
@@ -87,9 +92,9 @@ async def test_every_second_key_is_shown_whole_and_is_a_button(size: tuple[int, 
         lines = await shown_lines(pilot)
         seen = [*lines]
         if size == (40, 12):  # the arrows bring the rest into view
-            await pilot.press("pagedown")
-            seen += await shown_lines(pilot)
-            await pilot.press("pageup")
+            for key in ("pagedown", "pagedown", "pageup", "pageup"):
+                await pilot.press(key)
+                seen += await shown_lines(pilot)
         for found in actions_on("tokens"):
             if found.second_keys():
                 words = found.footer or found.title

@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from textual.app import App
@@ -55,6 +56,32 @@ async def test_what_is_found_while_its_place_goes_is_handed_to_nobody(goes: str)
         await until(pilot, ended.is_set)
         await settle(pilot)
     assert taken == (["told by another thread", "found"] if goes == "nothing" else [])
+
+
+async def test_work_runs_although_its_widget_was_removed_before_its_thread_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app: App[None] = App()
+    started, removed, worked = threading.Event(), threading.Event(), threading.Event()
+    async with app.run_test() as pilot:
+        place = Label()
+        await app.screen.mount(place)
+        run_worker = place.run_worker
+
+        def start_late(work: Callable[[], None], **options: Any) -> Worker[None]:
+            def wait_and_work() -> None:
+                started.set()
+                removed.wait(20)
+                work()
+
+            return run_worker(wait_and_work, **options)
+
+        monkeypatch.setattr(place, "run_worker", start_late)
+        in_thread(place, "late", lambda task: worked.set())
+        await until(pilot, started.is_set)
+        await place.remove()
+        removed.set()
+        await until(pilot, worked.is_set)
 
 
 async def test_what_is_said_of_work_as_it_ends_is_taken_back(

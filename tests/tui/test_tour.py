@@ -73,7 +73,7 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
         ["escape", "alt+s"],
         ["ctrl+l", "2"],
         ["ctrl+l", "4"],
-        ["f6", "enter"],
+        ["shift+f9", "enter"],
         ["ctrl+l", "3"],
     ]
     async with app.run_test(size=(80, 24)) as pilot:

@@ -164,17 +164,6 @@ async def test_the_footer_offers_it_and_a_click_there_asks(
         await answered(pilot)
 
 
-async def test_a_letter_asks_where_no_text_has_the_keyboard() -> None:
-    app = make_app()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await begun(pilot)
-        await pilot.press("w")
-        await settle(pilot)
-        assert app.session.live.text.startswith("w") or "w" in app.session.live.text[:1]
-        await pilot.press("f5", "w")
-        await answered(pilot)
-
-
 async def right_click_in_text(pilot: Pilot[None]) -> None:
     screen = pilot.app.screen
     assert isinstance(screen, TokensScreen)
@@ -271,7 +260,7 @@ async def test_the_text_of_the_replay_is_asked_about_by_a_right_click_and_while_
         await pilot.click(screen.own.tokens, offset=(8, 0), button=3)
         dialog = await answered(pilot)
         assert (b" unbelievable", 24479) in dialog.answers[0].tokens
-        await pilot.press("escape", "ctrl+e")
+        await pilot.press("escape", "f5")
         await settle(pilot)
         await pilot.press("shift+f1")
         dialog = await answered(pilot)

@@ -107,16 +107,12 @@ class Blame:
         >>> history = TrainingHistory.empty()
         >>> blame = Blame(["/c/a/x.py", "/c/b/x.py"], {"files": array("i", [0])}, history, 0)
         >>> blame.named(FileShare("/c/a/x.py", 1, 0.5)), blame.named(FileShare(None, 1, 0.5))
-        ('a/x.py', 'b/x.py')
+        ('a/x.py', '1 smaller file')
         """
-        file = part.file
-        if file is None:
-            apart = {*self.memory["files"]}
-            rest = [it for place, it in enumerate(self.sources) if place not in apart]
-            if len(rest) != 1:
-                return f"{len(rest):,} smaller files together"
-            file = rest[0]
-        return safe(os.path.relpath(file, self._folder))
+        if part.file is None:
+            n_files = len(self.sources) - len(self.memory["files"])
+            return "1 smaller file" if n_files == 1 else f"{n_files:,} smaller files together"
+        return safe(os.path.relpath(part.file, self._folder))
 
     @cached_property
     def _folder(self) -> str:

@@ -36,7 +36,7 @@ import gc
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, get_args
@@ -224,17 +224,16 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             print("\n".join(summary_lines(summary)), flush=True)
         if not interrupted.is_set():
-            with suppress(KeyboardInterrupt):
+            try:
                 training.compare()
+            except KeyboardInterrupt:
+                interrupted.set()
             line.clear()
             summary = training.summary()
-            if request.compare and summary.held_out is None:
-                reason = "the corpus is too small to keep text out of it"
-                if training.n_held_out:
-                    interrupted.set()
-                    reason = "interrupted"
-                lacking = "comparison" if request.advise is None else "advice"
-                report(f"no {lacking}: {reason}")
+        if request.compare and summary.held_out is None:
+            lacking = "comparison" if request.advise is None else "advice"
+            reason = "the corpus is too small to keep text out of it"
+            report(f"no {lacking}: {'interrupted' if interrupted.is_set() else reason}")
         if arguments.json:
             print_json({"phase": "done", "seconds": summary.seconds, **summary.to_json()})
         else:
@@ -312,11 +311,8 @@ def comparison_lines(summary: TrainSummary) -> list[str]:
 
 def summary_lines(summary: TrainSummary) -> list[str]:
     """Write a summary for people, without the comparison and the remarks."""
-    seconds = ", ".join(
-        f"{phase} {value:.2f}"
-        for phase, value in summary.seconds_by_phase.items()
-        if value >= 0.005
-    )
+    spent = summary.seconds_by_phase.items()
+    seconds = ", ".join(f"{phase} {value:.2f}" for phase, value in spent if value >= 0.005)
     folder = safe(str(Path(summary.run_folder)))
     lines = [f"{folder}: {summary.n_vocab:,} tokens, {summary.n_merges:,} of them merged"]
     if summary.stopped_early:

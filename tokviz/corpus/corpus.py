@@ -91,11 +91,10 @@ class Corpus:
         once = dict[object, str]()
         for file in kept:
             once.setdefault(file_identity(file), file)
+        kept = [*once.values()]
         if listed and not kept:
             raise InputFileError(listed[0], "is excluded, as all other files are")
-        found = [
-            (file, it) for file in once.values() for it in self._unless_unreadable(_look_up, file)
-        ]
+        found = [(file, it) for file in kept for it in self._unless_unreadable(_look_up, file)]
         if self.unreadable and not found:
             raise InputFileError(*self.unreadable[0])
         self.files = tuple(file for file, _ in found)
@@ -177,7 +176,7 @@ class Corpus:
         if os.path.isdir(name):
             return _files_in(name, self.left_out.append)
         if glob.has_magic(name) and not os.path.lexists(name):
-            matches = sorted(files_matching(name, self.left_out.append))
+            matches = sorted(match for match in _matches(name) if not os.path.isdir(match))
             if not matches:
                 raise InputFileError(name, "matches no file")
             return matches
@@ -245,17 +244,11 @@ def _looks_like_a_path(text: str) -> bool:
 def _names_a_file(text: str) -> bool:
     if text == STANDARD_INPUT or os.path.isfile(text):
         return True
-    matches = glob.iglob(text, recursive=True)
-    return len(text) < 1000 and glob.has_magic(text) and any(map(os.path.isfile, matches))
+    return len(text) < 1000 and glob.has_magic(text) and any(map(os.path.isfile, _matches(text)))
 
 
-def files_matching(pattern: str, left_out: Callable[[str], object]) -> Iterator[str]:
-    """Find the files that a glob matches; dangling links are passed to `left_out`."""
-    for match in glob.iglob(pattern, recursive=True):
-        if not os.path.exists(match):
-            left_out(match)
-        elif not os.path.isdir(match):
-            yield match
+def _matches(pattern: str) -> Iterator[str]:
+    return glob.iglob(pattern, recursive=True)
 
 
 def _files_in(folder: str, left_out: Callable[[str], object]) -> list[str]:

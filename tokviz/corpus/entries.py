@@ -10,15 +10,15 @@ import stat
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import filterfalse
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
-from tokviz.corpus.corpus import files_matching, files_of_text
+from tokviz.corpus.corpus import files_of_text
 from tokviz.corpus.readers import unpacked
 from tokviz.errors import InputFileError, OutputFileError
 from tokviz.files import absolute, looks_binary, write_file
 from tokviz.folders import state_folder
 from tokviz.listing import cleaned_path
+from tokviz.sentences import counted
 
 if TYPE_CHECKING:
     from tokviz.corpus.parquet import Columns
@@ -121,11 +121,12 @@ def look_at(
     if source.startswith(EXCLUDE):
         return CorpusEntry(source, 0)
     is_compressed = False
-    left_out, binary, not_utf8, tables = list[str](), list[str](), list[str](), list[str]()
+    dangling, left_out = skipped = list[str](), list[str]()
+    binary, not_utf8, tables = list[str](), list[str](), list[str]()
     files = list[tuple[int, int, int]]()
     path = source
     try:
-        for path in _files(source, left_out.append):
+        for path in _files(source, lambda it: skipped[os.path.exists(it)].append(it)):
             if should_stop():
                 break
             status = os.stat(path)
@@ -152,11 +153,9 @@ def look_at(
     if not files and not should_stop():
         nothing = "no file matches" if glob.has_magic(source) else "holds no text file"
         return CorpusEntry(source, 0, error=nothing)
-    exists = tuple(filter(os.path.exists, left_out))
-    dangling = tuple(filterfalse({*exists}.__contains__, left_out))
-    odd = exists, dangling, tuple(binary), tuple(not_utf8), tuple(_columns(tables, should_stop))
-    n_bytes = sum(size for *_, size in files)
-    return CorpusEntry(source, len(files), n_bytes, is_compressed, "", *odd, tuple(files))
+    n_bytes, columns = sum(size for *_, size in files), tuple(_columns(tables, should_stop))
+    odd = tuple(left_out), tuple(dangling), tuple(binary), tuple(not_utf8), columns, tuple(files)
+    return CorpusEntry(source, len(files), n_bytes, is_compressed, "", *odd)
 
 
 def _columns(
@@ -247,8 +246,7 @@ def _left_out_remark(files: Sequence[str]) -> str:
 
 
 def _dangling_remark(files: Sequence[str]) -> str:
-    links = "dangling link is" if len(files) == 1 else "dangling links are"
-    return f"{len(files):,} {links} left out: {_names(files)}."
+    return f"{counted(len(files), 'dangling link')} left out: {_names(files)}."
 
 
 def _binary_remark(files: Sequence[str]) -> str:
@@ -273,6 +271,6 @@ def _files(source: str, left_out: Callable[[str], object]) -> Iterator[str]:
     if os.path.isdir(source):
         yield from files_of_text(source, left_out)
     elif glob.has_magic(source) and not os.path.lexists(source):
-        yield from files_matching(source, left_out)
+        yield from glob.iglob(source, recursive=True)
     else:
         yield source

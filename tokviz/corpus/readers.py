@@ -61,7 +61,7 @@ def read_documents(
                 if seekable:
                     on_bytes(raw.tell())
                 yield chunk
-            if seekable and raw.tell() < n_bytes:
+            if seekable and not raw.closed and raw.tell() < n_bytes:
                 reason = f"was truncated while it was read: {raw.tell():,} of {n_bytes:,} bytes"
                 raise InputFileError(path, f"{reason} are left")
     except (EOFError, zlib.error) as error:

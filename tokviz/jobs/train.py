@@ -30,17 +30,14 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         TokvizError: If an input, an output or a setting is wrong.
     """
     unwanted = Event()
-    training = Training(TrainRequest.from_json(request), lambda report: None, unwanted.is_set)
-    if ENOUGH in state:
-        unwanted.set()
+    asked = TrainRequest.from_json(request)
+    training = Training(asked, lambda _: None, lambda: ENOUGH in state or unwanted.is_set())
 
     def reports_of(work: Callable[[], None]) -> Iterator[Body]:
         # In a thread, so that reports flow however long a step of the work takes.
         running = pool.submit(work)
         while wait([running], REPORT_SECONDS).not_done:
             yield {"report": training.report().to_json()}
-            if ENOUGH in state:
-                unwanted.set()
         running.result()
         yield {"report": training.report().to_json()}
 
@@ -48,8 +45,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         try:
             yield from reports_of(training.learn)
             if ENOUGH in state and not len(training.learned.history):
-                reason = "it was stopped before the first merge: nothing was learned yet"
-                raise TokvizError(reason)
+                raise TokvizError("stopped before the first merge: nothing was learned yet")
             yield from reports_of(training.save)
             summary = training.summary()
             if ENOUGH not in state and training.n_held_out:

@@ -29,7 +29,11 @@ class TrainClient(JobClient):
         on_done: Callable[[int, TrainSummary], object],
         on_error: Callable[[int, TokvizError], object],
     ) -> None:
-        """Take the callbacks; they come from a thread, with the run id first."""
+        """Take the callbacks, which a thread calls with the run id first.
+
+        `on_done` is called once the run is saved, and again with the comparison if text was held
+        out (`TrainSummary.is_comparing`); `close` skips that.
+        """
         super().__init__("train", limits=LIMITS, grace=_GRACE_SECONDS, keeps_child=False)
         self._on_report = on_report
         self._on_done = on_done

@@ -3,6 +3,10 @@
 Key bindings, command palette, footer and help page are all made from the declarations of a screen,
 its controllers and the app; there is no second table.
 
+A key has one meaning on all screens, which the table in `tokviz/guide/settings.md` lists and
+`tests/tui/test_actions.py` checks. Letters alone are keys only where no text is typed; digits never
+are.
+
 Keys are chosen for a plain xterm over ssh: `ctrl` with a letter and the function keys. `alt` keys
 are second choices, since many terminals send nothing usable for them. Three keys that look natural
 are left out on purpose:
@@ -361,7 +365,7 @@ _EVERYWHERE = (
         "The word before the cursor, to the start of the line, to its end.",
         *("ctrl+w", "ctrl+u", "ctrl+k"),
     ),
-    _keys("Start of the line", "In a text or a field.", "ctrl+a"),
+    _keys("Select all", "In a text or a field.", "ctrl+a"),
     _keys("End of the line", "In a text or a field.", "ctrl+e"),
 )
 

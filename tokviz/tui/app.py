@@ -53,7 +53,7 @@ from tokviz.tui.actions import (
 )
 from tokviz.tui.idle_clicks import IdleClicks, widget_at
 from tokviz.tui.line_filter import InTurn, OwnColours, SafeLineFilter
-from tokviz.tui.messages import Begun, Question, TakenBack
+from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.screens.base import TokvizScreen, ask
 from tokviz.tui.screens.choosing import take_back_wishes
@@ -89,8 +89,7 @@ MANY_LOOKS = 20
 """Looks at what is new after which all is looked at though no pause was long."""
 
 ESCAPE_SECONDS = 0.5
-"""So soon after a dialog was left by Esc, another Esc was meant for the dialog too; and so was
-Enter where a dialog has closed by itself."""
+"""An Esc this soon after one that closed a dialog was meant for the dialog too."""
 
 ANSWER_SECONDS = 1.0
 """How long the next key waits for what a key does, at most; longer for a long text."""
@@ -167,7 +166,7 @@ class TokvizApp(App[None]):
         self._touched = 0.0
         self._looks = 0
         self._tour: Tour | None = None
-        self._escaped = self._taken_back = float("-inf")
+        self._escaped = float("-inf")
         self._idle_clicks = IdleClicks()
         self._saving: Timer | None = None
         self._complaint: str | None = None
@@ -223,10 +222,6 @@ class TokvizApp(App[None]):
             finally:
                 self.post_message(message)
 
-    def on_taken_back(self, message: TakenBack) -> None:
-        """Remember when a dialog closed by itself."""
-        self._taken_back = message.time
-
     def on_question(self, message: Question) -> None:
         """Ask what work has to know before it goes on."""
         from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -260,9 +255,6 @@ class TokvizApp(App[None]):
             is_alone = len(self.screen_stack) == 1
             if self._is_too_many(event) or (is_alone and stop_work(self)):
                 return
-        is_answer = isinstance(event, events.Key) and event.key in _ANSWERS
-        if is_answer and event.time - self._taken_back < ESCAPE_SECONDS:
-            return
         if (
             isinstance(event, events.MouseDown | events.MouseUp)
             and not event.is_forwarded
@@ -533,7 +525,6 @@ class TokvizApp(App[None]):
             action(
                 f"{kind.title} screen",
                 f"{LEADER} {number}",
-                f"{number}",
                 *kind.keys,
                 section="Screens",
                 id=f"{kind.id}_screen",
@@ -621,14 +612,14 @@ class TokvizApp(App[None]):
         "f10",
         f"{LEADER} d",
         section="View",
-        words="settings config theme colours",
+        words="settings config theme color colours mode",
     )
     def action_toggle_theme(self) -> None:
         """Change between the dark and the light kind of the theme."""
         self._use_theme(fellow(self.theme))
 
     @action("Theme…", f"{LEADER} c", section="View",
-            words="settings config colours contrast blind daltonism accessibility")  # fmt: skip
+            words="settings config colors colours contrast blind accessibility")  # fmt: skip
     def action_choose_theme(self) -> None:
         """Choose the colours: also for colour blindness, of high contrast, the terminal's own."""
         from tokviz.tui.dialogs.pick import Option, PickDialog
@@ -694,6 +685,9 @@ class TokvizApp(App[None]):
             mode = self.current_mode
             self.push_screen(HelpDialog(explained_on(mode), gestures_on(mode)))
 
+    @action("Settings and keys", section="App", id="settings", call="guide('settings')",
+            help="How to change settings, themes and keys. The terminal sets the font.",
+            words="preferences options config keybindings shortcuts font")  # fmt: skip
     @action("Guide", f"{LEADER} h", section="App",
             words="manual documentation tutorial read learn how")  # fmt: skip
     def action_guide(self, name: str = "", heading: str = "") -> None:
@@ -736,7 +730,7 @@ class TokvizApp(App[None]):
         ask(self, JumpMode(targets(screen, strips), strips), chosen)
 
     @action("Glossary", f"{LEADER} g", section="App",
-            words="word term meaning define explain what is rank merge piece lossless")  # fmt: skip
+            words="word term meaning define lookup explain rank merge piece lossless")  # fmt: skip
     def action_glossary(self) -> None:
         """What the words on the screen mean. A click on one that stands alone says it too."""
         screen, shown = self.screen, ""

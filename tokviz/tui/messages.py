@@ -79,9 +79,5 @@ class Question(Message):
     no: Callable[[], object]
 
 
-class TakenBack(Message):
-    """A dialog has closed by itself; Enter or Esc right behind that was meant for it."""
-
-
 class Begun(Message, bubble=False):
     """A screen shows what it begins with: it can take input."""

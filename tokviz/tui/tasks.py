@@ -27,9 +27,14 @@ class Task:
     Threads that the work begins may speak for it too, also once the node has gone.
     """
 
-    def __init__(self, node: DOMNode) -> None:
-        """Take the node whose worker this is; to be made in the worker's thread."""
-        self._node, self._app = node, node.app
+    def __init__(self, node: DOMNode, app: App[Any]) -> None:
+        """Create the task of a node's worker, in the worker's thread.
+
+        Args:
+            node: The node, which may be removed before its thread starts.
+            app: The app of the node.
+        """
+        self._node, self._app = node, app
         self._worker = get_current_worker()
 
     @property
@@ -96,10 +101,12 @@ def in_thread(
 
         node.post_message(Question(f"{error}. Read it?", go_on, leave))
 
+    app = node.app
+
     def run() -> None:
         from tokviz.child.runner import stopped_by  # which the first frame need not wait for
 
-        task = Task(node)
+        task = Task(node, app)
 
         def wanted_no_more() -> bool:
             return bool(stoppable) and task.cancelled

@@ -93,6 +93,43 @@ async def test_it_is_found_by_what_people_type(query: str, title: str) -> None:
 
 
 @pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
+async def test_usual_search_words_find_an_action_from_every_screen(screen: str) -> None:
+    expected = {
+        "preferences": "Settings and keys",
+        "settings": "Settings and keys",
+        "keybindings": "Settings and keys",
+        "shortcuts": "Settings and keys",
+        "font": "Settings and keys",
+        "whitespace": "Show or hide invisible characters",
+        "screenshot": "Export what is shown…",
+        "lookup": "Glossary",
+        "animate": "Animation for a slide…",
+        "quit": "Quit",
+        "exit": "Quit",
+        "theme": "Theme…",
+        "color": "Theme…",
+        "dark mode": "Dark or light",
+        "copy": "Copy",
+        "export": "Export",
+    }
+    app = make_app(screen)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        for query, title in expected.items():
+            found = [title for title, _ in await hits(app, query)][:6]
+            assert any(one.rpartition(": ")[2].startswith(title) for one in found), (query, found)
+
+
+async def test_the_settings_entry_opens_that_page_of_the_guide() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pick(pilot, "font", "Settings and keys")
+        text = "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+        assert "Settings, themes and keys" in text
+
+
+@pytest.mark.parametrize("screen", [kind.id for kind in SCREENS])
 async def test_every_action_of_every_other_screen_is_offered(screen: str) -> None:
     app = make_app(screen)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -138,7 +138,9 @@ async def test_what_is_looked_for_again_is_known_while_another_search_goes_on(
 ) -> None:
     stopped = threading.Event()
 
-    def until_stopped(text: str, query: FindQuery, *, stop: Callable[[], bool]) -> Matches:
+    def until_stopped(
+        text: str, query: FindQuery, *, put: str | None, stop: Callable[[], bool]
+    ) -> Matches:
         while not stop():
             time.sleep(0.01)
         stopped.set()

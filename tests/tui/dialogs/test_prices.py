@@ -135,7 +135,7 @@ async def test_the_table_is_edited_on_the_tokens_screen_and_counts_once_saved(ta
     app = make_app()
     async with app.run_test(size=(160, 30)) as pilot:
         await pilot.pause()
-        await pilot.press("alt+p")
+        await app.run_action("screen.prices")
         await settle(pilot)
         await pilot.press("e")
         await settle(pilot)

@@ -227,13 +227,13 @@ async def test_undo_takes_back_every_kind_of_change_one_by_one() -> None:
             before.append(screen.chat.history.state)
 
         await step("x")
-        await step("f7")
+        await step("alt+a")
         await step("y")
         await step("alt+up")
-        await step("ctrl+d")
-        await step("f8", "enter")
+        await step("shift+delete")
+        await step("ctrl+l", "a", "enter")
         await step("alt+p", "enter")
-        await step("f6", "down", "enter")
+        await step("shift+f6", "down", "enter")
         await step("ctrl+n")
         for state in reversed(before[:-1]):
             await pilot.press("ctrl+z")
@@ -244,11 +244,31 @@ async def test_undo_takes_back_every_kind_of_change_one_by_one() -> None:
             assert screen.chat.conversation == state.conversation
 
 
+async def test_keys_of_texts_mean_the_same_in_a_message_and_deleting_names_its_undo() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await chat(pilot, CHAT)
+        before = contents(screen)
+        screen.messages.go_to(PartPlace(0), (0, 0))
+        await pilot.press("ctrl+d")
+        assert contents(screen) == [before[0][1:], *before[1:]], "a character goes"
+        await pilot.press("ctrl+a", "x")
+        assert contents(screen) == ["x", *before[1:]], "all of the message was selected"
+        await pilot.press("shift+delete")
+        await settle(pilot)
+        assert contents(screen) == before[1:]
+        assert [notice.message for notice in app._notifications] == [
+            "Message 1 (user) is deleted. Ctrl+Z brings it back."
+        ]
+        await pilot.press("ctrl+z")
+        assert contents(screen) == ["x", *before[1:]]
+
+
 async def test_roles_alternate_when_messages_are_added() -> None:
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, {"messages": [{"role": "user", "content": "Hi"}]})
-        await pilot.press("f7", "a", "f7", "b")
+        await pilot.press("alt+a", "a", "alt+a", "b")
         assert list(zip(roles(screen), contents(screen), strict=True)) == [
             ("user", "Hi"),
             ("assistant", "a"),
@@ -261,7 +281,7 @@ async def test_backspace_in_an_empty_message_deletes_it_and_goes_to_the_end_befo
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
-        await pilot.press("f7", "backspace", "!")
+        await pilot.press("alt+a", "backspace", "!")
         assert contents(screen)[:2] == ["Hi!", "Hello"]
 
 
@@ -272,7 +292,7 @@ async def test_switching_templates_never_loses_text() -> None:
         before = screen.chat.conversation
         seen = set()
         for _ in range(5):
-            await pilot.press("shift+f6")
+            await app.run_action("next_template", screen)
             seen.add(screen.chat.history.state.template)
             assert screen.chat.conversation is before
         assert len(seen) == 5
@@ -494,7 +514,7 @@ async def test_a_short_terminal_shows_the_side_that_has_the_keyboard(size: tuple
     app = make_app()
     async with app.run_test(size=size) as pilot:
         screen = await chat(pilot, {"messages": [{"role": "user", "content": "hello"}]})
-        for there, back in (("f5", "f5"), ("f2", "escape"), ("f9", "f9"), ("alt+i", "f7")):
+        for there, back in (("f5", "f5"), ("f2", "escape"), ("f9", "f9"), ("alt+i", "alt+a")):
             await pilot.press(there)
             await settle(pilot)
             assert "IDs" in screen_text(app) and "1 user" not in screen_text(app), there
@@ -1361,7 +1381,7 @@ async def test_the_path_of_a_template_is_typed_where_templates_are_chosen(tmp_pa
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
-        await pilot.press("f6")
+        await pilot.press("shift+f6")
         await type_into(pilot, str(path))
         await until(pilot, lambda: app.screen is screen)
         await settle(pilot)
@@ -1378,7 +1398,7 @@ async def test_a_file_without_a_template_is_refused_in_the_dialog_which_stays(
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
-        await pilot.press("f6")
+        await pilot.press("shift+f6")
         await type_into(pilot, str(tmp_path / "tokenizer.json"))
         await until(pilot, lambda: "no text under the key" in said_in_dialog(app))
         assert "there is tokenizer_config.json beside it" in said_in_dialog(app)
@@ -1792,7 +1812,7 @@ async def test_an_answer_about_a_message_is_none_about_that_of_another_conversat
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
         screen.messages.go_to(PartPlace(3), (0, 0))
-        await pilot.press("f8")
+        await pilot.press("ctrl+l", "a")
         await settle(pilot)
         assert isinstance(app.screen, PickDialog)
         # As when a file that takes long has been read.
@@ -2006,13 +2026,13 @@ async def test_a_token_that_is_explained_stays_itself_or_is_explained_no_more() 
         rendering = screen.rendered.rendering
         assert rendering is not None
         screen.looking.pick_token(rendering.ids.index(tokviz.load("gpt2").encode("Hello")[0]))
-        await pilot.press("ctrl+d")  # the first message goes, before it
+        await pilot.press("shift+delete")  # the first message goes, before it
         await settle(pilot)
         assert screen.views.pin is None
         await pilot.press("ctrl+z")
         screen.looking.pick_token(0)
         screen.messages.go_to(PartPlace(2), (0, 0))
-        await pilot.press("ctrl+d", "ctrl+d")
+        await pilot.press("shift+delete", "shift+delete")
         await settle(pilot)
         assert screen.views.pin == 0, "nothing has changed before it"
         screen.chat.change(template="nanochat")
@@ -2045,7 +2065,7 @@ async def test_the_template_of_before_is_chosen_though_another_one_came_meanwhil
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
-        await pilot.press("f6")
+        await pilot.press("shift+f6")
         await settle(pilot)
         screen.chat.change(template="chatml")  # as when a Jinja file has been read
         await pilot.press("enter")

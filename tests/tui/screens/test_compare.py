@@ -109,7 +109,7 @@ async def test_what_is_typed_on_the_tokens_screen_is_compared() -> None:
         screen = await show(pilot)
         assert "Your text is empty" in shown(app)
         for typed in ("H", "ello 1234"):
-            await pilot.press("ctrl+e")
+            await pilot.press("enter")
             await until(pilot, lambda: app.current_mode == "tokens")
             app.screen.query_one(TextArea).insert(typed)
             await settle(pilot)
@@ -327,10 +327,10 @@ async def test_the_last_view_tells_what_two_vocabularies_share() -> None:
         await settle(pilot)
         assert screen.vocabularies.difference is not found
         assert "only o200k_base" in shown(app)
-        await pilot.press("b")
+        await pilot.press("r")
         await settle(pilot)
         assert "only gpt2" in shown(app)
-        await pilot.press("b", "b")
+        await pilot.press("r", "r")
         await settle(pilot)
         screen.vocabulary_rows.focus()
         await pilot.press("end")
@@ -510,10 +510,10 @@ async def test_the_report_has_a_base_and_an_order_where_a_tokenizer_is_not_there
         screen = await show(pilot)
         screen.views.show_view("report")
         await until(pilot, lambda: "difference to cl100k_base" in shown(app))
-        await pilot.press("b")
+        await pilot.press("r")
         await settle(pilot)
         assert "difference to cl100k_base" in shown(app), "nothing can be said of the missing one"
-        await pilot.press("b")
+        await pilot.press("r")
         await settle(pilot)
         assert "difference to gpt2" in shown(app)
         orders = []

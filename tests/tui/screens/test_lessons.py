@@ -26,7 +26,7 @@ def in_order(text: str) -> str:
 
 
 async def choose(pilot: Pilot[None], number: int) -> None:
-    await pilot.press("f6")
+    await pilot.press("shift+f9")
     await until(pilot, lambda: isinstance(pilot.app.screen, PickDialog))
     await settle(pilot)
     await pilot.press(*["down"] * number, "enter")
@@ -47,7 +47,7 @@ async def test_every_lesson_leads_by_key_from_train_to_the_textbooks_last_merge(
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, TrainScreen) and app.screen.has_begun)
         await settle(pilot)
-        assert "F6 lessons" in shown(app).splitlines()[-1]
+        assert "Shift+F9 lessons" in shown(app).splitlines()[-1]
         await pilot.resize_terminal(120, 40)
         for number, lesson in enumerate(lessons().values()):
             await choose(pilot, number)

@@ -327,7 +327,7 @@ async def test_a_source_is_chosen_from_the_list_by_keys_and_by_mouse(tiny: str) 
         await until(pilot, lambda: screen.state.n_merges == 3)
 
 
-@pytest.mark.parametrize("key", ["ctrl+t", "ctrl+d"])
+@pytest.mark.parametrize("key", ["ctrl+t", "d"])
 async def test_trainings_are_listed_to_replay_and_to_compare_with(tiny: str, key: str) -> None:
     kept = runs_folder() / "kept"
     tokviz.train(["abab" * 9], 258).save(kept)
@@ -505,7 +505,7 @@ async def test_curves_and_the_line_below_are_logarithmic_only_by_a_labelled_swit
         linear = round(20 / screen.state.n_merges * (screen.scrubber.size.width - 1))
         assert (screen.state.n_merges, handle()) == (44, linear)
         assert shown(app).count("│ log") + shown(app).count("│log") == 2
-        await pilot.press("f9")
+        await pilot.press(LEADER, "y")
         await pilot.pause()
         assert handle() > linear and "logarithmic" in shown(app).splitlines()[-3]
         assert app.session.settings.log_scale
@@ -714,13 +714,13 @@ async def test_the_text_at_hand_is_taken_up_until_another_is_typed(tiny: str) ->
         await pilot.press("alt+k", "c", "alt+y")
         await settle(pilot)
         assert screen.state.text == "cabab"
-        await pilot.press("ctrl+e", "ctrl+a", *"abc", "enter", "x", "ctrl+e")
+        await pilot.press("f5", "ctrl+a", *"abc", "enter", "x", "f5")
         await settle(pilot)
         assert screen.state.text == "abc\nx" and screen.state.is_own
         await pilot.press("alt+k", "d", "alt+y")
         await settle(pilot)
         assert screen.state.text == "abc\nx", "what was typed here stays"
-        await pilot.press("f4")
+        await pilot.press(LEADER, "u")
         assert screen.state.text == "cdabab"
 
 
@@ -730,13 +730,13 @@ async def test_what_is_being_typed_outlives_a_change_of_the_text_on_the_tokens_s
     app = make_app(ReplayRequest(tiny), text="abab")
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        await pilot.press("ctrl+e", "x", "alt+k", "d", "alt+y")
+        await pilot.press("f5", "x", "alt+k", "d", "alt+y")
         await settle(pilot)
         assert screen.own.is_editing
-        await pilot.press("ctrl+e")
+        await pilot.press("f5")
         await settle(pilot)
         assert screen.state.text == "xabab" and screen.state.is_own
-        await pilot.press("f4", "ctrl+e", "alt+k", "e", "alt+y")
+        await pilot.press(LEADER, "u", "f5", "alt+k", "e", "alt+y")
         await settle(pilot)
         assert screen.state.text == "deabab", "where nothing was typed nothing is lost"
 
@@ -745,7 +745,7 @@ async def test_a_lesson_shows_its_text_also_where_another_was_being_edited(tiny:
     app = make_app(ReplayRequest(tiny), text="abab")
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        await pilot.press("ctrl+e", "x")
+        await pilot.press("f5", "x")
         app.session.ask(ReplayRequest(tiny, text="abc"))
         await until(pilot, lambda: screen.state.text == "abc")
         await settle(pilot)
@@ -759,7 +759,7 @@ async def test_what_is_typed_takes_the_place_of_the_sample(tiny: str) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         for typed in ("ab", "more"):
-            await pilot.press("ctrl+e", *typed, "ctrl+e")
+            await pilot.press("f5", *typed, "f5")
             await settle(pilot)
         assert screen.state.text == "moreab", "the second time it is the user's own text"
 
@@ -769,7 +769,9 @@ async def test_what_is_typed_takes_the_place_of_the_sample_after_a_step_too(tiny
     app.session.is_sample = True
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        await pilot.press("ctrl+e", "f8", "a", "b", "ctrl+e")
+        await pilot.press("f5")
+        screen.transport.step_forward()
+        await pilot.press("a", "b", "f5")
         await settle(pilot)
         assert screen.state.text == "ab"
 
@@ -789,9 +791,9 @@ async def test_a_text_that_is_edited_no_longer_is_encoded_no_longer(
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         monkeypatch.setattr(LiveDocument, "encode_pending", encode_slowly)
-        await pilot.press("ctrl+e")
+        await pilot.press("f5")
         await until(pilot, begun.is_set)
-        await pilot.press("ctrl+e")
+        await pilot.press("f5")
         goes_on.set()
         await settle(pilot)
         assert len(asked) == 1
@@ -803,7 +805,7 @@ async def test_a_text_stays_coloured_while_it_is_edited_by_the_merges_that_are_d
     app = make_app(ReplayRequest(tiny, at=2), text="abab")
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        await pilot.press("ctrl+e", "ctrl+end", "a", "b")
+        await pilot.press("f5", "ctrl+end", "a", "b")
         live, replay = screen.own.query_one(TokenEditor).live, screen.state.replay
         assert replay is not None
         for k in (2, 0):
@@ -820,7 +822,7 @@ async def test_esc_never_leaves_the_text_that_is_edited(tiny: str) -> None:
     app = make_app(ReplayRequest(tiny), text="abab")
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        await pilot.press("ctrl+e", "ctrl+o", "escape", "escape", "x", "ctrl+e")
+        await pilot.press("f5", "ctrl+o", "escape", "escape", "x", "f5")
         await settle(pilot)
         assert screen.state.text == "xabab"
         for _ in range(3):
@@ -1013,7 +1015,7 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
             assert said in text
         await pilot.press("f3")
         assert screen.state.position == Position(number, False)
-        await pilot.press("ctrl+e", "ctrl+a", *"word", "ctrl+e")
+        await pilot.press("f5", "ctrl+a", *"word", "f5")
         await until(
             pilot,
             lambda: screen.state.comparison is not None and screen.state.comparison.revision > 1,
@@ -1021,7 +1023,7 @@ async def test_two_trainings_are_compared_and_the_parting_is_jumped_to(
         assert screen.state.comparison.effect is not None
         assert screen.state.comparison.effect.data == b"word"
         screen.views.show_view("diff")
-        await pilot.press(LEADER, "t")
+        await app.run_action("screen.compare_with_third")
         await settle(pilot)
         app.screen.query_one(Input).value = "gpt2"
         await pilot.press("enter")

@@ -272,8 +272,16 @@ def test_a_merge_is_copied_as_a_line(tiny: Replay) -> None:
 
 
 def test_the_transport_says_where_it_is() -> None:
-    words = " ".join(text for item in transport_items(True, 0.5) for text, _ in item.words)
-    assert "pause" in words and "0.5 merges/s" in words
+    player = Player(0.5, playing=True)
+
+    def words() -> str:
+        return " ".join(text for item in transport_items(player) for text, _ in item.words)
+
+    assert "pause" in words() and "0.5 merges/s" in words()
+    player.hold(6.0)
+    assert "time to read" in words() and "merges/s" not in words(), "no merge follows for seconds"
+    player.advance(START, 12.0, 9)
+    assert "0.5 merges/s" in words()
     said = [
         "".join(text for text, _ in item.words)
         for position in (START, Position(3, False), Position(3))
@@ -388,4 +396,4 @@ def test_an_empty_diff_offers_the_choice_to_the_mouse_too() -> None:
     links = [
         span for row in nothing_rows(46) for span in row if span.action == Do("screen.compare")
     ]
-    assert " ".join(span.text for span in links) == "Ctrl+D chooses."
+    assert " ".join(span.text for span in links) == "Press D to choose."

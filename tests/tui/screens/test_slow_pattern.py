@@ -80,7 +80,7 @@ async def test_the_status_line_names_the_slow_pieces_and_leads_to_them(tmp_path:
         assert "⚠ 2 slow pieces, the first at character 2" in screen.status.text
         places = []
         for _ in range(3):
-            await pilot.press("alt+g")
+            await pilot.press("ctrl+l", "j")
             places.append(screen.editor.selection.end)
         assert places == [(1, 0), (3, 0), (1, 0)]
         x = screen.status.text.index("slow pieces") + 1
@@ -91,7 +91,7 @@ async def test_the_status_line_names_the_slow_pieces_and_leads_to_them(tmp_path:
         await settle(pilot)
         assert "slow" not in screen.status.text
         before = screen.editor.selection
-        await pilot.press("alt+g")
+        await pilot.press("ctrl+l", "j")
         assert screen.editor.selection == before
 
 

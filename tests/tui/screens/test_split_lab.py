@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 import tokviz
 from tests.tui.waiting import settle, until
@@ -13,6 +16,7 @@ from tokviz.pretokenize.patterns import SPLIT_PATTERNS, STARTERS
 from tokviz.session import Opened, Session
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
+from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.widgets.push_button import PushButton
@@ -41,6 +45,29 @@ async def pick(pilot: Pilot[Any], words: str) -> None:
     dialog = pilot.app.screen
     await pilot.press(*words, "enter")
     await until(pilot, lambda: pilot.app.screen is not dialog)
+
+
+@pytest.mark.parametrize("key", ["ctrl+n", "ctrl+o"])
+async def test_another_text_takes_the_keyboard_from_the_regex(key: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.txt"
+    path.write_text("other")
+    app = make_app("words", Settings(panel="splits"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "custom" in drawn(app))
+        field = app.screen.query_one(RegexInput)
+        field.focus()
+        regex = field.value
+        await pilot.press(key)
+        if key == "ctrl+o":
+            await until(pilot, lambda: isinstance(app.screen, OpenFileDialog))
+            await settle(pilot)
+            app.screen.query_one(Input).value = str(path)
+            await pilot.press("enter")
+            await until(pilot, lambda: app.session.live.text == "other")
+        await settle(pilot)
+        await pilot.press("x")
+        assert app.session.live.text == ("xother" if key == "ctrl+o" else "x")
+        assert field.value == regex
 
 
 async def test_a_pattern_of_the_library_is_tried_handed_over_and_found_again(

@@ -82,6 +82,20 @@ async def test_another_tokenizer_says_what_it_changes() -> None:
         assert len(app._notifications) == 1, "typing says nothing"
 
 
+async def test_a_tokenizer_that_is_renamed_is_not_compared_with_itself() -> None:
+    run = tokviz.train(["low low lower"], 260)
+    app = TokvizApp(Session(Opened("low"), run.tokenizer, Settings(), remember=False))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        app.session.follow_run(app.session.tokenizer_source, "/runs/renamed")
+        assert app.session.tokenizer.name == "renamed"
+        await pilot.press("f1")
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert not app._notifications
+
+
 def test_the_strip_survives_a_restart(tmp_path: Path) -> None:
     assert save_settings(Settings(strip=True), tmp_path / "config.toml") is None
     assert load_settings(tmp_path / "config.toml")[0].strip

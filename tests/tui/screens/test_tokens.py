@@ -790,8 +790,53 @@ async def test_next_occurrence_goes_round_the_token() -> None:
         screen.text.editor.go_to_token(2)
         await pilot.press("f3")
         assert screen.text.selected_range() == (15, 15)
-        await pilot.press("ctrl+r")
+        await pilot.press("ctrl+l", "b")
         assert screen.text.selected_range() == (7, 7)
+
+
+async def test_find_goes_to_tokens_by_id_and_replaces_them() -> None:
+    app = make_app("the cat the dog the #262")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = screen_of(app)
+        assert screen.live.token(2).id == 262  # " the"
+        await pilot.press("ctrl+f", *"#262")
+        await settle(pilot)
+        assert "1 of 2" in screen_text(app)
+        assert screen.text.selected_range() == (7, 11)
+        await pilot.press("down")
+        assert screen.text.selected_range() == (15, 19)
+        await pilot.press("tab", *"-", "f6")
+        await settle(pilot)
+        assert screen.live.text == "the cat- dog- #262"
+        await pilot.press("tab")
+        await settle(pilot)
+        assert screen.text.selected_range() == (14, 18), "without such a token, the text itself"
+
+
+async def test_find_points_to_the_vocabulary_for_an_id_that_the_text_does_not_have() -> None:
+    app = make_app("hello")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("ctrl+f", *"#40037")
+        await settle(pilot)
+        assert "The text has no token 40037." in screen_text(app)
+        assert "Ctrl+L 6 opens the Vocabulary screen" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_list_of_ids_with_their_text_is_one_key_away(size: tuple[int, int]) -> None:
+    app = make_app("hello world", panel="token")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        bar = screen_of(app).keys.render_line(0).text
+        assert "F5 panel" in bar and ("Shift+F5 ids" in bar or size == (80, 24)), bar
+        await pilot.press("shift+f5")
+        await until(pilot, lambda: "995" in screen_text(app))
+        row = next(row for row in screen_text(app).splitlines() if "995" in row)
+        assert "world" in row.rpartition("995")[2]
+        await pilot.press("shift+f5")
+        await settle(pilot)
+        row = next(row for row in screen_text(app).splitlines() if "995" in row)
+        assert "31373" in row, "the grid again"
 
 
 @pytest.mark.parametrize(

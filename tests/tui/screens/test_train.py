@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -384,12 +382,9 @@ async def test_a_form_that_cannot_be_followed_starts_nothing_and_says_why(
 # -- the training
 
 
-@pytest.mark.parametrize("seconds_pass", [True, False])
 async def test_the_folder_that_the_plan_shows_is_the_one_written_and_each_run_has_its_own(
-    trainers: list[FakeTrainer], book: Path, monkeypatch: pytest.MonkeyPatch, seconds_pass: bool
+    trainers: list[FakeTrainer], book: Path
 ) -> None:
-    clock = count(100, int(seconds_pass))
-    monkeypatch.setattr(time, "strftime", lambda *_: f"at-{next(clock)}")
     app = make_app()
     async with app.run_test(size=(200, 50)) as pilot:
         screen = await show_train(pilot)
@@ -402,8 +397,11 @@ async def test_the_folder_that_the_plan_shows_is_the_one_written_and_each_run_ha
             assert Path(trainers[-1].requests[0].run_folder).name in plan
             trainers[-1].on_done(1, SUMMARY)
         await settle(pilot)
+        app.session.follow_run(trainers[1].requests[0].run_folder, str(runs_folder() / "renamed"))
+        (runs_folder() / "book-10k-2").rename(runs_folder() / "renamed")
         await pilot.press("ctrl+r")
-    assert len({trainer.requests[0].run_folder for trainer in trainers}) == 3
+    names = [Path(trainer.requests[0].run_folder).name for trainer in trainers]
+    assert names == ["book-10k", "book-10k-2", "book-10k-3"], "a renamed run keeps its name"
 
 
 async def test_reports_are_shown_as_they_come(trainers: list[FakeTrainer], book: Path) -> None:
@@ -493,7 +491,6 @@ async def test_a_comparison_is_skipped_and_the_result_is_kept(
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await begin(pilot, book, trainers)
         run = Path(trainers[0].requests[0].run_folder)
-        run.mkdir(exist_ok=True)
         trainers[0].on_done(1, PENDING)
         await settle(pilot)
         if end == "failure":
@@ -521,7 +518,6 @@ async def test_quitting_during_a_comparison_asks_nothing_and_keeps_the_run(
     async with app.run_test() as pilot:
         await begin(pilot, book, trainers)
         run = Path(trainers[0].requests[0].run_folder)
-        run.mkdir(exist_ok=True)
         trainers[0].on_done(1, PENDING)
         await settle(pilot)
         await pilot.press("ctrl+q")
@@ -536,7 +532,7 @@ async def test_esc_asks_and_what_is_discarded_leaves_nothing(
     async with app.run_test() as pilot:
         screen = await begin(pilot, book, trainers)
         folder = Path(trainers[0].requests[0].run_folder)
-        folder.mkdir()
+        assert folder.is_dir(), "no other app can take the name"
         (folder.parent / f".{folder.name}.half").mkdir()
         before = screen.form.values
         await pilot.press("escape")
@@ -606,7 +602,7 @@ async def test_before_the_first_merge_the_question_says_so_and_can_be_answered_l
         assert trainers[0].finishing and not trainers[0].cancelled
 
 
-async def test_a_training_that_ends_takes_its_question_with_it(
+async def test_enter_closes_the_question_of_a_training_that_has_ended_and_does_nothing_else(
     trainers: list[FakeTrainer], book: Path
 ) -> None:
     app = make_app()
@@ -616,7 +612,11 @@ async def test_a_training_that_ends_takes_its_question_with_it(
         await settle(pilot)
         trainers[0].on_done(1, SUMMARY)
         await settle(pilot)
+        assert app.screen is not screen and "The training has ended" in shown(app)
+        await pilot.press("enter")
+        await settle(pilot)
         assert app.screen is screen and screen.state.phase == "done"
+        assert app.session.tokenizer.name == "gpt2", "Enter did not press a button below"
         assert not trainers[0].finishing and not trainers[0].cancelled
 
 
@@ -627,7 +627,7 @@ async def test_ctrl_q_asks_and_the_merges_so_far_are_kept_before_the_end(
     async with app.run_test() as pilot:
         await begin(pilot, book, trainers)
         folder = Path(trainers[0].requests[0].run_folder)
-        folder.mkdir()
+        assert folder.is_dir(), "no other app can take the name"
         await pilot.press("alt+k", "ctrl+q")
         await settle(pilot)
         assert "Stop and keep, then quit" in shown(app), "on any screen"
@@ -682,6 +682,8 @@ async def test_a_training_that_fails_under_the_question_says_so_before_the_end(
         await pilot.press("ctrl+q")
         await until(pilot, lambda: app.screen is not screen)
         trainers[0].on_error(1, TokvizError("the disk is full"))
+        await until(pilot, lambda: "The training failed" in shown(app))
+        await pilot.press("enter")
         await until(pilot, lambda: app.screen is screen)
         await settle(pilot)
         assert not app._exit and "Not trained: the disk is full" in shown(app)
@@ -714,7 +716,7 @@ async def test_the_curve_is_logarithmic_only_if_one_switches(
         row = next(y for y, line in enumerate(lines) if "linear │" in line)
         await pilot.click(offset=(lines[row].index("linear │"), row))
         assert plot.is_log and app.session.settings.log_scale
-        await pilot.press("f9")
+        await pilot.press("ctrl+l", "y")
         assert not plot.is_log
 
 
@@ -895,7 +897,7 @@ async def test_quitting_ends_the_child_and_removes_what_it_wrote(
     app = make_app()
     async with app.run_test() as pilot:
         await start(pilot, book)
-        Path(trainers[0].requests[0].run_folder).mkdir()
+        assert Path(trainers[0].requests[0].run_folder).is_dir()
     assert trainers[0].closed
     assert list(runs_folder().iterdir()) == []
 
@@ -963,7 +965,7 @@ async def test_a_trained_tokenizer_is_used_and_saved(book: Path, tmp_path: Path)
         await settle(pilot)
         assert tokviz.load(str(tmp_path / "mine")).n_vocab == 270
 
-        await pilot.press("f4")
+        await pilot.press("ctrl+l", "u")
         await settle(pilot)
         tokens = app.screen
         assert isinstance(tokens, TokensScreen)
@@ -1012,7 +1014,7 @@ async def test_a_preset_fills_the_form_and_its_run_goes_to_chat_with_its_templat
         screen.training.enter("running")
         trainers[0].on_done(1, SUMMARY._replace(run_folder=str(run)))
         await settle(pilot)
-        await pilot.press("ctrl+e")
+        await app.run_action("screen.chat_with_result")
         await until(pilot, lambda: isinstance(app.screen, ChatScreen))
         await until(pilot, lambda: app.session.tokenizer.name == "chatting")
         assert app.screen.chat.state.template == "nanochat"
@@ -1027,7 +1029,7 @@ async def test_the_text_at_hand_and_a_typed_one_are_learned_from_byte_for_byte()
         await until(pilot, lambda: len(app.screen.form.values.corpus) == 1)
         (entry,) = app.screen.form.values.corpus
         assert Path(entry.source).read_bytes() == b"low\r\nl\xffow"
-        await pilot.press("ctrl+k")
+        await app.run_action("screen.type_corpus")
         await until(pilot, lambda: isinstance(app.screen, AskDialog))
         await pilot.press(*"a/b a/b", "enter")
         await until(pilot, lambda: len(app.screen.form.values.corpus) == 2)
@@ -1040,7 +1042,7 @@ async def test_a_file_that_is_added_again_is_looked_at_again() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show_train(pilot)
         for typed in ("low low low low low low low", "low low low low low low low and lower"):
-            await pilot.press("ctrl+k")
+            await app.run_action("screen.type_corpus")
             await until(pilot, lambda: isinstance(app.screen, AskDialog))
             await pilot.press(*typed, "enter")
             await until(pilot, lambda: isinstance(app.screen, TrainScreen))

@@ -171,13 +171,16 @@ def test_more_text_takes_longer_and_a_regex_of_ones_own_longer_still() -> None:
 
 
 def test_a_run_is_named_after_its_corpus() -> None:
-    def name(source: str) -> str:
-        values = replace(VALUES, corpus=(CorpusEntry(source),), vocab_size="512")
-        return new_run_folder(Path("/r"), values, "now").name
+    def name(source: str, size: str) -> str:
+        values = replace(VALUES, corpus=(CorpusEntry(source),), vocab_size=size)
+        return new_run_folder(Path("/r"), values, taken.__contains__).name
 
-    assert name("/texts/book.txt") == "book-512-now"
-    assert name("/texts/code/**/*.py") == "code-512-now"
-    assert name("/texts/\x1b;31m") == "31m-512-now"
+    taken = {Path("/r/a-1k"), Path("/r/a-1k-2")}
+    assert name("/texts/book.txt", "512") == "book-512"
+    assert name("/texts/code/**/*.py", "32,000") == "code-32k"
+    assert name("/texts/\x1b;31m", "50257") == "31m-50257"
+    assert name("/texts/a", "1000") == "a-1k-3"
+    assert name(f"/texts/{'long' * 9}", "1000000") == "longlonglonglong-1000k"
 
 
 @pytest.mark.parametrize("is_low", [True, False])
@@ -228,7 +231,7 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
     for said in (
         "Reads 9 files, 1.2 MB compressed",
         "Note 1 file looks binary and is left out: logo.png.",
-        "1 dangling link is left out: link.txt.",
+        "1 dangling link left out: link.txt.",
         "2 files are named twice, but read only once.",
         "packed.gz and logo.png look binary; their bytes are learned as they are.",
         "cut.txt, more.jsonl, packed-old.txt.gz and 1 more are not UTF-8; their bytes are learned",

@@ -155,7 +155,7 @@ async def test_the_bar_shows_every_filter_with_its_number_whatever_is_searched()
         assert bar() == filters
         await type_query(pilot, "nothing at all")
         assert bar() == filters
-        await pilot.press("f6")
+        await app.run_action("screen.only_used")
         await settle(pilot)
         assert bar() == filters.replace("○ in your", "● in your")
         await pilot.press("alt+k", "x", "alt+v")
@@ -163,6 +163,24 @@ async def test_the_bar_shows_every_filter_with_its_number_whatever_is_searched()
         used_now = len(app.session.live.token_counts())
         assert used_now == used + 1
         assert bar().endswith(f"● in your text {used_now}")
+
+
+async def test_typing_and_the_search_keys_reach_the_search_from_a_panel() -> None:
+    app = make_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await show(pilot)
+        for keys, typed in (
+            (("t", "w", "3", "space", "1"), "tw3 1"),
+            (("slash", "a"), "a"),
+            (("ctrl+f", "a"), "a"),
+        ):
+            screen.field.put("")
+            screen.pages.rows.focus()
+            await settle(pilot)
+            await pilot.press(*keys)
+            await settle(pilot)
+            assert app.current_mode == "vocabulary" and app.screen is screen
+            assert (screen.field.value, screen.field.has_focus) == (typed, True)
 
 
 async def test_histogram_filters_by_mouse_and_by_keyboard() -> None:
@@ -645,7 +663,7 @@ async def test_what_can_be_searched_for_is_one_key_or_click_away(by_mouse: bool)
     app = make_app("", tokviz.load("gpt2"))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await show(pilot)
-        await (pilot.click("#how", offset=(2, 0)) if by_mouse else pilot.press("f9"))
+        await (pilot.click("#how", offset=(2, 0)) if by_mouse else pilot.press("ctrl+l", "q"))
         await settle(pilot)
         assert screen.pages.side.shown == "syntax"
         assert "What to type" in shown(app)

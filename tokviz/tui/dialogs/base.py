@@ -19,7 +19,7 @@ from textual.style import Style
 from textual.widgets import Static
 
 from tokviz.glyphs import safe
-from tokviz.tui.messages import Begun, TakenBack
+from tokviz.tui.messages import Begun
 from tokviz.tui.sizes import TINY_COLUMNS
 from tokviz.tui.textual_private.resize_events import fix_resize_events
 from tokviz.tui.widgets.field import Field
@@ -149,11 +149,6 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
     def _be_ready(self) -> None:
         self.has_begun = True
         self.app.post_message(Begun())
-
-    def take_back(self) -> None:
-        """Close, since there is nothing to answer any more."""
-        self.dismiss(None)
-        self.app.post_message(TakenBack())
 
     def give_up(self) -> None:
         """Close without an answer, as where the user goes to another screen."""

@@ -121,6 +121,8 @@ class FindDialog(Dialog[FindResult]):
         on_match: Callable[[int, int], None] | None = None,
         change: Callable[[int, int, str], str] | None = None,
         *,
+        tokens: Callable[[FindQuery], Matches | None] = lambda query: None,
+        placeholder: str = "Text to look for",
         prepare: Callable[[str], object] = lambda text: None,
         put: str = "",
         replacing: bool = False,
@@ -134,6 +136,9 @@ class FindDialog(Dialog[FindResult]):
             on_match: Called with the start and end of the match to show.
             change: Puts a text in the place of a stretch and gives the whole text; without it
                 nothing can be replaced.
+            tokens: Finds the tokens that a query means, which come before what the text says; None
+                if it means none. Called in the app's thread.
+            placeholder: Shown in the empty field.
             prepare: Does what is long about putting a text there, for any thread.
             put: What to offer to take the place of matches.
             replacing: Whether to begin with that.
@@ -144,7 +149,7 @@ class FindDialog(Dialog[FindResult]):
         self.find_query = query or FindQuery("")
         self._on_match = on_match
         self._change, self._prepare = change, prepare
-        self._put = put
+        self._put, self._tokens, self._placeholder = put, tokens, placeholder
         self.set_class(replacing, "-replacing")
         self._matches = Matches()
         self._found_for: FindQuery | None = None
@@ -156,7 +161,7 @@ class FindDialog(Dialog[FindResult]):
         with Horizontal(classes="field-row"):
             yield Static("Find", classes="label")
             yield Static("›", classes="prompt")
-            yield FindField(self.find_query.text, placeholder="Text to look for")
+            yield FindField(self.find_query.text, placeholder=self._placeholder)
             yield Static(id="options")
             yield Static(id="count")
         with Horizontal(classes="field-row", id="replacing"):
@@ -257,12 +262,21 @@ class FindDialog(Dialog[FindResult]):
             self.query_one("#count", Static).update(self._count())
             return
         in_thread(
-            self,
-            "find",
-            lambda task: find_all(self._text, query, stop=lambda: task.cancelled),
-            lambda matches: self._show_found(query, matches),
+            self, "find", self._search(query), lambda matches: self._show_found(query, matches)
         )
         self.set_timer(_PATIENCE, self._tell_waiting)
+
+    def _search(self, query: FindQuery, put: str | None = None) -> Callable[[Task], Matches]:
+        """Find tokens now, and return what finds the text in a thread."""
+        tokens, text = self._tokens(query), self._text
+
+        def find(task: Task) -> Matches:
+            if tokens:
+                return replace(tokens, texts=[put or ""] * len(tokens))
+            found = find_all(text, query, put=put, stop=lambda: task.cancelled)
+            return found if found or tokens is None else tokens
+
+        return find
 
     def _tell_waiting(self) -> None:
         """Say that the search goes on, where it takes longer than a moment."""
@@ -298,12 +312,12 @@ class FindDialog(Dialog[FindResult]):
     def action_replace(self, all_of_them: bool = False) -> None:
         """Put what is typed in the place of this match, or of all."""
         index, text, query = self._current, self._text, self.find_query
-        change, put = self._change, self.query_one("#put", PutField).value
+        change, search = self._change, self._search(query, self.query_one("#put", PutField).value)
         if index is None or change is None or self._found_for != query:
             return
 
         def expand(task: Task) -> tuple[str, int, int, str, int]:
-            found = find_all(text, query, put=put, stop=lambda: task.cancelled)
+            found = search(task)
             if found.problem:
                 return found.problem, 0, 0, "", 0
             start, end, new = found.replaced_in(text, *(() if all_of_them else (index,)))

@@ -28,7 +28,7 @@ class Exporting(Controller):
         self._shown = shown
 
     @action("Export what is shown…", f"{LEADER} e", section="Copy",
-            words="save as html svg png web page picture markdown table share tokens")  # fmt: skip
+            words="save as html svg png web page picture screenshot markdown share")  # fmt: skip
     def export_shown(self) -> None:
         """Write the tokens that are shown as a web page, a picture, Markdown or text.
 

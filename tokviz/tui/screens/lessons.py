@@ -17,7 +17,7 @@ class Lessons(Controller):
 
     @action(
         "Lessons",
-        "f6",
+        "shift+f9",
         f"{LEADER} l",
         section="Lessons",
         footer="lessons",
@@ -53,7 +53,7 @@ class Scaling(Controller):
         """Draw on the scale in force."""
         self._draw(self.settings.log_scale)
 
-    @action("Linear or logarithmic curves", "f9", section="Curves")
+    @action("Linear or logarithmic curves", f"{LEADER} y", section="Curves")
     def toggle_scale(self) -> None:
         """Linear shows how much is gained by how many merges; logarithmic, how it begins."""
         self.session.change_settings(log_scale=not self.settings.log_scale)

@@ -40,6 +40,6 @@ SCREENS: tuple[Kind, ...] = (
 )
 """Every screen, in the order of the tabs. The app begins with the first.
 
-Its id is the app's mode and what `Request.screen` says; the number of its tab is a key besides. Its
-class is `SCREEN` in the module `tokviz.tui.screens.<id>`, which is imported when it is first shown.
+The id is the app's mode and what `Request.screen` holds. Ctrl+L and the number of its tab shows it.
+The class is `SCREEN` in the module `tokviz.tui.screens.<id>`, imported when it is first shown.
 """

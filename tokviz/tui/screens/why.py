@@ -46,7 +46,6 @@ class Explaining(Controller):
         "Why?",
         "shift+f1",
         f"{LEADER} w",
-        "w",
         section="Why",
         footer="why?",
         words="explain reason trace lineage merges cut split pattern not one token healing",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -40,13 +40,6 @@ _MOST_ROWS = {False: 5, True: 3}
 """How many rows may say what the text is, in a low panel or not."""
 _CUT = 8
 """Columns by which what is said of the text is cut until it fits."""
-
-
-def _link(title: str, action: str) -> Content:
-    link = Content.styled(title, "$text-accent").stylize(
-        Style.from_meta({"@click": f"of_panel('{action}')"})
-    )
-    return Content.assemble(" ", link)
 
 
 class _About(Static):
@@ -204,7 +197,7 @@ class MaskPanel(Vertical):
 
     def _about_content(self, masked: MaskedText | None, sentence: str) -> Content:
         if masked is None:
-            return Content.assemble(sentence, _link("See an example (e)", "show_example"))
+            return Content.assemble(sentence, self._link("See an example", "e", "show_example"))
         rendering = masked.rendering
         share = percent(rendering.supervised_share)
         parts: list[Content | str | tuple[str, str]] = [
@@ -217,10 +210,23 @@ class MaskPanel(Vertical):
             tokens = "special token is" if n_virtual == 1 else "special tokens are"
             parts.append((f" {n_virtual} {tokens} not in the vocabulary.", ""))
         if not rendering.n_learned:
-            parts += [_link("See an example (e)", "show_example"), " ·"]
+            parts += [self._link("See an example", "e", "show_example"), " ·"]
         if masked.conversation is not None:
-            parts.append(_link("Edit it on the Chat screen (c)", "show_in_chat"))
+            parts.append(self._link("Edit it on the Chat screen", "c", "show_in_chat"))
         return Content.assemble(*parts)
+
+    def _link(self, title: str, key: str, action: str) -> Content:
+        """Draw a link, with its key where it works: elsewhere it would be typed into the text."""
+        shown = f"{title} ({key})" if self.flow.has_focus else title
+        link = Content.styled(shown, "$text-accent").stylize(
+            Style.from_meta({"@click": f"of_panel('{action}')"})
+        )
+        return Content.assemble(" ", link)
+
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
+    def _focus_moved(self) -> None:
+        self._show_about()
 
     @action("Edit it on the Chat screen", "c", section="In the Mask panel")
     def action_show_in_chat(self) -> None:

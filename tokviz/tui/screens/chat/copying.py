@@ -37,7 +37,7 @@ class CopyConversation(Controller):
 
         self._with_tokens(copy)
 
-    @action("Copy the mask", "shift+f4", "alt+s", section="Copy")
+    @action("Copy the mask", "shift+f4", section="Copy")
     def copy_mask(self) -> None:
         """Copy the mask of all tokens as a list."""
 

@@ -7,7 +7,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from tokviz import bytetext
-from tokviz.tui.actions import action, action_each
+from tokviz.tui.actions import LEADER, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.dataset import Rows
 from tokviz.tui.screens.chat.editing import place_in, text_at
@@ -73,7 +73,7 @@ class Looking(Controller):
         if self._one_part.is_small:
             self._focus_views()
 
-    @action("Go between messages and tokens", "f5", section="View")
+    @action("Go between messages and tokens", "f5", section="View", footer="tokens")
     def switch_focus(self) -> None:
         """Move the keyboard from the messages to the tokens and back."""
         views = self._views
@@ -209,7 +209,7 @@ class Looking(Controller):
         self._views.show_message(message.place.message)
         self.follow_cursor()
 
-    @action("Show or hide invisible characters", section="View")
+    @action("Show or hide invisible characters", f"{LEADER} m", section="View", words="whitespace")
     def toggle_invisibles(self) -> None:
         """Draw spaces, tabs, line ends and other invisible characters as glyphs."""
         messages = self._chat.messages

@@ -8,7 +8,7 @@ from functools import partial
 from textual import on
 
 from tokviz.chat.conversation import PART_KINDS, ROLES
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat import editing
@@ -66,7 +66,7 @@ class Messages(Controller):
 
     # -- messages
 
-    @action("Add a message", "f7", section="Messages", footer="add")
+    @action("Add a message", "alt+a", section="Messages", footer="add")
     def add_message(self) -> None:
         """Add an empty message after this one, from whoever's turn it is."""
         place = self._chat.place
@@ -78,7 +78,7 @@ class Messages(Controller):
         self._chat.change(conversation, PartPlace(index))
         self._chat.messages.focus(scroll_visible=False)
 
-    @action("Role of the message…", "f8", section="Messages", footer="role")
+    @action("Role of the message…", f"{LEADER} a", section="Messages", words="author")
     def pick_role(self) -> None:
         """Choose who speaks: user, assistant, system, tool and others."""
         self._at_cursor(self._ask_role)
@@ -94,7 +94,7 @@ class Messages(Controller):
         title = f"Role of message {place.message + 1}"
         self._ask_which(title, ROLES, _ROLE_HELP, role, following, picked)
 
-    @action("Delete the message", "ctrl+d", section="Messages", footer="delete")
+    @action("Delete message", "shift+delete", f"{LEADER} x", section="Messages", footer="delete")
     def delete_message(self) -> None:
         """Remove the message at the cursor. Undo brings it back."""
         self._at_cursor(self._delete)
@@ -106,12 +106,12 @@ class Messages(Controller):
         self._chat.change(shorter, PartPlace(max(0, index - 1)))
         self.say(f"Message {index + 1} ({role}) is deleted. Ctrl+Z brings it back.")
 
-    @action("Move the message up", "alt+up", "alt+u", section="Messages")
+    @action("Move the message up", "alt+up", section="Messages")
     def move_up(self) -> None:
         """Let the message change places with the one above."""
         self._at_cursor(partial(self._move, -1))
 
-    @action("Move the message down", "alt+down", "alt+d", section="Messages")
+    @action("Move the message down", "alt+down", section="Messages")
     def move_down(self) -> None:
         """Let the message change places with the one below."""
         self._at_cursor(partial(self._move, 1))

@@ -55,11 +55,11 @@ class ChatScreen(TokvizScreen):
     SCREEN_ID = "chat"
     CONTROLLERS = (
         Explaining,
+        Looking,
         Files,
         Messages,
         Templates,
         TokenizerChoice,
-        Looking,
         Rows,
         CopyConversation,
         Exporting,

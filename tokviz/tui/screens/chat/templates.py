@@ -37,7 +37,7 @@ class Templates(Controller):
         super().__init__(screen)
         self._chat, self._render = chat, render
 
-    @action("Choose a template", "f6", section="Rendering", footer="template", words="llama chatml")
+    @action("Choose a template", "shift+f6", section="Rendering", footer="template", words="llama")
     def pick_template(self) -> None:
         """The way the messages are written for a model. Type the path of a Jinja file to use that.
 
@@ -69,7 +69,7 @@ class Templates(Controller):
 
         self.ask(PickDialog("Template", options, current=current, typed=_typed), picked)
 
-    @action("Next template", "shift+f6", "alt+m", section="Rendering")
+    @action("Next template", section="Rendering")
     def next_template(self) -> None:
         """See the same conversation in the next template of the list."""
         names = [*TEMPLATES, *self._chat.jinja]

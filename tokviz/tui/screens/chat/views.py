@@ -29,12 +29,11 @@ from tokviz.tui.widgets.turns import Turn, Turns
 VIEWS = (
     Kind("tokens", "Tokens", "Every token's text, learned ones filled and underlined."),
     Kind("ids", "IDs", "The token ids, learned ones filled and underlined.", ("alt+i",)),
-    Kind("mask", "Mask", "Every token with its mask and its reason.", ("alt+a",)),
+    Kind("mask", "Mask", "Every token with its mask and its reason.", ("alt+m",)),
     Kind(
         "targets",
         "Targets",
         "What each position predicts, and which predictions are learned.",
-        ("alt+t",),
     ),
     Kind("roles", "Roles", "How many tokens each role has, and how many are learned."),
     Kind("findings", "Findings", "What may be wrong with the conversation.", ("alt+g",)),

@@ -119,7 +119,7 @@ class Table(Controller):
             lines.append(Line(name, figures, complete, failure, model))
         return lines
 
-    @action("Differences to the next tokenizer", "b", section="Table",
+    @action("Differences to the next tokenizer", "r", section="Table",
             call="use_base(-1)", words="difference percent")  # fmt: skip
     def use_base(self, number: int) -> None:
         """Differences in the table are to this one. A click on a name chooses it too."""

@@ -128,7 +128,7 @@ class Disagreements(Controller):
         """Go to the one before."""
         self._step(-1)
 
-    @action("Go to this place in the text", "ctrl+e", "enter", section="Disagreements",
+    @action("Go to this place in the text", "enter", section="Disagreements",
             footer="edit text", priority=False, words="type write")  # fmt: skip
     def edit_text(self) -> None:
         """Type on the Tokens screen, where the disagreement is. What you type shows up here."""

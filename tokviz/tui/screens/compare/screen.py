@@ -34,7 +34,7 @@ from tokviz.tui.widgets.splits.view import GlossView
 POLL_SECONDS = 0.2
 """How often it is looked whether more tokens are known."""
 
-_EMPTY = "Your text is empty. Ctrl+E goes to the Tokens screen, where you type, paste or open one."
+_EMPTY = "Your text is empty. Enter goes to the Tokens screen, where you type, paste or open one."
 
 
 class CompareScreen(TokvizScreen):

@@ -8,7 +8,7 @@ from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
 from tokviz.replay.sources import Source
 from tokviz.sentences import why
-from tokviz.tui.actions import LEADER, action
+from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.comparison import (
     Comparison,
@@ -42,13 +42,13 @@ class Comparing(Controller):
         self._is_sought = False
         """Whether another comparison is being worked out than the one that is shown."""
 
-    @action("Compare with another", "ctrl+d", section="Compare", footer="compare")
+    @action("Compare with another", "d", section="Compare", footer="compare", priority=False)
     def compare(self) -> None:
         """Find the first merge at which two trainings, vocabularies or merges files part."""
         if self._state.opened is not None:
             ask_source(self, "Compare with", self.compare_with)
 
-    @action("Compare with a third", f"{LEADER} t", section="Compare")
+    @action("Compare with a third", section="Compare")
     def compare_with_third(self) -> None:
         """Put another training or vocabulary beside the two that are compared."""
         known = self._state.comparison

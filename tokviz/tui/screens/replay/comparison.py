@@ -60,7 +60,7 @@ class Comparison:
 
 def nothing_rows(width: int) -> list[Row]:
     """Say how to compare."""
-    choose = Span("Ctrl+D chooses.", "link", Do("screen.compare"))
+    choose = Span("Press D to choose.", "link", Do("screen.compare"))
     return flow([*words_of(NOTHING, "dim"), (choose,)], width)
 
 
@@ -81,7 +81,7 @@ def comparison_rows(comparison: Comparison, at: int, width: int) -> list[Row]:
     for letter, name in zip(NAMES, comparison.names, strict=False):
         rows += flow(((Span(f"{letter} ", "heading"), Span(safe(name))),), width)
     if len(comparison.names) == 2:
-        third = Span("Ctrl+L t puts a third beside them", "link", Do("screen.compare_with_third"))
+        third = Span("Compare with a third", "link", Do("screen.compare_with_third"))
         rows += flow([(third,)], width)
     for letter, one in zip(NAMES[1:], (diff, *diff.more), strict=False):
         for what, in_a, in_b in one.settings:

@@ -34,7 +34,7 @@ class Lighting(Controller):
         state.lit = state.position.number, b"" if piece == state.lit_piece else piece
         self._show()
 
-    @action("Light up the next word of the count", "t", section="This merge", priority=False,
+    @action("Light up the next word of the count", "h", section="This merge", priority=False,
             words="term sum arithmetic pieces")  # fmt: skip
     def light_next(self) -> None:
         """Show where in the corpus the count of the merge comes from, one word after another."""

@@ -9,14 +9,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.widgets import Input, TextArea
 
 from tokviz.live.backlog import LARGE
 from tokviz.live.document import LiveDocument
 from tokviz.replay.early import tokenizer_after
 from tokviz.sentences import counted
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
 from tokviz.tui.palette import TokenPalette, palette_of
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.state import ReplayState
@@ -121,7 +120,7 @@ class OwnText(Vertical):
         """Show as many facts as there is room for, the most important first."""
         self._facts = facts
         if self.is_editing:
-            buttons = [BarItem((("done", "key"), (" ^E", "plain")), "screen.edit_text")]
+            buttons = [BarItem((("done", "key"), (" F5", "plain")), "screen.edit_text")]
         else:
             buttons = [
                 BarItem((("edit", "key"),), "screen.edit_text"),
@@ -242,7 +241,7 @@ class YourText(Controller):
         self._own.show_text()
         self._changed()
 
-    @action("Edit your text, or stop editing", "ctrl+e", section="Your text", footer="your text")
+    @action("Edit your text, or stop editing", "f5", section="Your text", footer="your text")
     def edit_text(self) -> None:
         """Type or paste a text of your own. The same key shows it as tokens again."""
         if self._own.is_editing:
@@ -260,7 +259,7 @@ class YourText(Controller):
         else:
             self._changed()
 
-    @action("Use the text at hand", "f4", section="Your text")
+    @action("Use the text at hand", f"{LEADER} u", section="Your text")
     def text_at_hand(self) -> None:
         """Take the text of the Tokens screen as your text."""
         live = self.session.live
@@ -279,10 +278,3 @@ class YourText(Controller):
             self.text_at_hand()
         elif state.parse_specials != live.parse_specials:
             self.show(state.text, is_own=state.is_own)
-
-    @action("Select all", "ctrl+a", section="Your text")
-    def select_all(self) -> None:
-        """Select all of your text while you edit it, or of the field."""
-        field = self.screen.focused
-        if isinstance(field, (Input, TextArea)):
-            field.select_all()

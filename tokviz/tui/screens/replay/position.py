@@ -83,6 +83,11 @@ class Player:
         """Stay that long where it is, at a speed of one merge a second; less at higher ones."""
         self._owed -= 2 * seconds
 
+    @property
+    def is_held(self) -> bool:
+        """Whether the next frame waits for longer than the speed says."""
+        return self.playing and self._owed < -1
+
     def faster(self, by: int) -> bool:
         """Choose a neighbouring speed; say whether there was one."""
         index = min(max(SPEEDS.index(self.speed) + by, 0), len(SPEEDS) - 1)

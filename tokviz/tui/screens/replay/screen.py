@@ -44,7 +44,7 @@ from tokviz.tui.widgets.scrubber import Scrubber
 
 _LESSON_KEYS = (
     " [@click=screen.play_pause]Space plays, pauses[/] · [@click=screen.step_forward]→ on[/] · "
-    "[@click=screen.step_back]← back[/] · [@click=screen.choose_lesson]F6 other lessons[/] "
+    "[@click=screen.step_back]← back[/] · [@click=screen.choose_lesson]Shift+F9 other lessons[/] "
 )
 _LESSON_ROWS, _LESSON_LINES = 5, 24
 """How much of a lesson is seen at once, and in a terminal of how many lines at least."""

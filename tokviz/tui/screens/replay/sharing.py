@@ -30,7 +30,7 @@ class Sharing(Controller):
         name = f"{opened.source.name}-{number}"
         return name, lambda: replay_figure(opened.replay, number, prepared)
 
-    @action("Animation for a slide…", section="Copy", words="save as svg gif moving picture share")
+    @action("Animation for a slide…", section="Copy", words="animate svg gif moving picture share")
     def export_animation(self) -> None:
         """Write the merges up to this one as a picture that moves, for a slide or a page.
 

@@ -15,6 +15,7 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.position import (
     SPEEDS,
     START,
+    Player,
     Position,
     clamped,
     frame_back,
@@ -69,7 +70,7 @@ class Transport(Controller):
         state = self._state
         first = state.comparison.diff.first_number if state.comparison is not None else None
         self._bar.show(
-            transport_items(state.player.playing, state.player.speed),
+            transport_items(state.player),
             status_items(state.position, state.n_merges, is_log=self._is_log),
         )
         self._scrubber.show(state.position.n_done, Scale(state.n_merges, self._is_log), first)
@@ -81,7 +82,7 @@ class Transport(Controller):
 
     # -- playing
 
-    @_play("Play or pause", "space", "f5", footer="play")
+    @_play("Play or pause", "space", footer="play")
     def play_pause(self) -> None:
         """Let one merge follow another, each in two frames: the pair lit up, and merged."""
         state = self._state
@@ -148,15 +149,16 @@ class Transport(Controller):
         if lesson is not None and position.merged:
             words = next((look.say for look in lesson.looks if look.at == position.number), "")
             self._state.player.hold(len(words.split()) / WORDS_A_SECOND)
+            self.show()
 
     # -- one by one
 
-    @_play("One frame on", "right", "f8", footer="on")
+    @_play("One frame on", "right", footer="on")
     def step_forward(self) -> None:
         """Light up the next pair; then merge it."""
         self._go(frame_on(self._state.position, self._state.n_merges))
 
-    @_play("One frame back", "left", "f7", footer="back")
+    @_play("One frame back", "left", footer="back")
     def step_back(self) -> None:
         """Take the merge apart again; then go to the one before."""
         self._go(frame_back(self._state.position))
@@ -298,9 +300,10 @@ class Transport(Controller):
             self.jump_to(number)
 
 
-def transport_items(playing: bool, speed: float) -> list[BarItem]:
+def transport_items(player: Player) -> list[BarItem]:
     """Give the buttons: to the start, back, play or pause, on, to the end, and the speed."""
-    play = ("‖ pause", "‖") if playing else ("▶ play ", "▶")
+    play, speed = ("‖ pause", "‖") if player.playing else ("▶ play ", "▶"), player.speed
+    pace = ("time to read", "read") if player.is_held else (speed_label(speed), f"{speed:g}/s")
     return [
         _button("play_pause", *play),
         _button("step_back", "◀ back", "◀"),
@@ -308,7 +311,7 @@ def transport_items(playing: bool, speed: float) -> list[BarItem]:
         _button("go_start", "▏◀ start", "▏◀"),
         _button("go_end", "end ▶▕", "▶▕"),
         BarItem((("−" if speed > SPEEDS[0] else " ", "key"),), "screen.slower"),
-        BarItem(((speed_label(speed), "active"),), "", ((f"{speed:g}/s", "active"),)),
+        BarItem(((pace[0], "active"),), "", ((pace[1], "active"),)),
         BarItem((("+" if speed < SPEEDS[-1] else " ", "key"),), "screen.faster"),
     ]
 

@@ -71,7 +71,7 @@ class Costs(Controller):
         name, wanted = self.session.tokenizer.name, self.settings.price_model
         return model_for(self.models, name, wanted)
 
-    @action("Costs and context windows…", "alt+p", section="Tokenizer", words="prices settings")
+    @action("Costs and context windows…", section="Tokenizer", words="prices settings")
     def prices(self) -> None:
         """What the text costs with the models of your own price table, and where that table is."""
         from tokviz.tui.dialogs.prices import PricesDialog

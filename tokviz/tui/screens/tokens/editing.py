@@ -67,14 +67,15 @@ class Reading(Controller):
 
         self._asked = parsed, in_thread(self.screen, "specials", read, use)
 
-    @action("Show or hide invisible characters", "f7", section="View", words="settings spaces")
+    @action("Show or hide invisible characters", f"{LEADER} m", section="View",
+            words="settings spaces whitespace blanks tabs")  # fmt: skip
     def toggle_invisibles(self) -> None:
         """Draw spaces, tabs, line ends and other invisible characters as glyphs."""
         editor = self._text.editor
         editor.show_invisibles = not editor.show_invisibles
         self.session.change_settings(show_invisibles=editor.show_invisibles)
 
-    @action("Wrap long lines or not", "f8", "alt+z", section="View", words="settings")
+    @action("Wrap long lines or not", "alt+z", f"{LEADER} z", section="View", words="settings")
     def toggle_wrap(self) -> None:
         """Break long lines at the right edge, or scroll sideways."""
         editor = self._text.editor

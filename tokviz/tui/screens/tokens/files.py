@@ -69,6 +69,7 @@ class Files(Controller):
     def _show(self, opened: Opened) -> None:
         assert isinstance(opened.text, str)
         self._text.load(opened.text, opened.path)
+        self._text.editor.focus()
         if opened.path is not None:
             self.safe.files[opened.path] = opened.state
             self.session.remember_folder(opened.path)
@@ -122,6 +123,7 @@ class Files(Controller):
         def noted() -> None:
             self.session.note_text(None, is_sample=is_sample)
             self._text.refresh()
+            self._text.editor.focus()
 
         self.unless_unsaved(lambda: self._text.replace_all(text, noted))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -11,8 +13,12 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
 
 if TYPE_CHECKING:
-    from tokviz.live.find import FindQuery
+    from tokviz.live.find import FindQuery, Matches
     from tokviz.tui.dialogs.find import FindResult
+
+_TOKEN_ID = re.compile(r"#(\d{1,9})", re.ASCII)
+_MOST_TOKENS = 10_000
+"""More tokens with one id are not listed as matches."""
 
 
 class Finding(Controller):
@@ -27,7 +33,7 @@ class Finding(Controller):
 
     @action("Find text", "ctrl+f", section="Find", footer="find", words="search regex")
     def find(self) -> None:
-        """Search the text for words or a regular expression."""
+        """Search the text for words, a regular expression, or tokens by id (#498)."""
         self._open(False)
 
     @action("Replace text", f"{LEADER} r", section="Find", words="substitute change")
@@ -51,11 +57,29 @@ class Finding(Controller):
             self._query,
             text.go_to,
             change,
+            tokens=self._tokens,
+            placeholder="Text, or #498 for a token id",
             prepare=text.editor.prepare,
             put=self._put,
             replacing=replacing,
         )
         self.app.push_screen(dialog, self._found)
+
+    def _tokens(self, query: FindQuery) -> Matches | None:
+        """Find the tokens that an id such as #498 means."""
+        from tokviz.live.find import Matches
+
+        wanted = _TOKEN_ID.fullmatch(query.text)
+        if wanted is None or query.regex:
+            return None
+        live, token_id = self._text.live, int(wanted[1])
+        number, indexes = live.occurrences(token_id, _MOST_TOKENS)
+        if not indexes:
+            hint = f"Ctrl+L 6 opens the Vocabulary screen, which finds #{token_id}."
+            return Matches(problem=f"The text has no token {token_id}. {hint}")
+        found = [live.token(index) for index in indexes]
+        starts, ends = [token.start for token in found], [token.end for token in found]
+        return Matches(array("q", starts), array("q", ends), complete=number == len(found))
 
     def _found(self, result: FindResult | None) -> None:
         if result is not None:
@@ -90,7 +114,7 @@ class Finding(Controller):
         offset = bisect_right(range(live.n_chars), number, key=live.byte_offset) - 1
         self._text.go_to(offset)
 
-    @action("Next slow piece", "alt+g", f"{LEADER} j", section="Find", words="regex pattern gap")
+    @action("Next slow piece", f"{LEADER} j", section="Find", words="regex pattern gap")
     def next_slow_piece(self) -> None:
         """Jump to the next piece on which the split pattern takes too long; it is left whole."""
         start, _ = self._text.selected_range()
@@ -106,7 +130,7 @@ class Finding(Controller):
             self.say("There is no token at the cursor.")
         return index
 
-    @action("Show the token in the vocabulary", "alt+w", section="Tokenizer")
+    @action("Show the token in the vocabulary", "alt+w", section="Tokenizer", words="lookup id")
     def show_token_in_vocabulary(self) -> None:
         """Show the page of the token at the cursor on the Vocabulary screen."""
         index = self._at_cursor()
@@ -118,7 +142,7 @@ class Finding(Controller):
         """Jump to the next place where this token occurs."""
         self._occurrence(1)
 
-    @action("Previous occurrence of the token", "ctrl+r", "shift+f3", section="Find")
+    @action("Previous occurrence of the token", f"{LEADER} b", "shift+f3", section="Find")
     def previous_occurrence(self) -> None:
         """Jump to the previous place where this token occurs."""
         self._occurrence(-1)

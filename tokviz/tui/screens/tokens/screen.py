@@ -75,11 +75,11 @@ class TokensScreen(TokvizScreen):
     AUTO_FOCUS = "#text"
     CONTROLLERS = (
         Explaining,
+        Side,
         Files,
         TokenizerChoice,
         Reading,
         Costs,
-        Side,
         Finding,
         CopyTokens,
         Exporting,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.containers import Container
@@ -19,6 +19,9 @@ from tokviz.tui.screens.tokens.panels import (
     TokenDetail,
 )
 from tokviz.tui.screens.tokens.text import TextAtHand
+
+if TYPE_CHECKING:
+    from tokviz.tui.widgets.id_grid import IdGrid
 
 
 class Side(Controller):
@@ -98,7 +101,26 @@ class Side(Controller):
         self._panels.show(panel_id)
         self._panel_changed()
 
-    @action("Next panel", "f2", section="Panels", footer="panel")
+    @action("Go between text and panel", "f5", section="Panels", footer="panel")
+    def switch_focus(self) -> None:
+        """Move the keyboard from the text to the panel and back."""
+        panel = self._panels.current
+        if self._text.editor.has_focus and self._right.display and panel is not None:
+            panel.focus()
+        else:
+            self._text.editor.focus()
+
+    @action("Ids with their text, or alone", "shift+f5", section="Panels", footer="ids",
+            words="list tokens grid")  # fmt: skip
+    def list_ids(self) -> None:
+        """Show the IDs panel as a list of ids with their text; again: as a grid of ids."""
+        was_shown = self._panels.shown == "ids" and self._right.display
+        self.show_panel("ids")
+        grid = cast("IdGrid", self._panels.current)
+        if was_shown or not grid.as_list:
+            grid.action_toggle_list()
+
+    @action("Next panel", "f2", section="Panels", footer="next")
     def next_panel(self) -> None:
         """Show the panel to the right of the one shown now."""
         self._step(1)
@@ -138,13 +160,4 @@ class Side(Controller):
         self._show_panels(not self._is_wanted)
         self.session.change_settings(panel_visible=self._is_wanted)
         if not self._is_wanted:
-            self._text.editor.focus()
-
-    @action("Go between text and panel", "f5", section="Panels")
-    def switch_focus(self) -> None:
-        """Move the keyboard from the text to the panel and back."""
-        panel = self._panels.current
-        if self._text.editor.has_focus and self._right.display and panel is not None:
-            panel.focus()
-        else:
             self._text.editor.focus()

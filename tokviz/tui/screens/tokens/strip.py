@@ -11,6 +11,7 @@ from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 
 if TYPE_CHECKING:
+    from tokviz.tokenizer import Tokenizer
     from tokviz.tui.screens.lanes import Lanes
     from tokviz.tui.widgets.rows_view import RowsView
 
@@ -21,7 +22,7 @@ class OtherCounts(Controller):
     def __init__(self, screen: TokvizScreen) -> None:
         """Take the screen that shows the strip."""
         super().__init__(screen)
-        self._counted: tuple[str, object, int] | None = None
+        self._counted: tuple[Tokenizer, object, int] | None = None
         self._has_begun = False
         self._made: Lanes | None = None
 
@@ -99,10 +100,12 @@ class OtherCounts(Controller):
             return
         name, n_tokens = short_name(live.tokenizer.name), live.n_tokens
         of = (self.session.edits, live.n_bytes, live.parse_specials)
-        before, self._counted = self._counted, (name, of, n_tokens)
-        if before is not None and before[0] != name and before[1] == of and n_tokens:
+        before, self._counted = self._counted, (live.tokenizer, of, n_tokens)
+        # A run that was renamed is the same tokenizer, so its earlier name must not be kept.
+        other = short_name(before[0].name) if before is not None else name
+        if before is not None and other != name and before[1] == of and n_tokens:
             more = n_tokens - before[2]
             change = (
                 f"{abs(more):,} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
             )
-            self.say(f"{name}: {counted(n_tokens, 'token')}, {change} {before[0]}")
+            self.say(f"{name}: {counted(n_tokens, 'token')}, {change} {other}")

@@ -38,7 +38,7 @@ class Corpus(Controller):
         )
         self.ask(dialog, lambda path: self._form.add_sources([str(path)]))
 
-    @action("Type a text to learn from", "ctrl+k", section="Corpus", when=during("form"))
+    @action("Type a text to learn from", section="Corpus", when=during("form"))
     def type_corpus(self) -> None:
         """A line of words is enough to see how byte pair encoding learns."""
         from tokviz.tui.dialogs.ask_text import AskDialog

@@ -17,11 +17,7 @@ from tokviz.tui.widgets.card_rows import merge_cells
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell
 
-_PHASES = {
-    "reading": "Reading",
-    "merging": "Merging",
-    "saving": "Saving",
-}
+_PHASES = ("reading", "merging", "saving")
 _MEASURED = ("reading", "merging")
 _MOST_MERGES = 500
 _MERGES_IN_A_ROW = 12
@@ -135,7 +131,7 @@ def _phase_line(learning: Learning, phase: str, width: int) -> Content:
         end = f"{int(fraction * 100)} %" if phase in _MEASURED else "…"
     role = "$text-muted" if fraction is None else "$foreground"
     return Content.assemble(
-        (f"{_PHASES[phase]:<10}", role),
+        (f"{phase.capitalize():<10}", role),
         ("━" * filled, "$text-accent"),
         ("╌" * (columns - filled), "$border-quiet"),
         (f"{end:>8}", role),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from glob import has_magic
-from itertools import filterfalse
+from itertools import count, filterfalse
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -328,13 +328,14 @@ def _name(source: str) -> str:
     return Path(source).name or source
 
 
-def new_run_folder(runs: Path, values: FormValues, stamp: str) -> Path:
-    """Name the folder for a run: what it is of, its size, and when it was begun."""
+def new_run_folder(runs: Path, values: FormValues, is_taken: Callable[[Path], bool]) -> Path:
+    """Name the folder for a run after its corpus and its size, with a number if that is taken."""
     first = values.corpus[0].source if values.corpus else "run"
     named = next((part for part in reversed(Path(first).parts) if not has_magic(part)), "")
-    stem = re.sub(r"[^\w.-]+", "-", named.lstrip(".").partition(".")[0])[:32].strip("-.")
-    stem = stem or "corpus"
-    return runs / f"{stem}-{parse_count(values.vocab_size) or 0}-{stamp}"
+    stem = re.sub(r"[^\w.-]+", "-", named.lstrip(".").partition(".")[0])[:16].strip("-.")
+    name = re.sub("000$", "k", f"{stem or 'corpus'}-{parse_count(values.vocab_size) or 0}")
+    folders = (runs / name if n == 1 else runs / f"{name}-{n}" for n in count(1))
+    return next(filterfalse(is_taken, folders))
 
 
 def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:

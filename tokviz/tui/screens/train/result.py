@@ -11,7 +11,7 @@ from tokviz.jobs.train_messages import TrainSummary
 from tokviz.replay.request import LADDER_BYTES, ReplayRequest
 from tokviz.runs import copy_run
 from tokviz.session import TrainWith, UseTokenizer
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.learning import curve_of_run
 from tokviz.tui.screens.train.side import Side
@@ -35,8 +35,7 @@ class Result(Controller):
         self.screen.call_after_refresh(self.show_summary)
 
         def show_curve(points: list[tuple[float, float]]) -> None:
-            now = self.state.summary
-            if now is not None and now.run_folder == summary.run_folder:
+            if self.state.phase == "done":
                 self._side.show_curve(points, summary)
 
         self.in_thread(
@@ -57,14 +56,13 @@ class Result(Controller):
             now = self.session.where(summary.run_folder)
             self._side.show_summary(summary._replace(run_folder=now))
 
-    @action("Use the trained tokenizer", "f4", section="Result", footer="use", when=during("done"))
+    @action("Use the trained tokenizer", f"{LEADER} u", section="Result", when=during("done"))
     def use_result(self) -> None:
         """See the text of the Tokens screen with it."""
         if self.state.summary is not None:
             self.session.ask(UseTokenizer(self.state.summary.run_folder))
 
-    @action("Chat with the trained tokenizer", "ctrl+e", section="Result", footer="chat",
-            when=during("done"))  # fmt: skip
+    @action("Chat with the trained tokenizer", section="Result", when=during("done"))
     def chat_with_result(self) -> None:
         """See a conversation with it, written by the template whose special tokens it has."""
         if self.state.summary is None:
@@ -85,7 +83,7 @@ class Result(Controller):
         else:
             self.say("The corpus was a single file: there is nothing to leave out.")
 
-    @action("Replay the training", "ctrl+y", section="Result", footer="replay", when=during("done"))
+    @action("Replay the training", section="Result", when=during("done"))
     def replay_result(self) -> None:
         """Go through the training merge by merge."""
         if self.state.summary is not None:

@@ -24,12 +24,6 @@ class TrainState:
     summary: TrainSummary | None = None
 
 
-def is_comparing(controller: Any) -> bool:
-    """Tell of a controller with a `state` whether the result is shown, but not yet compared."""
-    state: TrainState = controller.state
-    return state.phase == "done" and state.summary is not None and state.summary.is_comparing
-
-
 def during(*phases: Phase) -> Callable[[Any], bool]:
     """Tell of a controller with a `state` whether the screen is in one of some phases."""
     return lambda controller: controller.state.phase in phases

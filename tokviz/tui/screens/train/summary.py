@@ -40,7 +40,7 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
         size = size_label(summary.held_out.n_bytes)
         text = f"Bytes per token on {size} it has not seen"
         if summary.is_comparing:
-            text = f"Comparing tokenizers on {size} it has not seen… Esc skips"
+            text = f"Comparing on {size} of unseen text… Esc skips"
         lines += [Content(""), Content(text).stylize("$text-muted")]
         lines += _comparison(summary.held_out, width)
         advice = summary.held_out.advice
@@ -53,11 +53,8 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
 
 
 def _facts(summary: TrainSummary, width: int) -> list[Content]:
-    seconds = ", ".join(
-        f"{name} {clock(spent)}"
-        for name, spent in summary.seconds_by_phase.items()
-        if spent >= 0.05
-    )
+    spent = summary.seconds_by_phase.items()
+    seconds = ", ".join(f"{name} {clock(value)}" for name, value in spent if value >= 0.05)
     documents = counted(summary.n_documents, "document")
     facts = [
         ("Time", seconds),

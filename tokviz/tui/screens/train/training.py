@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from tokviz.errors import TokvizError
+from tokviz.formats.run import ABOUT
 from tokviz.jobs.train_client import TrainClient
 from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
 from tokviz.runs import make_room, remove_run, runs_folder
@@ -29,7 +30,7 @@ from tokviz.tui.screens.train.plan import (
 )
 from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
-from tokviz.tui.screens.train.state import Phase, TrainState, during, is_comparing
+from tokviz.tui.screens.train.state import Phase, TrainState, during
 from tokviz.tui.tasks import Task, later
 
 if TYPE_CHECKING:
@@ -51,21 +52,18 @@ class Training(Controller):
         super().__init__(screen)
         self.state, self._form, self._side, self._result = state, form, side, result
         self._client: TrainClient | None = None
-        self._comparing: TrainClient | None = None
         self._run = Path()
         self._question: PickDialog | None = None
         self._then: Callable[[], object] | None = None
-        self._stamp = self._used_stamp = ""
         self._failed: object = None
         self._judged, self._verdict = "", RegexVerdict()
 
     def end(self) -> None:
         """End the child; nothing is left of a training that is not over."""
-        if self._comparing is not None:
-            self._comparing.close()
         if self._client is not None:
             self._client.close()
-            remove_run(self._run)
+            if self.state.phase == "running":
+                remove_run(self._run)
 
     # -- the plan
 
@@ -86,8 +84,12 @@ class Training(Controller):
             runs, problem = runs_folder(), ""
         except TokvizError as error:
             runs, problem = Path("runs"), str(error)
-        folder = new_run_folder(runs, values, self._stamp)
+        folder = new_run_folder(runs, values, self._is_taken)
         return make_plan(values, folder, problem, self._verdict_of)
+
+    def _is_taken(self, folder: Path) -> bool:
+        """Tell whether a name belongs to a run or to one that was renamed in this session."""
+        return os.path.lexists(folder) or self.session.where(str(folder)) != str(folder)
 
     def _verdict_of(self, regex: str) -> RegexVerdict:
         """Say what is known of a regex; what is not yet is found out in a thread."""
@@ -103,16 +105,10 @@ class Training(Controller):
 
     def show_plan(self) -> None:
         """Show what a training will be, and the folder that it will have."""
-        self._take_stamp()
         plan = self._plan()
         # A path that is still in its field is added by the start.
         can_start = not plan.problems or bool(self._form.typed_source)
         self._side.show_plan(plan, can_start=can_start, is_low=self.screen.has_class("-low"))
-
-    def _take_stamp(self) -> None:
-        """Name the next run by the time; one that begins in the same second as another differs."""
-        now = time.strftime("%Y%m%d-%H%M%S")
-        self._stamp = now if now > self._used_stamp else f"{self._used_stamp}b"
 
     def enter(self, phase: Phase) -> None:
         """Show the form, the training, or what came of it."""
@@ -128,7 +124,6 @@ class Training(Controller):
     @action(
         "Start the training",
         "ctrl+r",
-        "f5",
         section="Training",
         footer="start",
         when=during("form", "done"),
@@ -136,24 +131,21 @@ class Training(Controller):
     def start_training(self) -> None:
         """Train a tokenizer on the corpus, in the background. The other screens stay usable."""
         self._form.take_typed()
-        if self._stamp == self._used_stamp:
-            self._take_stamp()
         plan = self._plan()
         if plan.problems:
             self.enter("form")
             self.say(plan.problems[0], "warning")
             return
         try:
-            make_room(plan.folder)
+            make_room(plan.folder / ABOUT)  # so that no other app takes the name meanwhile
         except TokvizError as error:
             self._complain(str(error))
             return
         self._begin(make_request(self._form.values, plan))
 
     def _begin(self, request: TrainRequest) -> None:
-        self._end_comparison(None)
+        self._end_with(None)
         self._run = Path(request.run_folder)
-        self._used_stamp = self._stamp
         self._side.show_error("")
         self._side.live.begin()
         self.enter("running")
@@ -162,8 +154,6 @@ class Training(Controller):
         def hear(_run: int, said: TrainReport | TrainSummary | TokvizError) -> None:
             if self._client is client:
                 self._take(client, said)
-            elif self._comparing is client and not isinstance(said, TrainReport):
-                self._take_comparison(said)
 
         self._then = None
         hear_here = later(self.screen, hear)
@@ -171,20 +161,29 @@ class Training(Controller):
         client.train(request)
 
     def _take(self, client: TrainClient, said: TrainReport | TrainSummary | TokvizError) -> None:
+        if self.state.phase != "running":  # the run is saved and being compared
+            if isinstance(said, TrainSummary):
+                self._end_with(said)
+            elif isinstance(said, TokvizError):
+                self.stop_training()
+                self.say(why("Not compared", said), "error")
+            return
         if isinstance(said, TrainReport):
             self._side.live.take(said)
             self.session.set_progress(self.screen.SCREEN_ID, progress_word(said))
             return
-        is_asked = self._close_question(is_over=True)
         if isinstance(said, TrainSummary):
+            self._end_question("The training has ended", f"It learned {said.n_vocab:,} tokens.")
             self._finish(client, said)
         else:
-            if is_asked:
-                self._then = None  # why it failed is to be read first
+            failure = why("Not trained", said)
+            if self._question is not None and self._question is self.app.screen:
+                self._then = None  # so that the user reads the error first
+            self._end_question("The training failed", failure)
             self._give_up(client)
-            self._complain(why("Not trained", said))
+            self._complain(failure)
             if not self.screen.is_current:
-                self.say(why("Not trained", said), "error")
+                self.say(failure, "error")
         self._go_on()
 
     def _go_on(self) -> None:
@@ -192,39 +191,18 @@ class Training(Controller):
         if then is not None:
             then()
 
-    def _take_comparison(self, said: TrainSummary | TokvizError) -> None:
-        if isinstance(said, TrainSummary):
-            self._end_comparison(said)
-        else:
-            self.skip_comparison()
-            self.say(why("Not compared", said), "error")
-
-    @action(
-        "Skip the comparison with other tokenizers",
-        "escape",
-        section="Result",
-        footer="skip",
-        priority=False,
-        when=is_comparing,
-    )
-    def skip_comparison(self) -> None:
-        """Stop comparing. The trained tokenizer is saved already."""
-        assert self.state.summary is not None
-        self._end_comparison(self.state.summary._replace(held_out=None))
-
-    def _end_comparison(self, summary: TrainSummary | None) -> None:
-        if self._comparing is not None:
-            self._comparing.close()
-        self._comparing, self.state.summary = None, summary
+    def _end_with(self, summary: TrainSummary | None) -> None:
+        """End the child, and show what came of the training if it ended with a summary."""
+        if self._client is not None:
+            self._client.close()
+        self._client, self.state.summary = None, summary
         self._result.show_summary()
         self.screen.refresh_bindings()
 
     def _finish(self, client: TrainClient, summary: TrainSummary) -> None:
-        if summary.is_comparing:
-            self._comparing = client
-        else:
+        if not summary.is_comparing:
             client.close()
-        self._client = None
+            self._client = None
         self.session.set_progress(self.screen.SCREEN_ID, "")
         self.state.summary = summary
         self.enter("done")
@@ -239,16 +217,19 @@ class Training(Controller):
             )
 
     @action(
-        "Stop the training",
+        "Stop the training, or skip the comparison",
         "escape",
         section="Training",
         footer="stop",
         priority=False,
-        when=during("running"),
+        when=lambda self: self.state.phase != "form" and self._client is not None,
     )
     def stop_training(self) -> None:
-        """End it before its time: keep the merges so far as a tokenizer, or discard them."""
-        self.ask_to_stop()
+        """Keep the merges so far as a tokenizer, or discard them. A finished one stays saved."""
+        if (summary := self.state.summary) is not None:
+            self._end_with(summary._replace(held_out=None))
+        else:
+            self.ask_to_stop()
 
     def ask_to_stop(
         self, then: Callable[[], object] | None = None, and_then: str = ""
@@ -265,9 +246,10 @@ class Training(Controller):
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
         client = self._client
-        if client is None:
+        if client is None or self.state.phase != "running":
             return None
-        self._close_question()
+        if self._question is not None and self._question is self.app.screen:
+            self._question.give_up()
         self._then = then
         # It holds for as long as the question stands: the training goes on below it.
         kept = "Keep the merges learned so far; there are none until the corpus is read."
@@ -304,17 +286,19 @@ class Training(Controller):
         else:
             self.say("There is no dashboard: this needs workers, and Dask the package bokeh.")
 
-    def _close_question(self, *, is_over: bool = False) -> bool:
-        """Take back what is asked; an answer that comes all the same is not heard.
+    def _end_question(self, title: str, about: str) -> None:
+        """Replace the open question by a notice, so that Enter reaches nothing below it.
 
-        Returns:
-            Whether anything was asked.
+        If work waits for the training to end, such as quitting, the question closes instead.
         """
+        from tokviz.tui.dialogs.pick import Option
+
         question = self._question
-        if question is None or question is not self.app.screen:
-            return False
-        (question.take_back if is_over else question.give_up)()
-        return True
+        if question is not None and question is self.app.screen:
+            if self._then is None:
+                question.show_options(title, [Option("close", "Close", "", about)])
+            else:
+                question.give_up()
 
     def _give_up(self, client: TrainClient) -> None:
         """Show the form as it was; what the child wrote is removed once it has ended."""
@@ -325,7 +309,7 @@ class Training(Controller):
             remove_run(run, lambda: client.pid is not None)
             client.close()
 
-        self.in_thread("save", clear_away, exclusive=False)
+        self.in_thread("save", clear_away, lambda _: self.show_plan(), exclusive=False)
         self.enter("form")
         if self.screen.is_current:
             self._side.focus_button("form")

@@ -18,7 +18,7 @@ from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.other_pages import check_rows, overview_rows, syntax_rows
-from tokviz.tui.screens.vocabulary.searching import SearchField, Searching
+from tokviz.tui.screens.vocabulary.searching import SYNTAX_KEY, SearchField, Searching
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
 from tokviz.tui.tasks import Task
@@ -42,7 +42,6 @@ PAGES = (
         "overview",
         "Overview",
         "How the tokens found spread over lengths and scripts. Each row is a filter.",
-        ("alt+o",),
     ),
     Kind("token", "Token", "The marked token's page.", ("alt+t",)),
     Kind(
@@ -51,7 +50,7 @@ PAGES = (
         "Where the tokenizer comes from, what was checked, and what is wrong with it.",
         ("alt+e",),
     ),
-    Kind("syntax", "Search help", "What can be typed into the search field.", ("f9", "alt+s")),
+    Kind("syntax", "Search help", "What can be typed into the search field.", (SYNTAX_KEY,)),
 )
 """Every page, in the order of the tabs."""
 
@@ -94,7 +93,16 @@ class Pages(Controller):
         self.screen.update_classes({"-reading": True, "-token": page_id == "token"})
         self.screen.call_after_refresh(self._show_side, from_top=True)
 
-    @action("Next panel", "f2", section="Panels", footer="panel")
+    @action("Go between search and panel", "f5", section="Panels", footer="panel")
+    def switch_focus(self) -> None:
+        """Move the keyboard from the search field to the panel and back."""
+        if self._field.has_focus:
+            self.screen.add_class("-reading")
+            self.rows.focus()
+        else:
+            self._field.focus()
+
+    @action("Next panel", "f2", section="Panels", footer="next")
     def next_panel(self) -> None:
         """Show the panel to the right of the one shown now."""
         self.show_page(self.side.step(1))
@@ -103,15 +111,6 @@ class Pages(Controller):
     def prev_panel(self) -> None:
         """Show the panel to the left of the one shown now."""
         self.show_page(self.side.step(-1))
-
-    @action("Go between search and panel", "f5", section="Panels")
-    def switch_focus(self) -> None:
-        """Move the keyboard from the search field to the panel and back."""
-        if self._field.has_focus:
-            self.screen.add_class("-reading")
-            self.rows.focus()
-        else:
-            self._field.focus()
 
     # -- showing
 

@@ -54,7 +54,7 @@ class VocabularyScreen(TokvizScreen):
     AUTO_FOCUS = "#query"
     DEFAULT_CLASSES = "-empty -typing"
     LOW_LINES = 28
-    CONTROLLERS = (TokenActions, Explaining, Filtering, Pages, TokenizerChoice, Files)
+    CONTROLLERS = (TokenActions, Explaining, Pages, Filtering, TokenizerChoice, Files)
     BINDINGS: ClassVar[list[BindingType]] = [
         *MOVES,
         Binding("backspace", "token_before", show=False),
@@ -77,7 +77,7 @@ class VocabularyScreen(TokvizScreen):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         self.fit(self.app.size)
-        self.field = SearchField(id="query")
+        self.field = SearchField(id="query", select_on_focus=False)
         head = TableHead()
         self.table = TokenTable(palette_of(self.app), head, id="table")
         self.status = Bar(id="status")
@@ -215,6 +215,13 @@ class VocabularyScreen(TokvizScreen):
                 self.filtering.toggle(name, value)
             case Search(typed):
                 self.field.put(typed)
+
+    def on_key(self, event: events.Key) -> None:
+        """Type into the search field wherever the keyboard is, except for keys with an action."""
+        if event.character and event.is_printable and event.key not in self.active_bindings:
+            event.stop()
+            self.field.focus()
+            self.field.insert_text_at_cursor(event.character)
 
     def action_move(self, step: int) -> None:
         """Move the mark in the list."""

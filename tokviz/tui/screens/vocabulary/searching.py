@@ -12,8 +12,9 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 
 from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions import action
+from tokviz.tui.actions import LEADER, action
 from tokviz.tui.messages import Pasted
+from tokviz.tui.screens.bars import short_key
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.table import TableHead
 from tokviz.tui.tasks import Task
@@ -136,7 +137,7 @@ class Searching(Controller):
 
 _PLACEHOLDER = "Search: text, 0xe4b8, /regex/, #498, len:>10, script:han, is:partial"
 _SHORT_PLACEHOLDER = "Search for text, #498, len:>10"
-_HOW = 17
+_HOW = 19
 """Columns of the link to the search help, beside the field."""
 _FLAG_WORDS: dict[Flag, str] = {
     "special": "special",
@@ -146,6 +147,7 @@ _FLAG_WORDS: dict[Flag, str] = {
 }
 _SHORT_FLAG_WORDS: dict[Flag, str] = {**_FLAG_WORDS, "partial": "partial", "used": "in text"}
 
+SYNTAX_KEY = f"{LEADER} q"
 HELP = "screen.show_page('syntax')"
 """The action that shows what can be typed."""
 
@@ -205,7 +207,7 @@ class Filtering(Controller):
         self._searching, self._field = searching, field
         self.bar = Bar(id="filters")
         self.how = Bar(id="how")
-        self.how.show([BarItem((("F9", "key"), (" search help", "plain")), HELP)])
+        self.how.show([BarItem(((short_key(SYNTAX_KEY), "key"), (" search help", "plain")), HELP)])
 
         # At once, and not with the message that the field sends: the letter and what it finds come
         # in one frame.
@@ -228,6 +230,12 @@ class Filtering(Controller):
         """Put a filter into the search field, or take it out."""
         self._field.put(toggle_word(self._searching.typed, name, value))
 
+    @action("Search", "ctrl+f", "slash", section="Search", priority=False, words="find lookup")
+    def go_to_search(self) -> None:
+        """Go to the search field. Typing anywhere on the screen goes there too."""
+        self._field.focus()
+        self._field.select_all()
+
     @action("Clear the search", "escape", section="Search", priority=False)
     def clear_search(self) -> None:
         """Show all tokens again. In a panel, Esc goes back to the search field."""
@@ -235,7 +243,7 @@ class Filtering(Controller):
             self._field.put("")
         self._field.focus()
 
-    @action("Only tokens of your text, or all", "f6", section="Search")
+    @action("Only tokens of your text, or all", section="Search")
     def only_used(self) -> None:
         """Show only the tokens that the text on the Tokens screen uses."""
         self.toggle("is", "used")

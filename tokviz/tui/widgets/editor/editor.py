@@ -15,6 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Offset, Size
 from textual.timer import Timer
 from textual.widget import Widget
+from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
 from tokviz.bytetext import as_byte_text
@@ -64,7 +65,7 @@ def _letter(key: events.Key) -> str:
     return "\n" if key.key == "enter" else (key.character or "") * key.is_printable
 
 
-class TokenEditor(DrawnRows):
+class TokenEditor(DrawnRows, inherit_bindings=False):
     """Edits a live document and colours its tokens in place.
 
     The screen that owns the editor calls `sync` when tokens became known and `set_marks` when a
@@ -89,12 +90,15 @@ class TokenEditor(DrawnRows):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+a", "select_all", "Select all", show=False),
         Binding("ctrl+home", "cursor_text_start", "Text start", show=False),
         Binding("ctrl+end", "cursor_text_end", "Text end", show=False),
         Binding("ctrl+shift+home", "cursor_text_start(True)", "Select to text start", show=False),
         Binding("ctrl+shift+end", "cursor_text_end(True)", "Select to text end", show=False),
         Binding("shift+pageup", "cursor_page(-1, True)", "Select a page up", show=False),
         Binding("shift+pagedown", "cursor_page(1, True)", "Select a page down", show=False),
+        # The first binding of a key counts. Textual selects with F6 and F7.
+        *(one for one in TextArea.BINDINGS if isinstance(one, Binding) and one.key[0] != "f"),
     ]
 
     document: ExactDocument
