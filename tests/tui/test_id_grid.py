@@ -113,7 +113,7 @@ class GridApp(App[None]):
     def grid(self) -> IdGrid:
         return self.query_one(IdGrid)
 
-    def render_line(self, y: int) -> str:
+    def line(self, y: int) -> str:
         return drawn(self.grid.render_line(y))
 
     def watch_refresh(self) -> list[int]:

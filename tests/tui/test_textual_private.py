@@ -40,21 +40,12 @@ textual.driver:Driver._auto_restart
 textual.driver:Driver._debug
 textual.driver:Driver._loop
 textual.drivers.linux_driver:LinuxDriver._file
-textual.drivers.linux_driver:LinuxDriver._get_terminal_size
 textual.drivers.linux_driver:LinuxDriver._key_thread
 textual.drivers.linux_driver:LinuxDriver._must_signal_resume
 textual.drivers.linux_driver:LinuxDriver._sigcont_application
 textual.drivers.linux_driver:LinuxDriver._sigtstp_application
 textual.message_pump:MessagePump._get_dispatch_methods
-textual.widget:Widget._border_subtitle
-textual.widget:Widget._border_title
-textual.widget:Widget._dirty_regions
-textual.widget:Widget._exchange_repaint_regions
-textual.widget:Widget._repaint_regions
-textual.widget:Widget._repaint_required
 textual.widget:Widget._scroll_update
-textual.widget:Widget._set_dirty
-textual.widget:Widget._styles_cache
 textual.widgets._text_area:TextArea._end_mouse_selection
 textual.widgets._text_area:TextArea._recompute_cursor_offset
 textual.widgets._text_area:TextArea._refresh_size
@@ -75,7 +66,6 @@ ELSEWHERE = {
     "node._pruning": "textual.dom:DOMNode._pruning",
     "screen._compositor": "textual.screen:Screen._compositor",
     "self._app._exit": "textual.app:App._exit",
-    "self.styles._cache_key": "textual.css.styles:RenderStyles._cache_key",
     "timer._repeat": "textual.timer:Timer._repeat",
     "timer._skip": "textual.timer:Timer._skip",
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import sys
-from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -163,15 +162,6 @@ class TerminalDriver(LinuxDriver):
         """Give the terminal back. The bytes are on their way until `close` returns."""
         super().stop_application_mode()
         self.write("\x1b[?1016l")  # mouse reports in pixels, which Textual forgets
-
-    def _get_terminal_size(self) -> tuple[int, int]:
-        """Ask the terminal, unless the environment says. Textual imports much to do that."""
-        if not {"COLUMNS", "LINES"} & os.environ.keys():
-            with suppress(OSError):
-                columns, lines = os.get_terminal_size(self._output.fileno())
-                if columns and lines:
-                    return columns, lines
-        return super()._get_terminal_size()
 
     def disable_input(self) -> None:
         """Stop reading at once instead of after the next timeout."""
