@@ -180,7 +180,7 @@ def write_file(path: StrPath, data: bytes | Iterable[bytes], *, private: bool = 
     try:
         if target.is_dir():
             raise OutputFileError(path, "is a folder")
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.")
         with open(handle, "wb") as file:
             file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()

@@ -105,7 +105,7 @@ def write_run(
 
 def _hidden(target: Path) -> str:
     """Begin the name of a folder beside a run."""
-    return f".{target.name[:80]}."
+    return f".{target.name[:50]}."
 
 
 @contextlib.contextmanager
