@@ -225,15 +225,19 @@ _RENAME_EXCHANGE = 2
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two files or folders change places in one step.
+    """Swap two files or folders in one step.
 
     Returns:
-        Whether they have; False, and nothing has happened, where the system cannot.
+        Whether they were swapped. False if the system cannot do it, or if this process is confined:
+        no audit hook sees the call, so `tokviz.confinement` refuses the function.
     """
     if sys.platform != "linux":
         return False
     import ctypes
 
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError):
+        return False
     paths = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
-    return rename is not None and rename(*paths, _RENAME_EXCHANGE) == 0
+    return bool(rename(*paths, _RENAME_EXCHANGE) == 0)

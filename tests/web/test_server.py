@@ -172,7 +172,7 @@ async def test_an_app_is_told_what_the_page_wishes_and_nothing_of_the_user(monke
     assert "secret" not in seen
     assert "'--light', '--tokenizer', 'gpt2', '--screen', 'chat'" in seen
     assert "columns=77, lines=33" in seen
-    assert re.search(r"'HOME': '[^']*/tokviz/web/[0-9a-f]{64}'", seen)
+    assert re.search(r"'HOME': '[^']*/tokviz/web/[0-9a-f]{64}/home'", seen)
 
 
 def test_what_may_be_asked_of_the_command():

@@ -34,7 +34,7 @@ from tokviz.tui.screens.registry import SCREENS
 from tokviz.web.terminal import AppTerminal, Size
 from tokviz.web.visitors import Visitor, Visitors
 
-APP = (sys.executable, "-P", "-m", "tokviz.web.app")
+APP = (sys.executable, "-s", "-P", "-m", "tokviz.web.app")
 """The program that runs in a terminal."""
 
 MAX_SESSIONS = 4
