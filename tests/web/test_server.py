@@ -18,6 +18,7 @@ pytest.importorskip("aiohttp", reason="needs the extra web")
 
 from tests.terminal import ROOT
 from tests.web.house import House, Shown, drawn, open_house
+from tokviz.errors import missing_package
 from tokviz.web import server, terminal
 from tokviz.web.server import Options
 
@@ -194,4 +195,4 @@ def test_without_the_extra_it_says_what_to_install(tmp_path):
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr == "tokviz: tokviz web needs aiohttp: pip install 'tokviz-tui[web]'\n"
+    assert done.stderr == f"tokviz: tokviz web {missing_package('aiohttp')}\n"
