@@ -202,3 +202,12 @@ def test_a_path_is_made_full_where_the_working_folder_is_gone(
     assert (files.absolute(), files.absolute("b")) == (str(tmp_path), str(tmp_path / "b"))
     monkeypatch.setenv("HOME", "nowhere")
     assert files.absolute("b").endswith("nowhere/b")
+
+
+NAMES = {"4-byte characters": "\U0001f600" * 63, "3-byte": "\u6587" * 85, "ASCII": "a" * 255}
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_the_longest_names_can_be_written(tmp_path, name):
+    files.write_file(tmp_path / name, b"x")
+    assert (tmp_path / name).read_bytes() == b"x"

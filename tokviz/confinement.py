@@ -5,7 +5,9 @@ opened; a hook may refuse, and none can be taken away again. So this is the one 
 decided, for the app and for its child processes: a path that was typed, a link in the folder, a
 path in the settings and one in a file are all the same to it.
 
-Not reported, and so not refused, is the question whether a file exists.
+Python does not report whether a file exists, so that is not refused. Neither does it report what C
+code does: named pipes and device files, SQLite's `ATTACH` and C functions called by ctypes are
+refused altogether, except for the C functions that tokviz itself needs.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ _JOB = [sys.executable, "-P", "-m", "tokviz.jobs"]
 _HUB = ("huggingface.co", "hf.co")
 _SYSTEM_FILES = ("/dev/null", "/dev/urandom", "/dev/tty", "/proc/meminfo", "/proc/cpuinfo")
 _SYSTEM_FOLDERS = ("/sys/fs/cgroup", "/usr/share/zoneinfo")
+_C_FUNCTIONS = ("madvise", "mallopt", "malloc_trim", "prctl")
+"""Functions of the C library that tokviz calls by ctypes. None of them opens a file."""
 _CHANGES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -31,7 +35,8 @@ class Confinement(NamedTuple):
     """What is allowed.
 
     Attributes:
-        folders: What may be read and written, with all below.
+        folders: Folders that may be read and written. The first is for the visitor's own files,
+            the others for the state of the app.
         training: Whether trainings may be started.
         hub: Whether the Hugging Face Hub may be asked.
         by_browser: Whether files come from the browser and go there.
@@ -41,6 +46,10 @@ class Confinement(NamedTuple):
     training: bool = False
     hub: bool = False
     by_browser: bool = False
+
+    def may_save(self, path: str | os.PathLike[str]) -> bool:
+        """Check whether a path is inside the folder for the visitor's own files."""
+        return _is_below(os.path.realpath(path), self.folders[:1])
 
     def environment(self) -> dict[str, str]:
         """Give what a process is told it by."""
@@ -77,7 +86,13 @@ def begin() -> None:
     """Obey from now on, until this process ends."""
     allowed = confinement()
     assert allowed is not None
-    checks = _Checks(allowed, *_program_folders()).by_event()
+    program, assets = _program_folders()
+    roots = (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(os.path.isabs, sys.path))
+    confined = _Checks(allowed, program, assets, (*program, *map(os.path.realpath, roots)))
+    checks = confined.by_event()
+    for name in ("mkfifo", "mknod"):  # audit hooks are not told of them
+        for module in (os, sys.modules[os.name]):
+            setattr(module, name, confined.no_native)
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         check = checks.get(event)
@@ -107,12 +122,14 @@ class _Checks(NamedTuple):
 
     allowed: Confinement
     program: tuple[str, ...]
-    """May be read. Whoever may write here, writes programs, even where it is in a named folder."""
+    """Folders that may be read."""
     assets: str
+    protected: tuple[str, ...]
+    """Folders that Python loads code from: never written, even inside an allowed folder."""
 
     def by_event(self) -> dict[str, Callable[..., None]]:
         """Name the events of Python's audit table that are looked at."""
-        one = ("mkdir", "rmdir", "remove", "chmod", "chown", "truncate", "utime", "setxattr")
+        one = ("mkdir", "chmod", "chown", "truncate", "utime", "setxattr", "removexattr")
         two = ("rename", "link", "symlink")
         programs = ("system", "exec", "fork", "forkpty", "spawn", "startfile")
         return {
@@ -121,7 +138,14 @@ class _Checks(NamedTuple):
             "os.listdir": self.names,
             **{f"os.{name}": self.write for name in one},
             **{f"os.{name}": self.move for name in two},
-            "sqlite3.connect": self.write,
+            "os.remove": self.displace,
+            "os.rmdir": self.displace,
+            "shutil.rmtree": self.displace,
+            "sqlite3.connect": self.no_native,
+            "ctypes.dlopen": self.load,
+            "ctypes.dlsym": self.call,
+            "ctypes.dlsym/handle": self.no_native,
+            "ctypes.call_function": self.no_native,
             "subprocess.Popen": self.start,
             "os.posix_spawn": self.start,
             **{f"os.{name}": self.no_program for name in programs},
@@ -138,12 +162,20 @@ class _Checks(NamedTuple):
 
     def write(self, path: Any, *_: object) -> None:
         real = _real(path)
-        if real is not None and real != "/dev/null" and not self._is_own(real):
+        if real is None or real == "/dev/null":
+            return
+        if not self._is_own(real) or _is_below(real, self.protected):
             raise RefusedError("this session may not write there")
 
+    def displace(self, path: Any, *_: object) -> None:
+        self.write(path)
+        real = _real(path)
+        if real is not None and any(_is_below(folder, (real,)) for folder in self.protected):
+            raise RefusedError("this session may not move or remove a folder with programs")
+
     def move(self, source: Any, target: Any, *_: object) -> None:
-        self.write(source)
-        self.write(target)
+        self.displace(source)
+        self.displace(target)
 
     def read(self, path: Any, *_: object) -> None:
         real = _real(path)
@@ -165,13 +197,25 @@ class _Checks(NamedTuple):
 
     def start(self, program: Any, arguments: Any, *_: object) -> None:
         words = [os.fsdecode(word) for word in arguments]
-        if words[: len(_JOB)] != _JOB:
+        if os.fsdecode(program) != sys.executable or words[: len(_JOB)] != _JOB:
             self.no_program()
         if words[len(_JOB)] == "train" and not self.allowed.training:
             raise RefusedError("this session may not train: start with --allow-training")
 
     def no_program(self, *_: object) -> None:
         raise RefusedError("this session may not start programs")
+
+    def load(self, library: Any) -> None:
+        # `None` is the C library.
+        if library is not None and not _is_below(str(_real(library)), self.program):
+            self.no_native()
+
+    def call(self, library: Any, function: Any) -> None:
+        if library._name is None and function not in _C_FUNCTIONS:
+            self.no_native()
+
+    def no_native(self, *_: object) -> None:
+        raise RefusedError("this session may not use pipes, SQLite or C libraries")
 
     def look_up(self, host: Any, *_: object) -> None:
         name = os.fsdecode(host) if host else ""

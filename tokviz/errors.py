@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from os import PathLike, fspath
 from typing import Any
 
@@ -27,6 +31,22 @@ class TokvizError(Exception):
 
 def _as_it_was(kind: type[TokvizError], arguments: tuple[Any, ...]) -> TokvizError:
     return kind.__new__(kind, *arguments)
+
+
+def missing_package(name: str) -> str:
+    """Say that a package is needed, with the command that installs it for this Python.
+
+    The command names the package itself and not an extra of tokviz, because tokviz may have been
+    installed from a file or a checkout.
+    """
+    python = shlex.quote(sys.executable)
+    if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
+        command = f"pipx inject {shlex.quote(os.path.basename(sys.prefix))}"
+    elif find_spec("pip"):
+        command = f"{python} -m pip install"
+    else:  # as in the environments of uv
+        command = f"uv pip install --python {python}"
+    return f"needs the package {name}: {command} {name}"
 
 
 class UnknownTokenizerError(TokvizError):

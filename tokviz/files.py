@@ -223,7 +223,7 @@ def write_file(
             return
         if not replace_read_only and is_read_only(path):
             raise OutputFileError(path, "is read-only: choose another name, or make it writable")
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.")
         with open(handle, "wb") as file:
             file.writelines(parts)
             file.flush()

@@ -17,7 +17,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tokviz.child.process import package_environment
-from tokviz.errors import JobError, TokvizError
+from tokviz.errors import JobError, TokvizError, missing_package
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -177,7 +177,7 @@ def _silence() -> AbstractContextManager[None]:
 def why_no_workers() -> str:
     """Say what is missing for workers; nothing if all is there."""
     if find_spec("distributed") is None:
-        return "workers need the package distributed: pip install 'tokviz-tui[cluster]'"
+        return f"training with workers {missing_package('distributed')}"
     return ""
 
 

@@ -376,6 +376,16 @@ def test_the_message_with_which_a_template_begins_to_fail_is_named(before, roles
         template.close()
 
 
+@pytest.mark.parametrize(
+    ("source", "variables"), [(r"{{ '\ud800' }}", {}), ("{{ bos_token }}", {"bos_token": "\ud800"})]
+)
+def test_a_template_that_writes_half_a_surrogate_pair_is_refused(source, variables):
+    template = JinjaTemplate("t", source, variables=variables)
+    with pytest.raises(ChatTemplateError, match=r"U\+D800, half of a UTF-16 surrogate pair"):
+        template.marked(read(turns("Hi")))
+    template.close()
+
+
 @pytest.mark.parametrize("tojson", ["tojson", "tojson(false, 1)"])
 def test_loop_controls_and_tojson_are_those_of_transformers(tojson):
     source = (

@@ -51,6 +51,15 @@ def test_a_lossy_tokenizer_is_said_to_be_one(tokviz, wordlevel):
     assert tokviz("decode", "-t", wordlevel, stdin=b"0 1").text == "the cat"
 
 
+def test_bytes_that_a_library_replaces_are_counted(tokviz, wordlevel):
+    note = f"2 bytes are not valid UTF-8: {wordlevel} encodes U+FFFD instead"
+    for command in ("encode", "count"):
+        done = tokviz(command, "-t", wordlevel, stdin=b"the\xff cat\xc0")
+        assert (done.code, note in done.err) == (0, True)
+        assert "U+FFFD" not in tokviz(command, "-t", "gpt2", stdin=b"the\xff cat\xc0").err
+        assert "U+FFFD" not in tokviz(command, "-t", wordlevel, stdin=b"the cat").err
+
+
 def test_check_prints_findings_and_what_is_in_order(tokviz, tmp_path, wordlevel):
     OURS.save(tmp_path / "x.json")
     sound = tokviz("tokenizers", "--check", tmp_path / "x.json")

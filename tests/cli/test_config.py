@@ -91,7 +91,7 @@ def test_a_file_is_checked_and_edited(
     other = tmp_path / "other.toml"
     other.write_text("wrap = false\n")
     assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
-    other.write_text('[keys]\nmore_keys = "shift+f9"\nfind = "shift+f9 x"\n')
+    other.write_text('[keys]\nmore_keys = "shift+f10"\nfind = "shift+f10 x"\n')
     assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
     other.unlink()
     assert told(capsys, "check", other) == (1, "", f"tokviz: {other}: there is no such file\n")

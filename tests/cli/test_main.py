@@ -14,6 +14,7 @@ from tokviz import __version__
 from tokviz.cli import count
 from tokviz.cli.command import COMMANDS, command_parser, load_command, unknown_command
 from tokviz.cli.main import main
+from tokviz.errors import missing_package
 
 
 def test_help_names_every_command(tokviz):
@@ -52,7 +53,7 @@ def test_what_is_needed_for_one_thing_is_asked_for_by_name_when_that_is_done(tok
     ):
         said = tokviz(*arguments, stdin=chat, **options)
         assert (said.code, said.err.count("\n")) == (1, 1)
-        assert f"pip install {name}" in said.err
+        assert missing_package(name) in said.err
 
 
 def test_options_may_stand_behind_files(tokviz, tmp_path):

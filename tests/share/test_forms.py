@@ -19,7 +19,7 @@ from tokviz import bytetext
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
 from tokviz.compare.boundaries import compare
-from tokviz.errors import TokvizError
+from tokviz.errors import TokvizError, missing_package
 from tokviz.glyphs import UNSAFE
 from tokviz.replay.replay import Replay
 from tokviz.share import FORMS, writer, written
@@ -136,7 +136,7 @@ def test_a_png_is_a_picture_of_the_size_of_the_svg(monkeypatch: pytest.MonkeyPat
     assert drawn[:8] == b"\x89PNG\r\n\x1a\n"
     assert int.from_bytes(drawn[16:20], "big") == 2 * int(picture.attrib["width"])
     monkeypatch.setitem(sys.modules, "resvg_py", None)
-    with pytest.raises(TokvizError, match=re.escape("pip install 'tokviz-tui[png]'")):
+    with pytest.raises(TokvizError, match=re.escape(f"a PNG {missing_package('resvg-py')}")):
         written(figure("hello"), "png")
 
 

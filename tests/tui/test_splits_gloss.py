@@ -1,11 +1,20 @@
 from __future__ import annotations
 
 import pytest
+from rich.cells import cell_len
 from rich.style import Style
 
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.splits.frame import lay_out, stretch_strips
-from tokviz.tui.widgets.splits.gloss import GlossPiece, GlossRow, Look, Spans, begins, label_columns
+from tokviz.tui.widgets.splits.gloss import (
+    GlossPiece,
+    GlossRow,
+    Look,
+    Spans,
+    begins,
+    label_columns,
+    legend,
+)
 
 LOOK = Look(token_palette("tokviz-dark", "truecolor", False))
 MONO = Look(token_palette("tokviz-dark", None, True))
@@ -104,3 +113,13 @@ def test_labels_take_no_more_than_nine_columns() -> None:
     assert label_columns(["nanochat"]) == 9
     assert label_columns(["a very long name"]) == 9
     assert label_columns(["a very long name"], 84) == 14
+
+
+@pytest.mark.parametrize("width", [24, 34, 46, 76, 120])
+@pytest.mark.parametrize("tokens", [False, True])
+def test_the_legend_explains_each_mark_in_words(width: int, tokens: bool) -> None:
+    lines = legend(width, tokens=tokens).splitlines()
+    assert len(lines) <= (2 if width >= 46 else 4)
+    assert all(cell_len(line) <= width for line in lines)
+    marks = [part.split(" ", 1) for line in lines for part in line.split("  ")]
+    assert len(marks) == 5 + tokens and all(len(words) == 2 for words in marks)

@@ -9,7 +9,7 @@ import pytest
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.lessons import first_steps
-from tokviz.session import Opened, Session, sample_text
+from tokviz.session import Opened, Request, RunAction, Session, sample_text
 from tokviz.settings import load_settings
 from tokviz.tui import app as app_module
 from tokviz.tui.app import TokvizApp
@@ -24,9 +24,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def newcomer() -> TokvizApp:
+def newcomer(first: Request | None = None) -> TokvizApp:
     opened = Opened(sample_text(), is_sample=True)
-    return TokvizApp(Session(opened, tokviz.load("gpt2"), load_settings()[0]))
+    return TokvizApp(Session(opened, tokviz.load("gpt2"), load_settings()[0], first=first))
 
 
 def line(app: TokvizApp) -> str:
@@ -50,6 +50,26 @@ async def test_the_mouse_goes_through_the_steps_while_the_keyboard_stays_in_the_
         await until(pilot, lambda: not app.screen.query(".tour"))
         await pilot.press("x")
         assert app.session.live.text.startswith("x")
+
+
+async def test_a_low_terminal_keeps_its_rows_for_the_text() -> None:
+    app = newcomer()
+    async with app.run_test(size=(30, 10)) as pilot:
+        await until(pilot, lambda: app._tour)
+        await settle(pilot)
+        assert not app.screen.query(".tour")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, partial(says, app, "First steps 1/8"))
+        await pilot.resize_terminal(30, 10)
+        await until(pilot, lambda: not app.screen.query(".tour"))
+
+
+async def test_a_conversation_that_is_opened_at_the_start_comes_without_first_steps() -> None:
+    app = newcomer(first=RunAction("chat", "toggle_panels"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.current_mode == "chat" and app.screen.has_begun)
+        await settle(pilot)
+        assert app._tour is None
 
 
 async def test_the_line_comes_with_the_screen() -> None:

@@ -188,6 +188,7 @@ async def test_what_is_uploaded_stays_in_the_visitors_folder(monkeypatch):
         (made,) = {path for path in Path(os.environ["XDG_STATE_HOME"]).rglob("*")} - before
         assert (made.parent.name, made.name) == ("files", "_.._settings.json")
         assert await uploaded("%2e%2e") >= 400
+        assert await uploaded("%E6%96%87" * 100) == 400
         assert await uploaded("large", b"x" * (server.MAX_UPLOAD_BYTES + 1)) == 413
         assert await uploaded("second") == 200
         assert await uploaded("third") == 403

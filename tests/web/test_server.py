@@ -18,6 +18,7 @@ pytest.importorskip("aiohttp", reason="needs the extra web")
 
 from tests.terminal import ROOT
 from tests.web.house import House, Shown, drawn, open_house
+from tokviz.errors import missing_package
 from tokviz.web import server, terminal
 from tokviz.web.server import Options
 
@@ -172,7 +173,7 @@ async def test_an_app_is_told_what_the_page_wishes_and_nothing_of_the_user(monke
     assert "secret" not in seen
     assert "'--light', '--tokenizer', 'gpt2', '--screen', 'chat'" in seen
     assert "columns=77, lines=33" in seen
-    assert re.search(r"'HOME': '[^']*/tokviz/web/[0-9a-f]{64}'", seen)
+    assert re.search(r"'HOME': '[^']*/tokviz/web/[0-9a-f]{64}/home'", seen)
 
 
 def test_what_may_be_asked_of_the_command():
@@ -194,4 +195,4 @@ def test_without_the_extra_it_says_what_to_install(tmp_path):
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr == "tokviz: tokviz web needs aiohttp: pip install 'tokviz-tui[web]'\n"
+    assert done.stderr == f"tokviz: tokviz web {missing_package('aiohttp')}\n"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
+from tokviz.bytetext import to_bytes
 from tokviz.chat.conversation import MESSAGE_ASIDES, Aside, Conversation, ConversationError
 from tokviz.chat.conversation import Message as ChatMessage
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText, to_spans
@@ -216,7 +217,13 @@ def _given(message: ChatMessage) -> Body:
 def _read(template: JinjaTemplate, body: Message) -> MarkedText | ChatTemplateError:
     if "failed" in body:
         return ChatTemplateError(template.name, body["failed"], body["line"], body["message"])
-    return MarkedText.from_answer(body)
+    marked = MarkedText.from_answer(body)
+    try:
+        to_bytes(marked.text)
+    except UnicodeEncodeError as error:
+        reason = f"writes U+{ord(marked.text[error.start]):04X}, half of a UTF-16 surrogate pair"
+        return ChatTemplateError(template.name, f"{reason}, which no tokenizer can encode")
+    return marked
 
 
 def _as_template_error(template: JinjaTemplate, error: TokvizError) -> ChatTemplateError:

@@ -185,12 +185,14 @@ def _obituary(job: str, code: int, words: str) -> str:
 
 
 def package_environment() -> dict[str, str]:
-    """Let the child find this very package, and nothing in the working directory.
+    """Let the child import this package, and nothing from its working directory.
 
-    (`-P` keeps the working directory off the child's path: a `regex.py` lying there is not ours.)
+    `-P` keeps the working directory off the child's path. An empty or relative part of PYTHONPATH
+    would add it again, so those are dropped.
     """
     root = str(Path(tokviz.__file__).resolve().parents[1])
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [root, *filter(os.path.isabs, inherited)]
     if root == str(Path(sysconfig.get_path("purelib")).resolve()):
-        return dict(os.environ)
-    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        del paths[0]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from tokviz.child.protocol import Body
-from tokviz.errors import JobError
+from tokviz.errors import JobError, missing_package
 
 Job = Callable[[Body, dict[str, Any]], Generator[Body, None, None]]
 """A job answers one request: `job(request, state)` yields the bodies of its answers.
@@ -46,7 +46,7 @@ def load_job(name: str) -> Job:
     try:
         job: Job = getattr(import_module(module), function)
     except ModuleNotFoundError as error:
-        missing = JobError(f"needs the package {error.name}: pip install {error.name}")
+        missing = JobError(missing_package(str(error.name)))
 
         def job(request: Body, state: dict[str, Any]) -> Generator[Body, None, None]:
             raise missing

@@ -18,7 +18,6 @@ from tokviz.cli import options
 from tokviz.cli.output import report
 from tokviz.errors import OutputFileError
 from tokviz.formats.save import FORMATS, save, what_is_lost
-from tokviz.glyphs import safe
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,5 +41,5 @@ def run(arguments: argparse.Namespace) -> int:
     for lost in what_is_lost(tokenizer, arguments.format):
         report(f"lost: {lost}")
     save(tokenizer, output, arguments.format)
-    print(f"{safe(output)}: {FORMATS[arguments.format].title}, {len(tokenizer.vocab):,} tokens")
+    report(f"{output}: {FORMATS[arguments.format].title}, {len(tokenizer.vocab):,} tokens")
     return 0

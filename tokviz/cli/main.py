@@ -17,7 +17,7 @@ from typing import TextIO
 
 from tokviz.cli.opening import only_opens, open_app
 from tokviz.cli.output import USAGE_ERROR, report
-from tokviz.errors import TokvizError, UnknownTokenizerError
+from tokviz.errors import TokvizError, UnknownTokenizerError, missing_package
 from tokviz.formats.budget import before_large
 
 _FAILED = 1
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report(error)
         return _FAILED
     except ModuleNotFoundError as error:
-        report(f"needs the package {error.name}: pip install {error.name}")
+        report(missing_package(str(error.name)))
         return _FAILED
     except OSError as error:
         _abandon_stdout()

@@ -12,6 +12,7 @@ from tokviz import bytetext
 from tokviz.errors import TokvizError
 from tokviz.files import MAX_FILE_BYTES
 from tokviz.live.cuts import CutRule, cut_rule
+from tokviz.sentences import counted
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -76,12 +77,20 @@ def text_blocks(
     Raises:
         TokvizError: If a stretch without a safe cut is larger than memory should hold.
     """
-    changed = False
+    changed, n_replaced = False, 0
     for block in _cut(blocks, cut_rule(tokenizer, bool(parse_specials)), counts, block_chars):
         changed = changed or tokenizer.changes(block)
+        if tokenizer.remote:  # takes characters only
+            n_replaced += bytetext.n_raw_bytes(block)
         yield block
     if changed:
         counts.note = composes(tokenizer)
+    elif n_replaced:
+        verb = "is" if n_replaced == 1 else "are"
+        counts.note = (
+            f"note: {counted(n_replaced, 'byte')} {verb} not valid UTF-8: {tokenizer.name} encodes "
+            "U+FFFD instead"
+        )
 
 
 def composes(tokenizer: Tokenizer) -> str:
@@ -132,11 +141,11 @@ def _cut(
 
 
 def _decoded(blocks: Iterable[bytes], counts: InputCounts) -> Iterator[str]:
-    def counted() -> Iterator[bytes]:
+    def counting() -> Iterator[bytes]:
         for block in blocks:
             counts.n_bytes += len(block)
             yield block
 
-    for text in bytetext.from_blocks(counted()):
+    for text in bytetext.from_blocks(counting()):
         counts.n_chars += len(text)
         yield text

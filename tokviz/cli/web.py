@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.cli.options import add_flag
-from tokviz.errors import InputFileError, TokvizError
+from tokviz.errors import InputFileError, TokvizError, missing_package
 
 if TYPE_CHECKING:
     from tokviz.web.server import Options
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name != "aiohttp":
             raise
-        raise TokvizError("tokviz web needs aiohttp: pip install 'tokviz-tui[web]'") from None
+        raise TokvizError(f"tokviz web {missing_package('aiohttp')}") from None
     from tokviz.confinement import Confinement
 
     # An empty name, of a variable that is not set, would be this folder.

@@ -14,7 +14,7 @@ from tokviz.child.protocol import Body, unpack
 from tokviz.child.runner import JobClient
 from tokviz.corpus.fields import choice_of
 from tokviz.corpus.storage import open_stored
-from tokviz.errors import InputFileError, JobError
+from tokviz.errors import InputFileError, JobError, missing_package
 from tokviz.files import input_error, looks_binary
 
 DATA_MB = 400
@@ -93,8 +93,7 @@ class ParquetTable:
         except ValueError:
             found = None
         if found is None:
-            reason = "needs the package pyarrow: pip install 'tokviz-tui[parquet]'"
-            raise InputFileError(path, reason)
+            raise InputFileError(path, missing_package("pyarrow"))
         self._path = path
         self._jobs = jobs or _client()
         # The child ends with the last one who could ask it.

@@ -25,7 +25,7 @@ from tokviz import bytetext, json_file
 from tokviz.corpus.fields import choice_of
 from tokviz.corpus.storage import open_stored
 from tokviz.corpus.text_blocks import BLOCK_BYTES, Chunk
-from tokviz.errors import InputFileError
+from tokviz.errors import InputFileError, missing_package
 from tokviz.files import MAX_FILE_BYTES, input_error
 from tokviz.json_file import in_words
 
@@ -176,8 +176,7 @@ def _open_zstandard(raw: BinaryIO, path: str) -> BinaryIO:
     try:
         import zstandard
     except ImportError:
-        reason = "needs the package zstandard: pip install 'tokviz-tui[zst]'"
-        raise InputFileError(path, reason) from None
+        raise InputFileError(path, missing_package("zstandard")) from None
     make_decoder = zstandard.ZstdDecompressor().decompressobj
     return cast(BinaryIO, _Zstandard(raw, make_decoder, zstandard.ZstdError))
 

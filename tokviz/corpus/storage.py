@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from tokviz.errors import InputFileError
+from tokviz.errors import InputFileError, missing_package
 from tokviz.files import StrPath, input_error, reading
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -97,8 +97,7 @@ def _system(name: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        reason = "needs the package fsspec: pip install 'tokviz-tui[cluster]'"
-        raise InputFileError(name, reason) from None
+        raise InputFileError(name, missing_package("fsspec")) from None
     found: tuple[Any, str] = url_to_fs(name)
     return found
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tokviz.confinement import confinement
-from tokviz.errors import InputFileError
+from tokviz.errors import InputFileError, missing_package
 from tokviz.files import StrPath
 from tokviz.formats.files import load_path
 from tokviz.pretokenize.patterns import SplitPattern
@@ -88,8 +88,7 @@ def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
     try:
         from huggingface_hub import errors
     except ImportError:
-        reason = "needs the package huggingface_hub: pip install 'tokviz-tui[hub]'"
-        raise InputFileError(address, reason) from None
+        raise InputFileError(address, missing_package("huggingface_hub")) from None
     with _silence():
         for names in _CANDIDATES:
             try:

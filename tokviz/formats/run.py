@@ -81,7 +81,7 @@ def finish_replacing(folder: StrPath) -> None:
 
 def hidden(target: Path) -> str:
     """Return the prefix of the temporary folders in which a run is written."""
-    return f".{target.name[:80]}."
+    return f".{target.name[:50]}."
 
 
 def counting_folder(folder: Path) -> Path:

@@ -38,7 +38,7 @@ from typing import Any
 from tokviz.child.limits import allow_cpu, allow_memory
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.encoding.packed import pack_ranks
-from tokviz.errors import JobError
+from tokviz.errors import JobError, missing_package
 from tokviz.files import read_file
 from tokviz.formats.hf_pattern import regex_of, regexes_in
 from tokviz.formats.shipping import messages, of_ranks
@@ -210,7 +210,7 @@ def _made(content: dict[str, Any]) -> Any:
     try:
         import tokenizers
     except ImportError:
-        raise JobError("Hugging Face's library is missing: pip install tokenizers") from None
+        raise JobError(missing_package("tokenizers")) from None
     text = json.dumps(content, ensure_ascii=False)
     content.clear()
     try:

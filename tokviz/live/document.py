@@ -182,8 +182,15 @@ class LiveDocument(ChunkedText):
         return number, list(islice(found, min(number, limit)))
 
     @property
+    def replaces_bytes(self) -> bool:
+        """Whether bytes that are not valid UTF-8 are encoded as U+FFFD, as libraries do."""
+        return self.tokenizer is not None and self.tokenizer.remote and self.n_raw_bytes > 0
+
+    @property
     def lossless(self) -> bool:
-        """Whether the tokens, as far as they are counted, give the text back."""
+        """Whether the known tokens decode to the text, byte for byte."""
+        if self.replaces_bytes:
+            return False
         if self.tokenizer is None or not self.tokenizer.lossy:
             return True
         unchanged = self._backlog is not None and not self._backlog.counts.n_changed

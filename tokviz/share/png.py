@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokviz.errors import TokvizError
+from tokviz.errors import TokvizError, missing_package
 from tokviz.sentences import counted
 from tokviz.share import svg
 from tokviz.share.figure import Figure
@@ -26,8 +26,7 @@ def picture(figure: Figure) -> bytes:
     try:
         from resvg_py import svg_to_bytes
     except ImportError:
-        raise TokvizError(
-            "a PNG needs the package resvg-py: pip install 'tokviz-tui[png]', or write an SVG"
-        ) from None
+        reason = f"write an SVG instead; a PNG {missing_package('resvg-py')}"
+        raise TokvizError(reason) from None
     drawn = svg_to_bytes(svg_string="\n".join(svg.write(figure)), zoom=_ZOOM)
     return bytes(drawn)

@@ -456,7 +456,8 @@ class TokvizApp(App[None]):
         self.set_timer(IMPORT_SECONDS, self._import_screens)
         self.set_interval(PAUSE_SECONDS / 4, self._use_pause)
         session = self.session
-        if session.remember and session.settings.tour and session.is_sample:
+        is_plain_start = session.is_sample and session.first_screen == self.DEFAULT_MODE
+        if session.remember and session.settings.tour and is_plain_start:
             self.set_timer(IMPORT_SECONDS, self._begin_tour)
 
     def _screen_changed(self) -> None:

@@ -15,6 +15,8 @@ from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.widgets.flow import Do, Row, Span, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
 
+LEAST_ROWS = 15
+"""Rows of a terminal with room for the first steps; a smaller one shows only its screen."""
 _LOOK_SECONDS = 0.2
 _LAST_WORDS = "That was the tour. F1 explains each screen, Ctrl+L g the words on it."
 
@@ -42,6 +44,9 @@ class Tour:
             (one for one in self._app.screen_stack if isinstance(one, TokvizScreen)), None
         )
         if screen is None or not screen.is_mounted or self.is_over:
+            return
+        if screen.size.height < LEAST_ROWS:
+            self._leave()
             return
         if self._view is None or self._view.parent is not screen:
             self._leave()

@@ -27,14 +27,14 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from tokviz.assets import asset_path
 from tokviz.confinement import Confinement
-from tokviz.errors import TokvizError
+from tokviz.errors import OutputFileError, TokvizError
 from tokviz.files import write_file
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.web.terminal import AppTerminal, Size
 from tokviz.web.visitors import Visitor, Visitors
 
-APP = (sys.executable, "-P", "-m", "tokviz.web.app")
+APP = (sys.executable, "-s", "-P", "-m", "tokviz.web.app")
 """The program that runs in a terminal."""
 
 MAX_SESSIONS = 4
@@ -272,7 +272,10 @@ class Server:
                 data = await request.read()
         except TimeoutError:
             raise web.HTTPRequestTimeout from None
-        await asyncio.to_thread(write_file, folder / name, data, private=True)
+        try:
+            await asyncio.to_thread(write_file, folder / name, data, private=True)
+        except OutputFileError as error:
+            raise web.HTTPBadRequest(text=f"The file was not saved: {error.reason}.\n") from None
         visitor.brought[name] = (folder / name).stat().st_mtime_ns
         return web.json_response(name)
 

@@ -25,6 +25,10 @@ from tokviz.web.terminal import AppTerminal, Size
 KEPT_DAYS = 30
 """How long what a visitor did not save is kept."""
 
+_STATE = ("config", "data", "state", "tmp", "hub")
+"""Folders of a visitor that its app writes, besides the one for files. None is its home or on a
+path of Python, so that nothing written there runs."""
+
 _TOLD = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH")
 """What an app is told of the server's environment: no secrets."""
 
@@ -33,7 +37,7 @@ class Visitor:
     """A browser that has been let in.
 
     Attributes:
-        folder: Its own folder: settings, journals, and the files that come and go.
+        folder: Its own folder, which holds its files, its settings, its journals and its home.
         files: Where its app opens and saves.
         brought: The files that came from it, and when.
         n_terminals: How many terminals it has.
@@ -46,8 +50,9 @@ class Visitor:
         self.brought: dict[str, int] = {}
         self.n_terminals = 0
         self._ending: set[asyncio.Task[None]] = set()
-        for name in ("files", "tmp"):
+        for name in ("files", *_STATE):
             (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / "home").mkdir(mode=0o500, exist_ok=True)
         os.utime(folder)
 
     def environment(self, allowed: Confinement) -> dict[str, str]:
@@ -57,15 +62,18 @@ class Visitor:
         from tokviz.child.process import package_environment
 
         own = str(self.folder)
-        allowed = allowed._replace(folders=(own, str(self.files)))
+        state = [f"{own}/{name}" for name in _STATE]
+        allowed = allowed._replace(folders=(str(self.files), *state))
         told = {name: value for name, value in package_environment().items() if name in _TOLD}
         return {
             **told,
             **allowed.environment(),
             "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONNOUSERSITE": "1",
+            "PYTHONSAFEPATH": "1",
             "TERM": "xterm-256color",
             "COLORTERM": "truecolor",
-            "HOME": own,
+            "HOME": f"{own}/home",
             "TMPDIR": f"{own}/tmp",
             "HF_HOME": f"{own}/hub",
             **{f"XDG_{name}_HOME": f"{own}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE")},

@@ -395,3 +395,18 @@ async def test_what_could_not_be_kept_is_kept_once_that_works_again(
         assert b"ax" in kept.read_bytes()
         assert [toast.message for toast in app._notifications] == ["No room to keep the text."]
     assert tries >= 4
+
+
+async def test_the_offer_leaves_everything_where_it_is() -> None:
+    leave("one")
+    async with make_app().run_test(size=(100, 30)) as pilot:
+        screen = await offered(pilot)
+
+        def regions() -> list[object]:
+            return [widget.region for widget in screen.query("#title, #text, #keys, .panel")]
+
+        with_offer = regions()
+        await click(pilot, screen, "Later")
+        await settle(pilot)
+        assert not screen.query_one("#recovery").display
+        assert regions() == with_offer

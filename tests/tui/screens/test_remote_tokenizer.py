@@ -66,6 +66,16 @@ async def test_tokens_follow_the_typing(tokenizer: tokviz.Tokenizer) -> None:
         assert [(t.start, t.end) for t in live.tokens_in(0, 99)] == [(0, 3), (3, 7), (7, 11)]
 
 
+async def test_an_invalid_byte_that_the_library_replaces_is_not_called_lossless(
+    tokenizer: tokviz.Tokenizer,
+) -> None:
+    app = make_app("the\udcff", tokenizer)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        shown = str(screen_of(app).status.render_line(0).text)
+        assert "⚠ 1 invalid byte becomes U+FFFD" in shown and "lossless" not in shown
+
+
 async def test_a_child_that_dies_leaves_the_app_alive(tokenizer: tokviz.Tokenizer) -> None:
     app = make_app("The cat", tokenizer)
     async with app.run_test(size=(120, 40)) as pilot:

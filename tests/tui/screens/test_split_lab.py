@@ -127,7 +127,7 @@ async def test_a_pattern_of_the_library_is_tried_handed_over_and_found_again(
         await pilot.press("ctrl+l", "s")
         await pick(pilot, "tokens")
         await until(pilot, lambda: "▏token╎ization" in drawn(app))
-        assert "╎token" in str(panel.query_one(".legend").render())
+        assert "╎ token" in str(panel.query_one(".legend").render())
 
         for words in ("python", "tokenizer.json"):
             await pilot.press("ctrl+l", "s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
@@ -11,6 +12,7 @@ from tokviz.tui.terminal.input import (
     ESCAPE_PATIENCE,
     LONE_ESCAPE_PATIENCE,
     PASTE_PATIENCE,
+    KeyParser,
     TerminalParser,
 )
 from tokviz.tui.terminal.paste import PASTE_END, PASTE_START
@@ -136,3 +138,17 @@ def test_a_key_with_alt_types_nothing_also_where_it_is_no_command() -> None:
     messages = [*parser.feed(b"\x1bh\x1bZ\x1b[120;3u\xc3\xa9Z"), *parser.wait(1.0)]
     typed = [message.character if isinstance(message, events.Key) else None for message in messages]
     assert typed == [None, None, None, "é", "Z"]
+
+
+@pytest.mark.parametrize("junk", [b"\x1b[1;", b"\x1b]52;", b"\x1bO", b"\0", b"\x1bP" + b"x" * 20])
+def test_input_that_is_no_key_is_dropped(junk: bytes) -> None:
+    flood = junk * (400_000 // len(junk))
+    reads = [flood[start : start + 4_095] for start in range(0, len(flood), 4_095)]
+    *noise, last = shown(parse(*reads, b"\x11"))
+    assert last == "ctrl+q"
+    assert len(noise) < 25 * len(reads), "what a read cuts off may be keys"
+
+
+def test_quick_keys_and_reports_are_not_taken_for_junk() -> None:
+    sent = b"\x1bO\x1bOP\x1b[1;5C\x1b[1;5C\x1b]\x1bPa\x1b[<35;100;200M\x1b[A\0a\0"
+    assert shown(parse(sent)) == shown([*KeyParser().feed(sent.decode())])

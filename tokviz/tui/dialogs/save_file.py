@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 
+from tokviz.confinement import confinement
 from tokviz.files import is_read_only
 from tokviz.glyphs import safe
 from tokviz.listing import typed_path
@@ -79,6 +80,8 @@ class SaveFileDialog(FileDialog):
     def _take(self, path: Path, is_folder: bool) -> None:
         if is_folder:
             self.enter_folder(path, os.path.basename(self.field.value) if self._moved else "")
+        elif (allowed := confinement()) is not None and not allowed.may_save(path):
+            self.show_error(f"{path.name}: this session may save only in its folder for files")
         elif self._kinds and not path.suffix:
             self._take(path.with_name(f"{path.name}.{self._kind}"), is_folder=False)
         elif self._kinds and not path.name.lower().endswith(tuple(f".{k}" for k in self._kinds)):

@@ -33,6 +33,16 @@ _BETWEEN_KEYS = re.compile(rf"(?<=\x1b)(?={_CONTROL})|(?<=\x1b[^\x1b\[\]NOPX^_\\
 with a key: if more followed, Textual's parser would take both for letters."""
 
 
+_JUNK = re.compile(
+    r"\x1b\[[ -?]+(?=\x1b)"  # a control sequence that another one interrupts
+    r"|\x1b\[[ -?]{32,}[@-~]?"  # longer than any key or report
+    r"|\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\|(?=\x1b))"  # an operating system command
+    r"|\x1b[PX^_][^\x07\x1b]{16,}(?:\x07|\x1b\\|(?=\x1b))"  # a device control string and the like
+    r"|(?:\x1bO){3,}(?=\x1b)|(?<=\0)\0+"  # keys that nobody repeats this often in one read
+)
+"""Input that is no key. As keys it would take the app a minute for 400 KB."""
+
+
 class KeyParser(XTermParser):
     """Textual's parser, which survives reports that make no sense and can be told to stop waiting.
 
@@ -124,7 +134,7 @@ class TerminalParser:
 
     def _messages(self, segment: Segment) -> Iterator[Message]:
         if isinstance(segment, Keys):
-            for message in self._keys.feed(self._decode(segment.data)):
+            for message in self._keys.feed(_JUNK.sub("", self._decode(segment.data))):
                 if _with_alt(message):
                     message.character = None  # it is a command, also where it means nothing
                 if not _types_surrogate(message):

@@ -11,7 +11,12 @@ from textual.widgets import Static
 
 
 class PushButton(Static, can_focus=True):
-    """Words that can be clicked, or pressed with Enter or Space."""
+    """Words that can be clicked, or pressed with Enter or Space.
+
+    A click leaves the focus where it is, so that the user can continue to type afterwards.
+    """
+
+    FOCUS_ON_CLICK = False
 
     DEFAULT_CSS = """
     PushButton {

@@ -343,6 +343,7 @@ class TokensScreen(TokvizScreen):
 
     def _show_status(self) -> None:
         live = self.live
+        fate = "become U+FFFD" if live.n_raw_bytes > 1 else "becomes U+FFFD"
         self.status.show(
             StatusState(
                 tokens=live.n_tokens,
@@ -352,7 +353,10 @@ class TokensScreen(TokvizScreen):
                 specials_parsed=live.parse_specials,
                 seconds=self._update_seconds,
                 selection=self._selection_counts(),
-                notes=(f"{counted(live.n_raw_bytes, 'invalid byte')} kept",)
+                notes=(
+                    f"{counted(live.n_raw_bytes, 'invalid byte')} "
+                    f"{fate if live.replaces_bytes else 'kept'}",
+                )
                 if live.n_raw_bytes
                 else (),
                 lossless=live.lossless,

@@ -35,9 +35,10 @@ TOKEN_MARK = "╎"
 """Where a token begins within a piece."""
 
 _LEGENDS = (
-    "{} every row cuts  {} not every row does  {} no cut  {} not matched  {} rows differ",
-    "{}all {}some {}none {}no match {}differ",
+    ("{} every row cuts", "{} only some rows cut", "{} no cut", "{} not matched", "{} rows differ"),
+    ("{} all cut", "{} some cut", "{} no cut", "{} no match", "{} differ"),
 )
+LEGEND_LINES = 2
 
 LABEL_COLUMNS = 9
 """Columns that labels may take however narrow the view is; a wide one leaves a sixth to them."""
@@ -252,11 +253,22 @@ def begins(rows: Sequence[GlossRow], n_chars: int) -> tuple[set[int], set[int], 
 
 
 def legend(width: int, *, tokens: bool) -> str:
-    """Say what every mark means, in as many words as there is room for."""
+    """Explain the marks, in the longest words that fit in `LEGEND_LINES` lines of a width."""
     marks = MARK, LONE_MARK, JOINT, GAP_MARK, DIFFERENCE
-    more = f" {TOKEN_MARK}token" if tokens else ""
-    texts = [text.format(*marks) + more for text in _LEGENDS]
-    return next((text for text in texts if cell_len(text) <= width), texts[-1])
+    text = ""
+    for words in _LEGENDS:
+        parts = [part.format(mark) for part, mark in zip(words, marks, strict=True)]
+        lines = [""]
+        for part in [*parts, f"{TOKEN_MARK} token"] if tokens else parts:
+            longer = f"{lines[-1]}  {part}".lstrip()
+            if cell_len(longer) <= width:
+                lines[-1] = longer
+            else:
+                lines.append(part)
+        text = "\n".join(filter(None, lines))
+        if len(lines) <= LEGEND_LINES:
+            break
+    return text
 
 
 def label_columns(labels: Sequence[str], width: int = 0) -> int:

@@ -82,7 +82,13 @@ class SplitsPanel(Vertical):
         height: 1fr;
         & RegexField { margin-top: 1; }
         & GlossView { margin-top: 1; }
-        & .legend { height: 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+        & .legend {
+            height: auto;
+            max-height: 2;
+            color: $text-muted;
+            text-wrap: nowrap;
+            text-overflow: ellipsis;
+        }
         &.-short RegexField, &.-short GlossView { margin-top: 0; }
         &.-least .legend { display: none; }
         &.-tiny PatternHead { display: none; }

@@ -1,0 +1,82 @@
+"""The focus returns where it was when a menu or a dialog closes."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+import tokviz
+from tests.tui.waiting import settle, until
+from tokviz.session import Opened, RunAction, Session
+from tokviz.settings import Settings
+from tokviz.tui.app import TokvizApp, actions_on
+from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.widgets.push_button import PushButton
+
+SIZES = [(120, 40), (80, 24)]
+LEAVING = {"quit", "command_palette", "more_keys", "stop_training"}
+"""Actions that end the app, or whose dialog runs others."""
+
+
+def make_app(screen: str, panel: str = "ids") -> TokvizApp:
+    session = Session(
+        Opened("hello world abc"),
+        tokviz.load("gpt2"),
+        Settings(panel=panel),
+        remember=False,
+        first=RunAction(screen, "refresh"),
+    )
+    return TokvizApp(session)
+
+
+async def close_dialogs(app: TokvizApp, pilot: Pilot[None]) -> None:
+    for _ in range(4):
+        if len(app.screen_stack) == 1:
+            return
+        await pilot.press("escape")
+        await settle(pilot)
+    assert len(app.screen_stack) == 1, f"Esc does not close {app.screen}"
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("screen_id", [kind.id for kind in SCREENS])
+async def test_every_dialog_gives_the_focus_back(screen_id: str, size: tuple[int, int]) -> None:
+    app, opened = make_app(screen_id), set[str]()
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app.current_mode == screen_id and app.screen.has_begun)
+        await settle(pilot)
+        for action in actions_on(screen_id):
+            if action.method in LEAVING or not app.screen.check_action(action.method, ()):
+                continue
+            before = app.screen.focused
+            was_seen = before is not None and before.is_on_screen
+            target = app if hasattr(app, f"action_{action.method}") else app.screen
+            await app.run_action(action.call, target)
+            await settle(pilot)
+            if len(app.screen_stack) > 1:
+                opened.add(action.method)
+                await close_dialogs(app, pilot)
+                if before is not None:
+                    assert app.screen.focused is before, action.title
+                    assert before.is_on_screen or not was_seen
+            if app.current_mode != screen_id:
+                app.action_show_screen(screen_id)
+                await settle(pilot)
+    assert len(opened) > 5
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_button_that_is_clicked_leaves_the_focus_in_the_text(size: tuple[int, int]) -> None:
+    app = make_app("tokens", panel="splits")
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app.screen.has_begun and app.screen.query(PushButton))
+        await settle(pilot)
+        before = app.focused
+        await pilot.click(app.screen.query(PushButton).first())
+        await settle(pilot)
+        assert len(app.screen_stack) > 1
+        await close_dialogs(app, pilot)
+        assert app.focused is before
+        await pilot.press("x", "alt+i", "y")
+        await settle(pilot)
+        assert app.session.live.text == "xyhello world abc"
