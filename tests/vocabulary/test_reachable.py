@@ -65,9 +65,7 @@ def test_tokens_are_tried_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(calls) <= 2
 
 
-def test_what_nobody_knows_is_not_said_and_too_much_of_it_is_an_error() -> None:
+def test_a_token_on_which_the_pattern_takes_too_long_is_an_error() -> None:
     pattern = get_split_pattern(EXPLODES)
-    found = unreachable_rows(index_of(pattern, [b"z" * 34]))
-    assert not found[-1]
-    with pytest.raises(PatternError, match="takes too long"):
-        unreachable_rows(index_of(pattern, [b"z" * n for n in (34, 35, 36)]))
+    with pytest.raises(PatternError, match="takes longer than"):
+        unreachable_rows(index_of(pattern, [b"z" * 34]))
