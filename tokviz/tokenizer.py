@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.encoded import ToBytes
-from tokviz.encoding.encoder import Encoder
 from tokviz.encoding.merging import Merge
 from tokviz.encoding.normalization import is_nfc, nfc, origins
 from tokviz.encoding.packed import Tables, check_tokens, pack_merges
+from tokviz.encoding.segment_encoder import SegmentEncoder
 from tokviz.encoding.specials import AllowedSpecial, PostProcessor, SpecialTokens, segments
 from tokviz.errors import PatternError, SpecialTokenError, TokenIdError, VocabularyError
 from tokviz.pretokenize import unicode_classes
@@ -232,7 +232,7 @@ class Tokenizer:
         return made
 
     def encoding_by(self, encoder: Any) -> Tokenizer:
-        """Make a tokenizer like this one, whose texts are left to another `Encoder`."""
+        """Make a tokenizer like this one, whose texts are left to another `SegmentEncoder`."""
         made = copy(self)
         made._encoder = encoder
         return made
@@ -242,7 +242,7 @@ class Tokenizer:
     ) -> None:
         self.tables = tables
         whole = tables.by_ranks or self.ignore_merges
-        self._encoder = Encoder(tables, whole=whole)
+        self._encoder = SegmentEncoder(tables, whole=whole)
         self.name = name
         self.split_pattern = pattern
         self.specials = specials
@@ -478,7 +478,7 @@ class Tokenizer:
             index = next(index for index, token_id in enumerate(listed) if token_id not in tokens)
             raise TokenIdError(listed[index], self.name, self.n_vocab, index)
         if skip_special_tokens:
-            tokens |= dict.fromkeys(self.specials.called_ids, b"")
+            tokens |= dict.fromkeys(self.specials.skipped_ids, b"")
         return b"".join(map(tokens.__getitem__, listed))
 
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:

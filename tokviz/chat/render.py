@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
+from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
 from tokviz.chat.conversation import Aside, Conversation, ConversationError
-from tokviz.chat.encoder import Encoder, encoder_of
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import REASON_NAMES, Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate, get_template
@@ -369,7 +369,7 @@ class _Columns:
         runs: The origins of the tokens.
     """
 
-    def __init__(self, encoder: Encoder, special_ids: Mapping[str, int]) -> None:
+    def __init__(self, encoder: CachingEncoder, special_ids: Mapping[str, int]) -> None:
         self._encoder = encoder
         self._special_ids = special_ids
         self.ids = array("I")

@@ -20,7 +20,7 @@ from tokviz.encoding.packed import PackedRanks
 from tokviz.errors import JobError, PatternError, TokvizError
 from tokviz.files import StrPath, absolute, read_file
 from tokviz.formats.budget import Budget, budget
-from tokviz.formats.shipping import received, to_ranks
+from tokviz.formats.tokenizer_ipc import received, to_ranks
 from tokviz.json_file import MAX_JSON_BYTES
 
 _BYTES_A_CHAR = 128
@@ -84,7 +84,7 @@ class LibraryTokenizer:
         # The job counts its processor time itself: loading and checking have one budget.
         memory = Limits(memory_mb=self.budget.memory_mb, cpu_seconds=None)
         self._trusted = False
-        self._jobs = JobClient("foreign_tokenizer", limits=memory, patience=PATIENCE_SECONDS)
+        self._jobs = JobClient("huggingface_tokenizer", limits=memory, patience=PATIENCE_SECONDS)
         # The child ends with the last one who could ask it.
         weakref.finalize(self, self._jobs.close)
 

@@ -1,9 +1,9 @@
-"""The job `foreign_tokenizer`: a `tokenizer.json` in Hugging Face's own library.
+"""The job `huggingface_tokenizer`: a `tokenizer.json` in Hugging Face's own library.
 
 The child reads the file itself, so that a hostile one costs the child's memory only. Requests:
 
 - `{"do": "facts"}`: answers `{"version": text, "specials": [[text, id]…], "sizes": [n…]}` and then
-  the tables of the other tokens, which have these sizes: see `tokviz.formats.shipping`.
+  the tables of the other tokens, which have these sizes: see `tokviz.formats.tokenizer_ipc`.
 - `{"do": "encode", "text": text, "specials": "all", "none" or "huggingface"}`: answers `{"ids":
   packed, "starts": packed, "ends": packed, "words": packed}`: for each token its id, the characters
   it comes from, and the number of its word (pre-token), `NO_WORD` if it has none. If one of the
@@ -39,10 +39,10 @@ from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.encoding.packed import pack_ranks
 from tokviz.errors import JobError, PatternError
 from tokviz.files import read_file
-from tokviz.formats.hf_pattern import regexes_in
+from tokviz.formats.byte_level import from_characters
+from tokviz.formats.hf_pattern import part_types, regexes_in
 from tokviz.formats.library import NO_WORD
-from tokviz.formats.shipping import messages, of_ranks
-from tokviz.formats.spelling import Spelling
+from tokviz.formats.tokenizer_ipc import messages, of_ranks
 from tokviz.json_file import MAX_JSON_BYTES, parse_json
 
 _UNTYPED = "\U0010ffff"
@@ -73,11 +73,47 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             yield {"text": text}
 
 
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+class _TokenTexts:
+    """Converts the texts of tokens to bytes, as the decoder of a `tokenizer.json` does."""
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        """Take the content of the file."""
+        kinds = part_types(content.get("decoder"))
+        model = content.get("model")
+        model = model if isinstance(model, dict) else {}
+        self._byte_level = kinds == ["ByteLevel"]
+        self._word_start = "▁" if {"Metaspace", "Replace"} & set(kinds) else None
+        prefix = model.get("continuing_subword_prefix") or "##"
+        self._prefix = prefix if "WordPiece" in kinds and isinstance(prefix, str) else ""
+        suffix = model.get("end_of_word_suffix")
+        self._suffix = suffix if isinstance(suffix, str) else ""
+
+    def bytes_of(self, text: str) -> bytes:
+        """Return the bytes of a token."""
+        if self._byte_level:
+            try:
+                return from_characters(text)
+            except ValueError:
+                return text.encode("utf-8", "replace")
+        if match := _BYTE_TOKEN.fullmatch(text):
+            return bytes.fromhex(match[1])
+        if self._word_start:
+            text = text.replace(self._word_start, " ")
+        if self._prefix and len(text) > len(self._prefix):
+            text = text.removeprefix(self._prefix)
+        if self._suffix and text.endswith(self._suffix):
+            text = text.removesuffix(self._suffix) + " "
+        return text.encode("utf-8", "replace")
+
+
 class _Loaded:
     """A file as the tokenizers that are needed of it.
 
     Attributes:
-        spelling: How its tokens stand for bytes.
+        token_texts: Converts the texts of its tokens to bytes.
         tokenizer: The one that calls all added tokens special but white space.
         regexes: Those by which it normalizes, splits and decodes, for display.
         typed_ids: The ids that its model may give to text which looks like an added token.
@@ -88,7 +124,7 @@ class _Loaded:
         os.environ["TOKENIZERS_PARALLELISM"] = "false"
         self._file = path, checksum
         content = self._content()
-        self.spelling = Spelling(content)
+        self.token_texts = _TokenTexts(content)
         self.regexes = " and ".join(regexes_in(content))
         for token in _added(content):
             text = str(token.get("content"))
@@ -219,7 +255,7 @@ def _facts(loaded: _Loaded) -> Iterator[Body]:
     special_ids = {token_id for text, token_id in specials if text}
     vocabulary = loaded.tokenizer.get_vocab(with_added_tokens=True)
     ordinary = pack_ranks(
-        (token_id, loaded.spelling.bytes_of(text))
+        (token_id, loaded.token_texts.bytes_of(text))
         for text, token_id in vocabulary.items()
         if token_id not in special_ids
     )

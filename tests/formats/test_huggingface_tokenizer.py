@@ -18,7 +18,7 @@ from tests.oracles.nasty import byte_texts, texts
 from tests.profiles import examples
 from tokviz import bytetext
 from tokviz.formats.budget import Budget
-from tokviz.formats.foreign import ForeignTokenizer
+from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.live.document import LiveDocument
 
@@ -87,7 +87,7 @@ KINDS = {
 @pytest.fixture(scope="module", params=KINDS)
 def both(request, tmp_path_factory):
     """Ours, and the library's own."""
-    path = tmp_path_factory.mktemp("foreign") / "tokenizer.json"
+    path = tmp_path_factory.mktemp("library") / "tokenizer.json"
     theirs = KINDS[request.param]()
     theirs.save(str(path))
     ours = tokviz.load(path)
@@ -194,7 +194,7 @@ def bomb(tmp_path):
 
 def test_a_child_that_dies_is_an_error_and_the_next_call_has_a_new_one(bomb):
     content = json.loads(bomb.read_text())
-    tok = ForeignTokenizer(bomb, content, "why", name="b", limits=Budget(600, 5))
+    tok = HuggingFaceTokenizer(bomb, content, "why", name="b", limits=Budget(600, 5))
     ids = tok.encode("xyz")
     first = tok._library._jobs.pid
     with pytest.raises(tokviz.TokvizError, match="takes more than 600 MB of memory for this text"):

@@ -21,7 +21,7 @@ _PART_CHARS = 5_000
 """Characters of a part, up to twice as many, or more where there is no place to cut."""
 
 
-class Encoder:
+class CachingEncoder:
     """Encodes plain text (no special tokens in it) and keeps the newest results."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -157,12 +157,12 @@ class Encoder:
         return found
 
 
-_encoders: weakref.WeakKeyDictionary[Tokenizer, Encoder] = weakref.WeakKeyDictionary()
+_encoders: weakref.WeakKeyDictionary[Tokenizer, CachingEncoder] = weakref.WeakKeyDictionary()
 
 
-def encoder_of(tokenizer: Tokenizer) -> Encoder:
+def encoder_of(tokenizer: Tokenizer) -> CachingEncoder:
     """Give the encoder of a tokenizer, the same every time."""
     encoder = _encoders.get(tokenizer)
     if encoder is None:
-        encoder = _encoders[tokenizer] = Encoder(tokenizer)
+        encoder = _encoders[tokenizer] = CachingEncoder(tokenizer)
     return encoder
