@@ -70,7 +70,7 @@ ALLOWED = {
     "read its own": "open(own + '/text.txt').read()",
     "write its own": "write_file(own + '/new.txt', b'x')",
     "list its own": "read_folder(Path(own))",
-    "load a file in a child": "apart.load(saved(own + '/tokenizer'))",
+    "load a file in a child": "subprocess_loader.load(saved(own + '/tokenizer'))",
     "learn": "tokviz.train([own + '/text.txt'], 260).save(own + '/run')",
     "list the samples": "list(asset_path('conversations').iterdir())",
     "read the lessons": "tokviz.lessons.lessons()",
@@ -90,7 +90,7 @@ from tokviz.assets import asset_path
 from tokviz.autosave import Autosave
 from tokviz.child.runner import JobClient
 from tokviz.files import write_file
-from tokviz.formats import apart
+from tokviz.formats import subprocess_loader
 from tokviz.listing import check_readable, read_folder
 from tokviz.replay.replay import Replay
 from tokviz.session import read_text

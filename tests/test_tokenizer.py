@@ -14,7 +14,7 @@ from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tests.profiles import examples
 from tests.reference import PATTERNS, tiktoken_encoding
 from tokviz import bytetext
-from tokviz.encoding import encoder
+from tokviz.encoding import segment_encoder
 from tokviz.encoding.merging import merge_piece
 from tokviz.encoding.normalization import nfc
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
@@ -324,7 +324,9 @@ def test_one_merge_is_recovered_without_the_others() -> None:
 @pytest.fixture(params=["compiled", "plain"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Encode everything by compiled loops, or nothing."""
-    monkeypatch.setattr(encoder, "SHORT_TEXT", -1 if request.param == "compiled" else 1 << 60)
+    monkeypatch.setattr(
+        segment_encoder, "SHORT_TEXT", -1 if request.param == "compiled" else 1 << 60
+    )
     return request.param
 
 

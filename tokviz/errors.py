@@ -97,7 +97,6 @@ class PatternError(TokvizError):
         place: int | None = None,
         piece: str = "",
         file: str = "",
-        note: str = "",
     ) -> None:
         """Describe what is wrong.
 
@@ -105,39 +104,36 @@ class PatternError(TokvizError):
             pattern: The regex text.
             reason: The reason.
             position: The character offset in the regex text if known; told counted from 1.
-            place: The character offset of the piece in the split text that takes too long.
-            piece: The beginning of that piece, as it is to be shown.
+            place: The character offset in the split text at which the regex fails.
+            piece: The text there, shortened for display.
             file: The file that the text is of, if known.
-            note: What is to be known besides.
         """
         self.pattern = pattern
         self.reason = reason
         self.position = position
         self.place = place
         self.piece = piece
-        self.note = note
         where = "" if position is None else f" at character {position + 1}"
         if place is not None:
             where = f" at character {place:,} of the text, {piece}"
         where += f", in {file}" if file else ""
-        where += f"; {note}" if note else ""
         self.trouble = f"{reason}{where}"
         shown = repr(pattern if len(pattern) <= 80 else pattern[:77] + "...")
         # A regex as it is written, not as Python would write it.
         shown = shown.replace(r"\\", "\\")
         super().__init__(f"split pattern {shown}: {self.trouble}")
 
-    def behind(self, n_chars: int) -> PatternError:
-        """Say the same of a longer text, in which so many characters stand before this one."""
+    def shifted(self, n_chars: int) -> PatternError:
+        """Return the error for a longer text in which `n_chars` characters come before this one."""
         return self._again(place=None if self.place is None else self.place + n_chars)
 
     def of_file(self, file: str) -> PatternError:
-        """Say the same and name the file that the text is of."""
+        """Return the error with the name of the file that the text comes from."""
         return self._again(file=file)
 
     def _again(self, **changes: Any) -> PatternError:
-        told = {"place": self.place, "piece": self.piece, "note": self.note, **changes}
-        return PatternError(self.pattern, self.reason, self.position, **told)
+        fields = {"place": self.place, "piece": self.piece, **changes}
+        return PatternError(self.pattern, self.reason, self.position, **fields)
 
 
 class TokenIdError(TokvizError):

@@ -1,10 +1,8 @@
-"""JSON from a file that nobody vouches for: what it may cost is known before it is parsed."""
+"""Strict parsing of JSON from untrusted files, with limits on its size and number of values."""
 
 from __future__ import annotations
 
 import json
-import json.decoder
-import json.scanner
 import os
 import re
 from collections.abc import Iterator
@@ -22,7 +20,7 @@ MAX_JSON_VALUES = 8_000_000
 
 
 _STEP = 1 << 20
-"""Characters or bytes that are looked through at a time: no other thread runs meanwhile."""
+"""Characters or bytes counted per call: other threads run between two calls."""
 
 
 class JsonFileError(InputFileError):
@@ -47,83 +45,15 @@ class _TooManyValuesError(ValueError):
 
 
 def loads(text: str | bytes) -> Any:
-    """Do what `json.loads` does, for text that nobody vouches for.
+    """Parse untrusted JSON text with `json.loads`.
 
     Raises:
-        ValueError: As `json.loads` does, and if there are more values than memory should hold.
+        ValueError: If it is not JSON, or holds more values than `MAX_JSON_VALUES`.
+        RecursionError: If it nests too deeply.
     """
     if len(text) > MAX_JSON_VALUES and _most_values(text) > MAX_JSON_VALUES:
         raise _TooManyValuesError
-    if isinstance(text, str) and len(text) > _STEP:
-        try:
-            return _PartwiseDecoder().decode(text)
-        except (ValueError, RecursionError):
-            pass  # the other one says what is wrong
-        except (AttributeError, TypeError):
-            pass  # a later Python may have moved what this takes from `json`
     return json.loads(text)
-
-
-_SOON = 1 << 12, 1 << 17
-"""Characters within which an object or a list is looked for whole, in turn."""
-
-_BETWEEN = re.compile(r"(?<=[^\\]{6})|(?<![\\])(?=\\)(?<!\\u[dD][89abAB].{2})", re.DOTALL)
-"""Matches where the text of a string can be cut: in no escape, and between no two of a pair."""
-
-_PART = 1 << 18
-"""Characters of a long string that are read at a time."""
-
-_CUT = 64
-"""Characters in which such a place is looked for."""
-
-
-_DECODER: Any = json.decoder
-_SCANNER: Any = json.scanner
-
-
-class _PartwiseDecoder(json.JSONDecoder):
-    """Parses JSON in many short calls: `json` does it in one, during which no other thread runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        decoder: Any = self
-        self._soon = decoder.scan_once
-        decoder.parse_object = self._object
-        decoder.parse_array = self._array
-        decoder.parse_string = self._string
-        decoder.scan_once = _SCANNER.py_make_scanner(self)
-
-    def _object(self, place: tuple[str, int], *how: Any) -> tuple[Any, int]:
-        return self._whole(*place) or _DECODER.JSONObject(place, *how)
-
-    def _array(self, place: tuple[str, int], *how: Any) -> tuple[Any, int]:
-        return self._whole(*place) or _DECODER.JSONArray(place, *how)
-
-    def _whole(self, text: str, behind: int) -> tuple[Any, int] | None:
-        """Parse the container that begins one character before, if it is short."""
-        start = behind - 1
-        for size in _SOON:
-            try:
-                value, end = self._soon(text[start : start + size], 0)
-            except (StopIteration, ValueError):
-                continue
-            return value, start + end
-        return None
-
-    def _string(self, text: str, start: int, strict: bool) -> tuple[str, int]:
-        """Parse the string whose text begins here."""
-        parts, size = [], _SOON[0]
-        while start < len(text):
-            cut = min(start + size, len(text))
-            if cut < len(text):
-                places = [place.start() for place in _BETWEEN.finditer(text, cut - _CUT, cut)]
-                cut = places[-1] if places else len(text)
-            part, end = _DECODER.scanstring(text[start:cut] + '"', 0, strict)
-            parts.append(part)
-            if end <= cut - start:
-                return "".join(parts), start + end
-            start, size = cut, _PART
-        raise ValueError("no closing quote")
 
 
 def _most_values(text: str | bytes) -> int:

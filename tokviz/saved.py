@@ -20,8 +20,8 @@ from tokviz.chat.templates import TEMPLATES
 from tokviz.compare.lanes import MOST_OTHERS, Other
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import read_file
-from tokviz.formats.apart import load
 from tokviz.formats.registry import is_builtin
+from tokviz.formats.subprocess_loader import load
 from tokviz.glyphs import safe
 from tokviz.json_file import located, parse_json
 from tokviz.lessons import lessons

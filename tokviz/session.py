@@ -17,8 +17,8 @@ from tokviz import bytetext
 from tokviz.assets import asset_path
 from tokviz.errors import TokvizError
 from tokviz.files import FileState, file_state, looks_binary, read_blocks
-from tokviz.formats.apart import load
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin
+from tokviz.formats.subprocess_loader import load
 from tokviz.live.document import LiveDocument
 from tokviz.settings import MOST_RECENT, Settings, save_settings
 from tokviz.tokenizer import Tokenizer

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz import bytetext
 from tokviz.encoding.encoded import ToBytes
-from tokviz.encoding.encoder import Encoder
 from tokviz.encoding.merging import Merge
 from tokviz.encoding.normalization import is_nfc, nfc, origins
 from tokviz.encoding.packed import Tables, check_tokens, pack_merges
+from tokviz.encoding.segment_encoder import SegmentEncoder
 from tokviz.encoding.specials import AllowedSpecial, PostProcessor, SpecialTokens, segments
-from tokviz.errors import SpecialTokenError, TokenIdError, VocabularyError
+from tokviz.errors import PatternError, SpecialTokenError, TokenIdError, VocabularyError
 from tokviz.pretokenize import unicode_classes
 from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import split
-from tokviz.pretokenize.tolerance import count_from
 
 if TYPE_CHECKING:
     import numpy as np
@@ -233,7 +232,7 @@ class Tokenizer:
         return made
 
     def encoding_by(self, encoder: Any) -> Tokenizer:
-        """Make a tokenizer like this one, whose texts are left to another `Encoder`."""
+        """Make a tokenizer like this one, whose texts are left to another `SegmentEncoder`."""
         made = copy(self)
         made._encoder = encoder
         return made
@@ -243,7 +242,7 @@ class Tokenizer:
     ) -> None:
         self.tables = tables
         whole = tables.by_ranks or self.ignore_merges
-        self._encoder = Encoder(tables, whole=whole)
+        self._encoder = SegmentEncoder(tables, whole=whole)
         self.name = name
         self.split_pattern = pattern
         self.specials = specials
@@ -415,21 +414,29 @@ class Tokenizer:
         stops: list[tuple[int, int | None]] = []
         """Behind how many segments there is which special token; None where a text ends."""
 
+        at = 0
+
         def plain() -> Iterator[tuple[str, bool]]:
+            nonlocal at
             n = 0
             for text in texts:
+                at = 0
                 for segment, special in self._segments(text, allowed):
                     if special:
                         stops.append((n, self.special_tokens[segment]))
                     else:
                         n += 1
                         yield nfc(segment) if self.nfc else segment, False
+                    at += len(segment)
                 stops.append((n, None))
 
-        with self._split_ahead(texts):
-            encoded = self._encoder.encode(
-                self.split_pattern, plain(), sum(map(len, texts)), to_bytes=to_bytes
-            )
+        try:
+            with self._split_ahead(texts):
+                encoded = self._encoder.encode(
+                    self.split_pattern, plain(), sum(map(len, texts)), to_bytes=to_bytes
+                )
+        except PatternError as error:
+            raise error.shifted(at) from None
         if len(stops) == 1:
             yield encoded.ids
             return
@@ -454,15 +461,7 @@ class Tokenizer:
 
     def _segments(self, text: str, allowed: AllowedSpecial | bool) -> Iterator[tuple[str, bool]]:
         """Give the parts of a text, and whether each is a special token."""
-        parts = segments(text, self.specials.search(allowed))
-        if not self.split_pattern.guarded:
-            yield from parts
-            return
-        offset = 0
-        for segment, special in parts:
-            count_from(offset, segment)
-            yield segment, special
-            offset += len(segment)
+        return segments(text, self.specials.search(allowed))
 
     # -- decoding
 
@@ -479,7 +478,7 @@ class Tokenizer:
             index = next(index for index, token_id in enumerate(listed) if token_id not in tokens)
             raise TokenIdError(listed[index], self.name, self.n_vocab, index)
         if skip_special_tokens:
-            tokens |= dict.fromkeys(self.specials.called_ids, b"")
+            tokens |= dict.fromkeys(self.specials.skipped_ids, b"")
         return b"".join(map(tokens.__getitem__, listed))
 
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:
@@ -527,7 +526,10 @@ class Tokenizer:
             if special:
                 spans.append((offset, offset + len(segment)))
             else:
-                ends, at = [0, *self._pieces(segment)], offset
+                try:
+                    ends, at = [0, *self._pieces(segment)], offset
+                except PatternError as error:
+                    raise error.shifted(offset) from None
                 spans.extend((at + start, at + end) for start, end in pairwise(ends))
             offset += len(segment)
         return spans
@@ -550,9 +552,13 @@ class Tokenizer:
                 noted.append((segment, composed, special))
                 yield composed, special
 
-        encoded = self._encoder.encode(
-            self.split_pattern, segments(), len(text), with_ends=True, to_bytes=to_bytes
-        )
+        try:
+            encoded = self._encoder.encode(
+                self.split_pattern, segments(), len(text), with_ends=True, to_bytes=to_bytes
+            )
+        except PatternError as error:
+            offset = sum(len(segment) for segment, _, _ in noted[:-1])
+            raise error.shifted(offset) from None
         ids = np.frombuffer(encoded.ids, np.uint32)
         token_borders = np.frombuffer(encoded.token_borders, np.int64)
         piece_borders = np.frombuffer(encoded.piece_borders, np.int64)

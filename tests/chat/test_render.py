@@ -15,8 +15,8 @@ from tests.oracles.edits import BUILTIN, SMALL, random_edit, random_text, tokeni
 from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
 from tokviz import bytetext
+from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
 from tokviz.chat.conversation import UNTRAINED_KEYS, Conversation, Message
-from tokviz.chat.encoder import Encoder, encoder_of
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import lint
 from tokviz.chat.render import MuchIsNewError, Rendering, render, rendering_to_json
@@ -199,7 +199,7 @@ def test_a_conversation_in_parts_is_as_in_one_go(
         template = rng.choice(("nanochat", "chatml", "llama3"))
         found = []
         for part_chars in (1_000_000, rng.choice((1, 8, 50))):
-            monkeypatch.setattr("tokviz.chat.encoder._PART_CHARS", part_chars)
+            monkeypatch.setattr("tokviz.chat.caching_encoder._PART_CHARS", part_chars)
             found.append(render(known, Conversation(messages), template))
         assert columns(found[0]) == columns(found[1])
         if not known.lossy:
@@ -220,13 +220,13 @@ def test_after_a_key_in_a_long_text_little_is_encoded(
 ) -> None:
     text = "".join(f"Some {template}, and {number} of them.\n" for number in range(10_000))
     sizes: list[int] = []
-    encode = Encoder.encode
+    encode = CachingEncoder.encode
 
-    def counting(self: Encoder, text: str) -> array[int]:
+    def counting(self: CachingEncoder, text: str) -> array[int]:
         sizes.append(0 if self.knows(text) else len(text))
         return encode(self, text)
 
-    monkeypatch.setattr(Encoder, "encode", counting)
+    monkeypatch.setattr(CachingEncoder, "encode", counting)
     with pytest.raises(MuchIsNewError):
         render(GPT2, Conversation.from_json(turns(text, "ok")), template, most_new=20_000)
     render(GPT2, Conversation.from_json(turns(text, "ok")), template)
@@ -242,28 +242,28 @@ def test_after_a_key_in_a_long_text_little_is_encoded(
 @pytest.mark.parametrize("nfc", [False, True])
 @pytest.mark.parametrize("kept", [50, 4_000_000])
 def test_texts_that_are_encoded_together_get_the_ids_of_each(pattern, nfc, kept, monkeypatch):
-    monkeypatch.setattr("tokviz.chat.encoder._KEPT_CHARS", kept)
+    monkeypatch.setattr("tokviz.chat.caching_encoder._KEPT_CHARS", kept)
     monkeypatch.setattr("tokviz.chat.render._TOGETHER", 7)
-    monkeypatch.setattr("tokviz.chat.render.encoder_of", Encoder)  # a new one each time
+    monkeypatch.setattr("tokviz.chat.render.encoder_of", CachingEncoder)  # a new one each time
     tokenizer = GPT2.with_parts(get_split_pattern(pattern), GPT2.specials, nfc=nfc)
     generator, learned = random.Random(0), []
     conversation = Conversation.from_json(turns(*(random_text(generator, 6) for _ in range(60))))
-    learn = Encoder.learn
+    learn = CachingEncoder.learn
 
     def counting(self, texts):
         texts = [*texts]
         learned.extend(texts)
         learn(self, texts)
 
-    monkeypatch.setattr(Encoder, "learn", counting)
+    monkeypatch.setattr(CachingEncoder, "learn", counting)
     found = {name: render(tokenizer, conversation, name) for name in TEMPLATES}
     assert len(learned) > 100
-    monkeypatch.setattr(Encoder, "learn", lambda self, texts: None)
+    monkeypatch.setattr(CachingEncoder, "learn", lambda self, texts: None)
     assert found == {name: render(tokenizer, conversation, name) for name in TEMPLATES}
 
 
 def test_the_encoder_forgets_when_it_holds_much(monkeypatch):
-    monkeypatch.setattr("tokviz.chat.encoder._KEPT_CHARS", 100)
+    monkeypatch.setattr("tokviz.chat.caching_encoder._KEPT_CHARS", 100)
     tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [])
     encoder = encoder_of(tokenizer)
     for i in range(50):

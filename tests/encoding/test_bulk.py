@@ -21,9 +21,9 @@ from tokviz import bytetext
 from tokviz.encoding import bulk, bulk_kernels
 from tokviz.encoding.bulk import BulkEncoder
 from tokviz.encoding.encoded import Encoded
-from tokviz.encoding.encoder import Encoder
 from tokviz.encoding.merging import Merge, merge_piece
 from tokviz.encoding.packed import PackedMerges, pack_merges
+from tokviz.encoding.segment_encoder import SegmentEncoder
 from tokviz.errors import VocabularyError
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 
@@ -185,7 +185,7 @@ def test_a_byte_without_token_is_named() -> None:
 def test_ends_and_counts_are_those_of_the_plain_way(name: str, parts) -> None:
     tok = tokviz.load("gpt2")
     pattern = get_split_pattern(name, guarded=False)
-    plain = Encoder(tok.tables, whole=True)
+    plain = SegmentEncoder(tok.tables, whole=True)
     expected = plain.encode(pattern, parts, 0, with_ends=True)
     for small in (False, True):
         found = of_name("gpt2", small).encode(pattern, parts, with_ends=True)

@@ -13,7 +13,7 @@ import tokviz
 from tests.oracles.nasty import FRAGMENTS
 from tokviz.bpe.settings import SpecialIds
 from tokviz.formats.byte_level import from_characters, to_characters
-from tokviz.formats.huggingface import load_tokenizer_json, to_tokenizer_json
+from tokviz.formats.huggingface import read_tokenizer_json, to_tokenizer_json
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 
 TEXT = "The cats' 12345 naïve cats\n\n  sat, they'll say: 你好 👩‍👩‍👧 <|endoftext|>The end. " * 9
@@ -117,6 +117,6 @@ def test_what_cannot_be_loaded_says_why(text, words, tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(tokviz.InputFileError) as caught:
-        load_tokenizer_json(path)
+        read_tokenizer_json(path)
     assert str(path) in str(caught.value)
     assert words in str(caught.value)

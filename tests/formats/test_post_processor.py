@@ -15,7 +15,7 @@ import tokviz
 from tests.formats.samples import trained
 from tests.oracles.nasty import texts
 from tests.profiles import examples
-from tokviz.formats import apart
+from tokviz.formats import subprocess_loader
 from tokviz.formats.draft import build
 from tokviz.formats.hf_native import read_native
 from tokviz.formats.huggingface import to_tokenizer_json
@@ -126,7 +126,7 @@ def test_what_cannot_be_added_is_refused(post_processor):
     assert any("post-processor" in lost for lost in what_is_lost(tok))
 
 
-@pytest.mark.parametrize("load", [tokviz.load, apart.load], ids=["here", "in a child"])
+@pytest.mark.parametrize("load", [tokviz.load, subprocess_loader.load], ids=["here", "in a child"])
 @pytest.mark.parametrize("normalizer", [None, {"type": "Lowercase"}], ids=["native", "library"])
 def test_a_loaded_file_adds_its_special_tokens(
     load: Callable[[Path], tokviz.Tokenizer], normalizer, tmp_path

@@ -221,7 +221,7 @@ def test_settings_that_no_training_has_are_refused(folder, key, value) -> None:
 def test_no_change_of_bytes_gets_past(folder, name, monkeypatch) -> None:
     """Bytes changed, cut out, doubled and cut off at the end: an error or the very same replay."""
     # What the child would do, without a new one for every change.
-    monkeypatch.setattr(replay_module, "load_apart", run_folder.load_run_tokenizer)
+    monkeypatch.setattr(replay_module, "load", run_folder.read_run_tokenizer)
     path = folder / name
     good = path.read_bytes()
     whole = Replay.open(folder)

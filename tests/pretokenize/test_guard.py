@@ -18,7 +18,6 @@ from tokviz.pretokenize import guard
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.pretokenize.split import join_steps, split, split_in_steps
 from tokviz.pretokenize.step_limit import StepLimit
-from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 
 ATOMS = [r"a", r"b", r".", r"\s", r"\w", r"[^a]", r"\p{L}", r"(?=b)", r"(?<=a)", r"(?:ab|b)"]
@@ -84,37 +83,13 @@ def test_only_what_nobody_knows_is_guarded():
 
 
 def spans(text, written=EXPLODING):
-    with tolerant() as stuck:
-        found = split(get_split_pattern(written), text)
-    return list(found.spans()), found.gaps, len(stuck)
-
-
-def test_the_stretch_ends_with_its_word():
-    assert spans(f"a\n{Z34} cd") == ([(0, 1), (1, 2), (2, 36), (36, 39)], (2,), 1)
-
-
-def test_where_a_word_does_not_help_the_line_is_left_out():
-    found, gaps, n_stuck = spans(f"{Z34} {Z34}\nab", r"(?:[^\n]|[^\n])*!|\w+|\s+")
-    assert (found[0], gaps[0], found[-1], n_stuck) == ((0, 70), 0, (70, 72), 2)
-
-
-def test_the_third_stretch_is_the_rest():
-    found, gaps, n_stuck = spans(f"{Z34}\n" * 5)
-    assert found == [(0, 34), (34, 35), (35, 69), (69, 70), (70, 175)]
-    assert (gaps, n_stuck) == ((0, 2, 4), 3)
-
-
-@pytest.mark.parametrize("pattern", ["(a|aa)+$", "(a|a)*$", "(?:(?:a)|(?:a))+b"])
-def test_the_piece_that_explodes_is_named_once_wherever_the_search_for_it_began(pattern):
-    word = "a" * 40 + "!"
-    with tolerant() as stuck:
-        split(get_split_pattern(pattern), f"one\n{word}\ntwo")
-    assert [(error.place, error.piece) for error in stuck] == [(4, f"'{'a' * 24}'…")]
+    found = split(get_split_pattern(written), text)
+    return list(found.spans()), found.gaps
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="such a system has no such timers")
 def test_a_step_is_measured_in_processor_time():
-    limit = StepLimit(0.02, 1)
+    limit = StepLimit(0.02)
     with limit.step():
         time.sleep(0.2)
     with pytest.raises(TimeoutError), limit.step():
@@ -122,11 +97,11 @@ def test_a_step_is_measured_in_processor_time():
             pass
 
 
-def test_an_error_counts_only_where_it_is_not_tolerated():
+def test_an_error_names_the_limit_and_the_piece():
     pattern = get_split_pattern(EXPLODING)
-    for _ in range(2):  # the second time it is remembered
-        with pytest.raises(PatternError, match="at character 1 of the text, 'zzz"):
-            split(pattern, "\n" + Z34)
+    words = r"takes longer than \S+ s for one piece at character 1 of the text, 'zzz"
+    with pytest.raises(PatternError, match=words):
+        split(pattern, "\n" + Z34)
 
 
 def test_a_tokenizer_made_in_python_ends_what_explodes_and_asks_once_for_many_texts(monkeypatch):
@@ -155,11 +130,11 @@ def test_what_hears_no_signal_is_killed(monkeypatch):
     guard.close()
     with pytest.raises(PatternError, match="takes too long to compile"):
         guard.check("(?:(?:a{1000}){1000}){1000}")
-    found, gaps, n_stuck = spans(f"ab {Z34}b\n{Z34} cd")
-    assert (found[-1][1], gaps[-1] + 1, n_stuck) == (76, len(found), 1)
+    with pytest.raises(PatternError, match=r"takes longer than 0\.4 s for one piece"):
+        spans(f"ab {Z34}b\n{Z34} cd")
     guard.close()
     monkeypatch.undo()
-    assert spans("ab cd") == ([(0, 2), (2, 5)], (), 0)
+    assert spans("ab cd") == ([(0, 2), (2, 5)], ())
 
 
 def test_who_waits_is_let_go_when_it_is_closed():
@@ -200,9 +175,9 @@ def test_threads_take_turns():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_has_a_child_of_its_own():
-    assert spans("ab cd")[2] == 0
+    assert spans("ab cd")[1] == ()
     process = os.fork()
     if not process:
-        os._exit(spans("ab cde") != ([(0, 2), (2, 6)], (), 0))
+        os._exit(spans("ab cde") != ([(0, 2), (2, 6)], ()))
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
     assert spans("ab cdef")[0] == [(0, 2), (2, 7)]

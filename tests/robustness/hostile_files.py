@@ -213,7 +213,7 @@ def _processor_seconds() -> float:
 
 def _tokenizer(path: str | None) -> str:
     """Load a tokenizer and let it encode a line; without a path, do what comes before."""
-    from tokviz.formats.apart import load
+    from tokviz.formats.subprocess_loader import load
 
     if path is None:
         load("gpt2").tokenize("some words")

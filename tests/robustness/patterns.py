@@ -138,7 +138,7 @@ async def loaded(pilot: Pilot[None], folder: Path, pattern: str, figures: list[F
     assert isinstance(screen, TokensScreen)
     async with watched("file", pattern, figures):
         screen.session.use_tokenizer(tokenizer, str(path))
-        await holds(lambda: screen.live.tokenizer is tokenizer and screen.live.complete)
+        await holds(lambda: screen.live.tokenizer is tokenizer and screen.live.settled)
     await settle(pilot)
 
 

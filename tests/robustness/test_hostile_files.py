@@ -13,8 +13,8 @@ from tests.robustness.hostile import FILES
 from tests.robustness.hostile_files import cost_of, echoes_of
 from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import LargeFileError
-from tokviz.formats.apart import load
 from tokviz.formats.budget import ask_first, before_large, budget
+from tokviz.formats.subprocess_loader import load
 
 QUICK = (
     "200,000 added tokens", "a huge rank", "a literal that nests", "a Replace bomb", "deep lists",

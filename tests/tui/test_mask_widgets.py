@@ -241,7 +241,7 @@ def test_a_key_in_a_long_message_lays_out_a_few_tokens_and_keeps_one_layout() ->
 def test_tokens_are_found_by_their_bytes_as_by_walking(
     part_chars: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokviz.chat.encoder._PART_CHARS", part_chars)
+    monkeypatch.setattr("tokviz.chat.caching_encoder._PART_CHARS", part_chars)
     found = rendering()
     counts = part_counts(found)
     for (message, part), runs in counts.spans.items():

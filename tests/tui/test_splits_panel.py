@@ -161,21 +161,10 @@ async def test_an_exploding_regex_is_given_up() -> None:
     async with app.run_test(size=(50, 30)) as pilot:
         await until(pilot, lambda: app.message == "✓ no gaps")
         app.query_one(RegexInput).value = r"(a|aa)+$"
-        await until(pilot, lambda: "takes too long for one piece" in app.message)
+        await until(pilot, lambda: "takes longer than 0.7 s for one piece" in app.message)
         assert r"still showing /\w+|\s+" in app.message
         assert app.notes[2] == "1 piece"
         assert "▏" + "a" * 10 in app.drawn().splitlines()[2]
-
-
-async def test_a_piece_that_takes_too_long_is_named_and_the_rest_is_split() -> None:
-    app = Host("one " + "z" * 34 + " two")
-    async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: app.message == "✓ no gaps")
-        app.query_one(RegexInput).value = r"(?:z|z)*b|\w+|\s+"
-        await until(pilot, lambda: app.message.startswith("⚠ 1 gap"))
-        assert "takes too long for one piece at character 4 of the text" in app.message
-        assert app.notes[2] == "5 pieces"
-        assert "×zzzz" in app.drawn()
 
 
 async def test_a_regex_that_takes_too_long_to_compile_keeps_the_old_pieces() -> None:

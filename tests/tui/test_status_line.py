@@ -7,7 +7,6 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 
-from tokviz.errors import PatternError
 from tokviz.tui.widgets.status_line import (
     IdsNote,
     SelectionCounts,
@@ -67,16 +66,11 @@ def test_the_selection_has_counts_of_its_own() -> None:
     assert line(state, 60).endswith(" · 3 selected")
 
 
-SLOW = PatternError("(a|a)+", "takes too long", place=1234, piece="'zzz'…")
-
-
-def test_the_slow_piece_is_named_where_there_is_room_and_told_where_there_is_none() -> None:
-    state = USUAL._replace(slow=[SLOW])
-    assert "⚠ slow piece at character 1,234: 'zzz'…" in line(state, 200)
-    assert "⚠ slow piece" in line(state, 80)
-    assert "⚠ slow" in line(state, 40)
-    several = state._replace(slow=[SLOW] * 3)
-    assert "⚠ 3 slow pieces, the first at character 1,234: 'zzz'…" in line(several, 200)
+def test_text_that_cannot_be_tokenized_has_a_reason_where_there_is_room() -> None:
+    state = USUAL._replace(pending_chars=707, failure="takes longer than 0.7 s")
+    assert "⚠ not tokenized: takes longer than 0.7 s" in line(state, 200)
+    assert line(state, 60).endswith("⚠ not tokenized")
+    assert "%" not in line(state, 200)
 
 
 def test_a_loss_is_told_even_where_it_is_narrow() -> None:

@@ -335,7 +335,7 @@ class PlainCounter:
 
         Only a main thread can limit that; None for as long as it likes.
         """
-        self._limit = StepLimit(step_seconds or inf, 1)
+        self._limit = StepLimit(step_seconds or inf)
         self.watching = nullcontext if step_seconds is None else self._limit.watching
         self._pattern = pattern
         self._compiled = pattern.compile()

@@ -26,7 +26,7 @@ from tokviz.child.runner import JobClient, JobDroppedError
 from tokviz.corpus.text_blocks import REST, TextBlock
 from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.pretokenize.step_limit import TOO_LONG
+from tokviz.pretokenize.step_limit import STEP_SECONDS, too_long
 
 _LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=0)
 """A process that counts is part of this one, and may take what this one may."""
@@ -275,4 +275,4 @@ class _Process:
         except JobDroppedError:
             return []
         except JobTimeoutError:
-            raise PatternError(self._pattern.regex, TOO_LONG) from None
+            raise PatternError(self._pattern.regex, too_long(STEP_SECONDS)) from None

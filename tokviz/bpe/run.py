@@ -24,7 +24,7 @@ from tokviz.encoding.packed import pack_trained
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.files import StrPath
 from tokviz.formats import run as run_folder
-from tokviz.formats.collecting import no_collecting
+from tokviz.formats.gc_pause import gc_paused
 from tokviz.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class TrainingRun(NamedTuple):
         folder: str | PathLike[str],
         *,
         on_parts: Callable[[TrainingHistory, PieceCounts, TrainSettings], object] | None = None,
-        read_tokenizer: Callable[[StrPath], Tokenizer] = run_folder.load_run_tokenizer,
+        read_tokenizer: Callable[[StrPath], Tokenizer] = run_folder.read_run_tokenizer,
     ) -> TrainingRun:
         """Read a run folder.
 
@@ -185,7 +185,7 @@ class TrainingRun(NamedTuple):
             )
             if on_parts is not None:
                 on_parts(*parts)
-            with no_collecting():
+            with gc_paused():
                 tokenizer = read_tokenizer(folder)
             run = cls(
                 tokenizer,
@@ -208,7 +208,7 @@ class TrainingRun(NamedTuple):
         except TokvizError as error:
             raise InputFileError(folder, f"the run in it is damaged: {error}") from None
         try:
-            with no_collecting():
+            with gc_paused():
                 check_history(run.history, tokenizer, run.settings)
         except TokvizError as error:
             raise InputFileError(Path(folder) / run_folder.HISTORY, str(error)) from None

@@ -30,7 +30,6 @@ from tokviz.chat.render import render, runs_of
 from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import PatternError
-from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 
 _BATCH_ROWS = 128  # more are no faster, and a check that is stopped ends with its batch
@@ -111,13 +110,12 @@ class DatasetLinter:
 
     def _check(self, dataset: Dataset, numbers: Sequence[int]) -> Iterator[RowReport]:
         rows = [self._read(dataset, number) for number in numbers]
-        with tolerant() as slow:
-            self._look_at([row for row in rows if row.conversation is not None], slow)
+        self._look_at([row for row in rows if row.conversation is not None])
         for row in rows:
             yield RowReport(row.number, row.findings, row.n_tokens)
 
-    def _look_at(self, rows: Sequence[_Row], slow: Sequence[PatternError]) -> None:
-        """Fill in what there is to say about rows; `slow` grows by pieces that take too long."""
+    def _look_at(self, rows: Sequence[_Row]) -> None:
+        """Fill in what there is to say about rows."""
         if isinstance(self._template, JinjaTemplate):
             self._render_remotely(self._template, rows)
             return
@@ -125,7 +123,7 @@ class DatasetLinter:
             self._write(self._template, row)
         self._count([row for row in rows if row.texts])
         for row in rows:
-            self._judge(row, is_slow=bool(slow))
+            self._judge(row)
 
     def _read(self, dataset: Dataset, number: int) -> _Row:
         try:
@@ -141,8 +139,7 @@ class DatasetLinter:
         try:
             row.spans = template.write(row.conversation)
         except ConversationError as error:
-            row.findings = tuple(lint(row.conversation, None, error, self._specials))
-            row.conversation = None
+            self._fail(row, row.conversation, error)
             return
         row.leaves_out = not all(map(template.writes, row.conversation.asides()))
         runs = runs_of(row.spans)
@@ -153,28 +150,44 @@ class DatasetLinter:
             row.texts = texts or ("",)
 
     def _count(self, rows: Sequence[_Row]) -> None:
-        """Count the tokens of rows, all in one go."""
+        """Count the tokens of rows, all in one go.
+
+        If the split pattern takes too long on one of them, all are rendered, which finds it.
+        """
         texts = [text for row in rows for text in row.texts]
-        counts = map(len, self._tokenizer.encode_byte_texts(texts, False))
+        try:
+            counts = map(len, [*self._tokenizer.encode_byte_texts(texts, False)])
+        except PatternError:
+            return
         for row in rows:
             row.n_tokens = row.n_specials + sum(islice(counts, len(row.texts)))
 
-    def _judge(self, row: _Row, *, is_slow: bool) -> None:
-        """Find what is wrong with a row; `is_slow` if some row's texts take too long to split."""
+    def _judge(self, row: _Row) -> None:
+        """Find what is wrong with a row."""
         conversation = row.conversation
         if conversation is None:
             return
         findings = lint_messages(conversation, self._specials)
         names_token = any(finding.code == "special-in-content" for finding in findings)
         is_cut = row.n_tokens is not None and row.n_tokens > self._max_tokens
+        is_uncounted = row.n_tokens is None and bool(row.texts)
         untrained = bool(conversation.untrained())
-        is_odd = is_cut or row.leaves_out or names_token or is_slow or untrained
+        is_odd = is_cut or is_uncounted or row.leaves_out or names_token or untrained
         if is_odd or not _is_learned_well(conversation, row.spans):
-            rendering = render(self._tokenizer, conversation, self._template, self._max_tokens)
-            findings = lint(conversation, rendering)
+            try:
+                rendering = render(self._tokenizer, conversation, self._template, self._max_tokens)
+            except ConversationError as error:
+                self._fail(row, conversation, error)
+                return
+            findings, row.n_tokens = lint(conversation, rendering), len(rendering)
         row.findings = tuple(in_order(findings))
         if not self._with_lengths:
             row.n_tokens = None
+
+    def _fail(self, row: _Row, conversation: Conversation, error: ConversationError) -> None:
+        """Take why a row cannot be rendered."""
+        row.findings = tuple(lint(conversation, None, error, self._specials))
+        row.conversation = row.n_tokens = None
 
     # -- Jinja templates
 
@@ -182,10 +195,15 @@ class DatasetLinter:
         conversations = [row.conversation for row in rows if row.conversation is not None]
         results = template.marked_all(conversations)
         for row, conversation, marked in zip(rows, conversations, results, strict=True):
-            if isinstance(marked, ChatTemplateError):
-                row.findings = tuple(lint(conversation, None, marked, self._specials))
+            try:
+                if isinstance(marked, ChatTemplateError):
+                    raise marked
+                rendering = template.rendering(
+                    self._tokenizer, conversation, marked, self._max_tokens
+                )
+            except ConversationError as error:
+                self._fail(row, conversation, error)
                 continue
-            rendering = template.rendering(self._tokenizer, conversation, marked, self._max_tokens)
             row.findings = tuple(lint(conversation, rendering))
             row.n_tokens = len(rendering) if self._with_lengths else None
 

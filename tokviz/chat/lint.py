@@ -139,7 +139,7 @@ def special_texts(*tables: Iterable[str]) -> frozenset[str]:
 
 RULES: dict[str, Rule] = {
     UNREADABLE: Rule(UNREADABLE, "no conversation can be read", "error"),
-    NOT_RENDERED: Rule(NOT_RENDERED, "the template cannot write it", "error"),
+    NOT_RENDERED: Rule(NOT_RENDERED, "it cannot be rendered", "error"),
 }
 """Every rule by its code."""
 
@@ -356,18 +356,6 @@ def _not_utf8(conversation: Conversation, specials: frozenset[str]) -> Iterator[
                 "programs cannot read this row",
                 index,
             )
-
-
-@_of_tokens("slow-piece", "the split pattern takes too long", "warning")
-def _slow_pieces(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
-    for message, token, error in rendering.slow:
-        where, index = ("", None) if message < 0 else (f"message {message + 1}: ", message)
-        yield Breach(
-            f"{where}the split pattern {error.reason}: {error.piece} is one piece, which begins "
-            f"with token #{token}",
-            index,
-            token,
-        )
 
 
 @_of_tokens("left-out", "something is not rendered", "warning")

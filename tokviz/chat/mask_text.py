@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from tokviz import bytetext
@@ -14,8 +14,6 @@ from tokviz.chat.render import Rendering, TokenRun, render, render_spans
 from tokviz.chat.spans import Reason, TemplateSpan, end, reason_of_role, special
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.encoding.specials import search_for, segments
-from tokviz.pretokenize.tolerance import tolerant
-from tokviz.sentences import why
 from tokviz.tokenizer import Tokenizer
 
 _TEMPLATE = "nanochat"
@@ -49,15 +47,6 @@ def mask_text(tokenizer: Tokenizer, text: str, parse_specials: bool = True) -> M
         parse_specials: Whether special tokens are parsed in the text at hand. A text that is in a
             template's form is masked with its special tokens either way.
     """
-    with tolerant() as stuck:
-        masked = _mask_text(tokenizer, text, parse_specials)
-    if not stuck:
-        return masked
-    sentence = why(f"{masked.sentence} A stretch of it is one piece", stuck[0])
-    return replace(masked, sentence=sentence)
-
-
-def _mask_text(tokenizer: Tokenizer, text: str, parse_specials: bool) -> MaskedText:
     conversation, problem = _conversation_of(text)
     if conversation is not None:
         try:

@@ -7,20 +7,19 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, groupby, islice
+from itertools import groupby, islice
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz import bytetext
-from tokviz.chat.conversation import Aside, Conversation
-from tokviz.chat.encoder import Encoder, encoder_of
+from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
+from tokviz.chat.conversation import Aside, Conversation, ConversationError
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import REASON_NAMES, Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate, get_template
 from tokviz.child.runner import raise_if_stopped
 from tokviz.errors import PatternError
-from tokviz.pretokenize.tolerance import heard
 from tokviz.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -65,14 +64,6 @@ class TokenRun(NamedTuple):
     n_bytes: int
 
 
-class SlowPiece(NamedTuple):
-    """A piece on which a split pattern takes too long: its message, its first token, and why."""
-
-    message: int
-    token: int
-    error: PatternError
-
-
 @dataclass(frozen=True)
 class Rendering:
     """The tokens of a conversation. All columns have one item for each token.
@@ -95,9 +86,6 @@ class Rendering:
             ids they were given: those after its last.
         mask_source: A key of `MASK_SOURCES`.
         notes: What else there is to say about the rendering, in sentences.
-        slow: The pieces on which the tokenizer's split pattern takes too long, where that is
-            tolerated (`tokviz.pretokenize.tolerance`), each with its message, -1 for none, and the
-            token that it begins with. The rest of its word or line is one piece.
         left_out: What the template does not write of the conversation, or not as it is; a note
             says so too.
         untrained: The messages that say themselves that they are not to be learned, each with the
@@ -116,7 +104,6 @@ class Rendering:
     mask_source: str = TEMPLATE_MASK
     notes: tuple[str, ...] = ()
     left_out: tuple[Aside, ...] = ()
-    slow: tuple[SlowPiece, ...] = ()
     untrained: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -332,7 +319,6 @@ def render_spans(
         mask_source,
         notes,
         tuple(left_out),
-        tuple(columns.slow),
         untrained,
     )
 
@@ -381,15 +367,13 @@ class _Columns:
     Attributes:
         ids: The token ids.
         runs: The origins of the tokens.
-        slow: The pieces on which the split pattern takes too long.
     """
 
-    def __init__(self, encoder: Encoder, special_ids: Mapping[str, int]) -> None:
+    def __init__(self, encoder: CachingEncoder, special_ids: Mapping[str, int]) -> None:
         self._encoder = encoder
         self._special_ids = special_ids
         self.ids = array("I")
         self.runs: list[TokenRun] = []
-        self.slow: list[SlowPiece] = []
         self._spans: list[TemplateSpan] = []
         """For each of the runs a span that its tokens come from."""
         self._learned_too: list[int] = []
@@ -438,10 +422,11 @@ class _Columns:
 
     def _add(self, stretches: list[_Stretch], text: str) -> None:
         """Add plain text that is encoded in one go, its tokens shared out by bytes."""
-        with heard() as slow:
+        message = stretches[0][0].message
+        try:
             ids = self._encoder.encode(text)
-        for error in slow:
-            self._note_slow(stretches, text, error)
+        except PatternError as error:
+            raise ConversationError(str(error), message if message >= 0 else None) from error
         self.ids.extend(ids)
         if len(stretches) == 1:
             self._note(stretches[0][0], len(ids), bytetext.n_bytes(text))
@@ -460,14 +445,6 @@ class _Columns:
             end = ends[last - 1] if last else 0
             self._note(span, last - first, end - (ends[first - 1] if first else 0))
             first = last
-
-    def _note_slow(self, stretches: list[_Stretch], text: str, error: PatternError) -> None:
-        """Note a slow piece of a text whose tokens are not noted yet."""
-        place = error.place or 0
-        starts = list(accumulate((len(part) for _, part in stretches), initial=0))
-        span, _ = stretches[min(bisect_right(starts, place), len(stretches)) - 1]
-        n_before = bisect_right(self._encoder.ends(text), bytetext.n_bytes(text[:place]))
-        self.slow.append(SlowPiece(span.message, len(self) + n_before, error))
 
     def _note(self, span: TemplateSpan, n: int, n_bytes: int) -> None:
         """Note the origin of the next n tokens."""

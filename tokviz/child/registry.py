@@ -24,7 +24,7 @@ JOBS: dict[str, str] = {
     "chat_template": "tokviz.jobs.chat_template:answer",
     "count_pieces": "tokviz.jobs.count_pieces:answer",
     "examine_tokenizer": "tokviz.jobs.examine_tokenizer:answer",
-    "foreign_tokenizer": "tokviz.jobs.foreign_tokenizer:answer",
+    "huggingface_tokenizer": "tokviz.jobs.huggingface_tokenizer:answer",
     "read_parquet": "tokviz.jobs.read_parquet:answer",
     "read_tokenizer": "tokviz.jobs.read_tokenizer:answer",
     "split": "tokviz.jobs.split:answer",

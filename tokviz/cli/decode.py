@@ -172,7 +172,7 @@ def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool, sk
     from tokviz.glyphs import token_label
 
     for tok, ids in texts_of_ids(source, tokenizer, overrule=overrule):
-        left_out = tok.specials.called_ids if skip else ()
+        left_out = tok.specials.skipped_ids if skip else ()
         steps = stream(tok, [one for one in ids if one not in left_out])
         if as_json:
             records = [

@@ -314,8 +314,8 @@ def load_named(asked: str, split_pattern: str | None = None, advice: str = "") -
         split_pattern: Its split pattern, if that is said.
         advice: What to do, in words, where the split pattern is a guess.
     """
-    from tokviz.formats.apart import load
     from tokviz.formats.registry import is_builtin
+    from tokviz.formats.subprocess_loader import load
 
     tokenizer = load(asked, split_pattern=split_pattern)
     if not is_builtin(asked):

@@ -92,8 +92,8 @@ def by_source(
 @lru_cache
 def tokenizer_of(name: str, split_pattern: str | None = None) -> Tokenizer:
     """Load a tokenizer in a worker, once, without a word."""
-    from tokviz.formats.apart import load
     from tokviz.formats.registry import is_builtin
+    from tokviz.formats.subprocess_loader import load
 
     tokenizer = load(name, split_pattern=split_pattern)
     if not is_builtin(name):

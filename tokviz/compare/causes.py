@@ -116,7 +116,9 @@ def combined(one: Tokenizer, other: Tokenizer, taken: tuple[Cause, ...]) -> Toke
     said = specials.specials
     ids = {text: merges.n_vocab + number for number, text in enumerate(said.ids)}
     return merges.with_parts(
-        split.split_pattern, SpecialTokens(ids, said.late, said.uncalled), nfc=normalization.nfc
+        split.split_pattern,
+        SpecialTokens(ids, said.normalized, said.non_special),
+        nfc=normalization.nfc,
     )
 
 

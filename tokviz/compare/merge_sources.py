@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import binascii
 import os
-from base64 import b64decode
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 
 from tokviz.bpe.run import TrainingRun
 from tokviz.encoding.merging import Merge
 from tokviz.errors import InputFileError, VocabularyError
-from tokviz.files import read_file
-from tokviz.formats.apart import load, load_merges_apart
 from tokviz.formats.merge_files import of_merges
-from tokviz.formats.minbpe import MAGIC as MINBPE
+from tokviz.formats.recognise import Found, kind_of
 from tokviz.formats.registry import is_builtin
+from tokviz.formats.subprocess_loader import load, read
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.replay.replay import Replay
 from tokviz.tokenizer import Tokenizer
@@ -47,24 +45,15 @@ def open_merges(source: Source, split_pattern: SplitPattern | None = None) -> Re
     named = isinstance(source, str) and is_builtin(source)
     if named or not os.path.isfile(source):
         return Replay.open(source)
-    data = read_file(source)
-    if data.lstrip()[:1] == b"{" or data.startswith(MINBPE.encode()):
-        return Replay.open(source)
+    kind = kind_of(source)
     name = os.fspath(source)
     try:
-        if _is_ranks(data):
+        if kind == "tiktoken":
             return Replay(load(source, split_pattern=split_pattern), None, name)
-        return Replay.open(load_merges_apart(source, pattern))
+        if kind != "merges":
+            return Replay.open(source)
+        tokenizer = read(Found(kind, Path(source)), pattern, name)
     except VocabularyError as error:
         raise InputFileError(source, str(error)) from None
-
-
-def _is_ranks(data: bytes) -> bool:
-    """Tell whether a file begins with a line `base64 rank`, as tiktoken's do."""
-    fields = data[: data.find(b"\n") if b"\n" in data else len(data)].split()
-    if len(fields) != 2 or not fields[1].isdigit():
-        return False
-    try:
-        return bool(b64decode(fields[0], validate=True))
-    except binascii.Error:
-        return False
+    assert isinstance(tokenizer, Tokenizer)  # a list of merges needs no library
+    return Replay.open(tokenizer)

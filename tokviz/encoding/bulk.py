@@ -114,7 +114,7 @@ class BulkEncoder:
             segments: The texts; special tokens between them are not encoded.
             n_chars: About how long they are together: several threads encode what is long.
             with_ends: Whether the ends of tokens and pieces are wanted.
-            to_bytes: See `Encoder.encode`.
+            to_bytes: See `SegmentEncoder.encode`.
 
         Raises:
             VocabularyError: If a text holds a byte that has no token.

@@ -117,26 +117,26 @@ class SpecialTokens:
 
     Attributes:
         ids: Special token text → id.
-        late: Those that are looked for after the others, in what these leave of the text: Hugging
-            Face's added tokens with `normalized`.
-        uncalled: Those that a file adds to its vocabulary without calling them special, such as
-            Qwen3's `<think>`.
-        blank: Those of them that are white space, such as GPT-NeoX's runs of spaces. They control
-            nothing, so they are recognised also where special tokens are plain text.
+        normalized: The tokens with the flag `normalized` of Hugging Face's library: they are
+            searched for after the others, in the rest of the text.
+        non_special: The added tokens without the library's flag `special`, such as Qwen3's
+            `<think>`.
+        blank: Non-special tokens that are white space, such as GPT-NeoX's runs of spaces. They
+            control nothing, so they are recognised also where special tokens are plain text.
         longest: Characters of the longest.
     """
 
     def __init__(
         self,
         ids: Mapping[str, int] | None = None,
-        late: Collection[str] = (),
-        uncalled: Collection[str] = (),
+        normalized: Collection[str] = (),
+        non_special: Collection[str] = (),
     ) -> None:
         """Take the ids, and what a file says of the tokens."""
         self.ids = dict(ids or {})
-        self.late = frozenset(late)
-        self.uncalled = frozenset(uncalled)
-        self.blank = frozenset(filter(str.isspace, uncalled))
+        self.normalized = frozenset(normalized)
+        self.non_special = frozenset(non_special)
+        self.blank = frozenset(filter(str.isspace, non_special))
         self.longest = max(map(len, self.ids), default=0)
 
     @cached_property
@@ -145,17 +145,17 @@ class SpecialTokens:
         return pattern_of_specials(self.ids)
 
     @cached_property
-    def called_ids(self) -> frozenset[int]:
-        """The ids of those that a file calls special: what `skip_special_tokens` leaves out."""
-        return frozenset(self.ids[text] for text in self.ids.keys() - self.uncalled)
+    def skipped_ids(self) -> frozenset[int]:
+        """The ids of the tokens that `skip_special_tokens` leaves out: those flagged `special`."""
+        return frozenset(self.ids[text] for text in self.ids.keys() - self.non_special)
 
     @cached_property
     def _everything(self) -> Search:
-        return search_for(self.ids, self.late)
+        return search_for(self.ids, self.normalized)
 
     @cached_property
     def _white_space(self) -> Search:
-        return search_for(self.blank, self.late)
+        return search_for(self.blank, self.normalized)
 
     def search(self, allowed: AllowedSpecial | bool) -> Search:
         """Make the search for the special tokens that are to be recognised.
@@ -169,7 +169,7 @@ class SpecialTokens:
         if allowed is True or allowed == "all":
             return self._everything
         if allowed == "huggingface":
-            return Search(self._everything.patterns, frozenset(self.ids.keys() - self.uncalled))
+            return Search(self._everything.patterns, frozenset(self.ids.keys() - self.non_special))
         if not allowed or allowed == "none":
             return self._white_space
         if isinstance(allowed, str | bool):
@@ -177,14 +177,14 @@ class SpecialTokens:
                 f"allowed_special is {allowed!r}: give 'all', 'none', 'huggingface' or a set of "
                 "special tokens"
             )
-        return search_for((text for text in self.ids if text in allowed), self.late)
+        return search_for((text for text in self.ids if text in allowed), self.normalized)
 
 
-def search_for(texts: Iterable[str], late: Collection[str] = ()) -> Search:
-    """Make the search for special tokens, those of `late` after the others."""
+def search_for(texts: Iterable[str], normalized: Collection[str] = ()) -> Search:
+    """Make the search for special tokens, the normalized ones after the others."""
     parts: tuple[list[str], list[str]] = ([], [])
     for text in texts:
-        parts[text in late].append(text)
+        parts[text in normalized].append(text)
     return Search(tuple(filter(None, map(pattern_of_specials, parts))))
 
 

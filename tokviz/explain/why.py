@@ -26,7 +26,6 @@ from tokviz.explain.trace import (
 from tokviz.pretokenize.alternatives import Alternative, Cut, cut_of
 from tokviz.pretokenize.patterns import SplitPattern, compiled_cut
 from tokviz.pretokenize.split import split
-from tokviz.pretokenize.tolerance import tolerant
 from tokviz.sentences import Sentence, counted, said, why
 
 if TYPE_CHECKING:
@@ -282,12 +281,9 @@ def explain(tok: Tokenizer, place: Place, *, end: bool = True) -> Why:
     if place.end - place.start > MOST_BYTES:
         return _noted(empty, f"More than {MOST_BYTES:,} bytes are too many to explain at once.")
     try:
-        with tolerant() as stuck:
-            found = _explained(tok, _around(tok, place) if place.is_point else place, empty, end)
+        return _explained(tok, _around(tok, place) if place.is_point else place, empty, end)
     except TokvizError as error:
         return _noted(empty, why(f"{tok.name} gives no answer", error))
-    notes = [*found.notes, *((why("A stretch of it is one piece", slow),) for slow in stuck[:1])]
-    return replace(found, notes=tuple(notes))
 
 
 def _around(tok: Tokenizer, place: Place) -> Place:

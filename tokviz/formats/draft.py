@@ -47,8 +47,8 @@ class Draft:
         split_pattern: How text is cut into pieces.
         about: What else to say of its source, such as what was guessed.
         ignore_merges: See `Tokenizer`.
-        late: See `SpecialTokens`.
-        uncalled: See `SpecialTokens`.
+        normalized: See `SpecialTokens`.
+        non_special: See `SpecialTokens`.
         place_of_token: Where the n-th token is in the file.
         place_of_merge: Where the n-th merge is.
         place_of_special: Where the n-th special token is.
@@ -66,8 +66,8 @@ class Draft:
     split_pattern: SplitPattern
     about: str = ""
     ignore_merges: bool = False
-    late: Collection[str] = ()
-    uncalled: Collection[str] = ()
+    normalized: Collection[str] = ()
+    non_special: Collection[str] = ()
     place_of_token: Callable[[int], str] = "token {}".format
     place_of_merge: Callable[[int], str] = "merge {}".format
     place_of_special: Callable[[int], str] = "special token {}".format
@@ -97,7 +97,7 @@ def build(draft: Draft, name: str) -> Tokenizer:
             path = (draft.merges_path if in_merges else None) or draft.path
             raise InputFileError(path, str(finding))
     try:
-        specials = SpecialTokens(dict(draft.specials), draft.late, draft.uncalled)
+        specials = SpecialTokens(dict(draft.specials), draft.normalized, draft.non_special)
         tokenizer = Tokenizer.of(
             _tables(draft),
             specials,

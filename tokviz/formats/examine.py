@@ -59,7 +59,7 @@ def _ask(
     tokenizer: Tokenizer, what: str, take: Callable[[Message], object] = lambda answer: None
 ) -> list[Message]:
     from tokviz.child.runner import JobClient
-    from tokviz.formats.shipping import messages, to_parts
+    from tokviz.formats.tokenizer_ipc import messages, to_parts
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         head, parts = to_parts(tokenizer)

@@ -1,21 +1,19 @@
-"""From a file or folder of any known kind to the tokenizer in it."""
+"""Reading the tokenizer of a file or folder of any known kind."""
 
 from __future__ import annotations
 
-import os
-from os import fspath
-
 from tokviz.errors import InputFileError
-from tokviz.files import StrPath, read_file
-from tokviz.formats.collecting import no_collecting
+from tokviz.files import read_file
 from tokviz.formats.draft import Draft, build
-from tokviz.formats.huggingface import NeedsLibraryError, load_tokenizer_json
+from tokviz.formats.gc_pause import gc_paused
+from tokviz.formats.huggingface import NeedsLibrary, read_tokenizer_json
+from tokviz.formats.merge_files import read_merges_tokenizer
 from tokviz.formats.minbpe import read_minbpe
-from tokviz.formats.recognise import Found, find
-from tokviz.formats.run import load_run_tokenizer
+from tokviz.formats.recognise import Found
+from tokviz.formats.run import read_run_tokenizer
 from tokviz.formats.self_check import check
 from tokviz.formats.tiktoken import read_tiktoken
-from tokviz.formats.vocab_files import read_combined, read_vocab_and_merges
+from tokviz.formats.vocab_files import DEFAULT_PATTERN, read_combined, read_vocab_and_merges
 from tokviz.json_file import located, read_json
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
@@ -24,51 +22,41 @@ MAX_RANK_FILE_BYTES = 64_000_000
 """Twenty times o200k's."""
 
 
-def load_path(path: StrPath, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
-    """Load the tokenizer of a file or folder, and check it; see `tokviz.load`.
+def read(
+    found: Found, split_pattern: str | SplitPattern | None, name: str
+) -> Tokenizer | NeedsLibrary:
+    """Read and check the tokenizer of a file that was recognized, in this process.
+
+    Args:
+        found: The file or folder.
+        split_pattern: See `tokviz.load`.
+        name: A name to show.
 
     Raises:
         InputFileError: If it cannot be read, or holds no tokenizer that can be used.
         PatternError: If the split pattern is no valid regex.
     """
     try:
-        return load_here(path, split_pattern)
-    except NeedsLibraryError as needed:
-        from tokviz.formats.foreign import ForeignTokenizer
-
-        name = fspath(path)
-        return ForeignTokenizer.checked(needed.path, needed.content, needed.reason, name=name)
-    except MemoryError:
-        raise InputFileError(path, "needs more memory than there is") from None
-
-
-def load_here(path: StrPath, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
-    """Do what `load_path` does, but for what Hugging Face's library must do.
-
-    Raises:
-        NeedsLibraryError: If only the library does it exactly.
-        InputFileError: See `load_path`.
-        PatternError: See `load_path`.
-    """
-    found = find(os.path.expanduser(path))
-    try:
-        with no_collecting():
-            tokenizer = _load(found, split_pattern, fspath(path))
-    except NeedsLibraryError:
-        raise
+        with gc_paused():
+            tokenizer = _read(found, split_pattern, name)
     except InputFileError as error:
         raise located(error) from None
-    check(tokenizer)
+    if isinstance(tokenizer, Tokenizer):
+        check(tokenizer)
     return tokenizer
 
 
-def _load(found: Found, split_pattern: str | SplitPattern | None, name: str) -> Tokenizer:
+def _read(
+    found: Found, split_pattern: str | SplitPattern | None, name: str
+) -> Tokenizer | NeedsLibrary:
+    if found.kind == "merges":
+        return read_merges_tokenizer(found.path, split_pattern or DEFAULT_PATTERN)
     draft = read_draft(found, split_pattern)
     if draft is not None:
         return build(draft, name)
     if found.kind == "run":
-        return load_run_tokenizer(found.path)
-    return load_tokenizer_json(found.path, name=name)
+        return read_run_tokenizer(found.path)
+    return read_tokenizer_json(found.path, name=name)
 
 
 def read_draft(found: Found, split_pattern: str | SplitPattern | None = None) -> Draft | None:

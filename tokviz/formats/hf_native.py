@@ -1,7 +1,7 @@
 """Byte-level BPE from the content of a `tokenizer.json`, where it can be done exactly.
 
 What cannot be (another model, a normalizer, special tokens that swallow white space …) raises
-`NotNativeError`, and Hugging Face's own library does it (`tokviz.formats.foreign`).
+`NotNativeError`, and Hugging Face's own library does it (`tokviz.formats.huggingface_tokenizer`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None
     known = _tokens(vocab, specials, path)
     keys = list(known)
     added: list[Json] = content.get("added_tokens") or []
-    uncalled = [token["content"] for token in added if not token.get("special")]
+    non_special = [token["content"] for token in added if not token.get("special")]
     return Draft(
         KIND,
         path,
@@ -61,12 +61,12 @@ def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None
         list(specials.items()),
         pattern,
         ignore_merges=bool(model.get("ignore_merges")),
-        late=[token["content"] for token in added if token.get("normalized")],
-        uncalled=uncalled,
+        normalized=[token["content"] for token in added if token.get("normalized")],
+        non_special=non_special,
         place_of_token=lambda number: f"model.vocab[{keys[number]!r}]",
         place_of_merge="model.merges[{}]".format,
         place_of_special="added_tokens[{}]".format,
-        notes=list(notes_of(content, uncalled)),
+        notes=list(notes_of(content, non_special)),
         post_processor=read_post_processor(content),
     )
 
@@ -192,7 +192,7 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
             raise InputFileError(path, reason) from None
 
 
-def notes_of(content: Json, uncalled: list[str]) -> Iterator[FileFinding]:
+def notes_of(content: Json, non_special: list[str]) -> Iterator[FileFinding]:
     """Name what tokviz does not do, or does differently from what the file asks for."""
     post = read_post_processor(content)
     if post != PostProcessor():
@@ -203,7 +203,7 @@ def notes_of(content: Json, uncalled: list[str]) -> Iterator[FileFinding]:
         if content.get(key) is not None:
             message = f"the file asks to {verb} texts ({json.dumps(content[key]):.200})"
             yield FileFinding("note", key, key, message, f"tokviz does not {verb}")
-    named = [text for text in uncalled if not text.isspace()]
+    named = [text for text in non_special if not text.isspace()]
     if named:
         shown = ", ".join(named[:4]) + (", …" if len(named) > 4 else "")
         message = f"added tokens that are not called special are taken for special: {shown}"

@@ -62,13 +62,14 @@ def part_types(part: object) -> list[str]:
 
 
 def regexes_in(content: Json) -> list[str]:
-    """List the regexes by which a `tokenizer.json` normalizes and splits text, in order."""
-    steps = [*flat(content.get("normalizer")), *flat(content.get("pre_tokenizer"))]
-    return [text for step in steps if (text := regex_of(step)) is not None]
+    """List the regexes by which a `tokenizer.json` normalizes, splits and decodes, in order."""
+    parts = ("normalizer", "pre_tokenizer", "decoder")
+    steps = (step for key in parts for step in flat(content.get(key)))
+    return [text for step in steps if (text := _regex_of(step)) is not None]
 
 
-def regex_of(step: Json) -> str | None:
-    """Give the regex by which a step of a normalizer or a pre-tokenizer matches, if by one."""
+def _regex_of(step: Json) -> str | None:
+    """Return the regex by which a step matches, None if it matches by another way."""
     pattern = step.get("pattern")
     text = pattern.get("Regex") if isinstance(pattern, dict) else None
     return text if isinstance(text, str) else None
@@ -88,7 +89,7 @@ def flat(part: object, depth: int = 0) -> list[Json]:
 
 
 def _split(step: Json, known: SplitPattern | None) -> SplitPattern:
-    text = regex_of(step)
+    text = _regex_of(step)
     if text is None:
         raise NotNativeError("its pre-tokenizer splits by plain text")
     found = known if known is not None and known.regex == text else pattern_for(text)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from logging import CRITICAL
 from pathlib import Path
@@ -15,10 +15,6 @@ from typing import Any
 
 from tokviz.confinement import confinement
 from tokviz.errors import InputFileError, missing_package
-from tokviz.files import StrPath
-from tokviz.formats.files import load_path
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import Tokenizer
 
 _ADDRESS = re.compile(r"hf:([\w.-]+(?:/[\w.-]+)?)(?:@([\w./-]+))?")
 
@@ -47,20 +43,14 @@ _REASONS = {
 """What the errors of `huggingface_hub` mean; the first that fits counts."""
 
 
-Loader = Callable[[StrPath, str | SplitPattern | None], Tokenizer]
-
-
-def load_from_hub(
-    address: str,
-    split_pattern: str | SplitPattern | None = None,
-    load_file: Loader = load_path,
-) -> Tokenizer:
-    """Load a tokenizer from the Hub, or from the cache of an earlier time.
+def fetch(address: str) -> Path:
+    """Fetch a tokenizer from the Hub, or take it from the cache.
 
     Args:
         address: `hf:org/name`, or with `@` and a branch, tag or commit.
-        split_pattern: See `tokviz.load`.
-        load_file: Loads what was fetched.
+
+    Returns:
+        The file.
 
     Raises:
         InputFileError: If the address makes no sense, the repository or revision does not exist, is
@@ -72,11 +62,7 @@ def load_from_hub(
     allowed = confinement()
     if allowed is not None and not allowed.hub:
         raise InputFileError(address, "this session may not use the Hub: start with --allow-hub")
-    files = _fetch(address, match[1], match[2])
-    tokenizer = load_file(files[0], split_pattern)
-    tokenizer.name = address
-    tokenizer.source = tokenizer.source.replace(str(files[0]), address, 1)
-    return tokenizer
+    return _fetch(address, match[1], match[2])[0]
 
 
 def _climbs(path: str) -> bool:

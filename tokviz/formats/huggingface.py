@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from itertools import chain, pairwise
 from json.encoder import encode_basestring as quoted
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokviz.encoding.encoded import Columns
 from tokviz.errors import InputFileError, SpecialTokenError
@@ -53,8 +53,8 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
                 "id": token_id,
                 "content": text,
                 **_ADDED_OPTIONS,
-                "normalized": text in tokenizer.specials.late,
-                "special": text not in tokenizer.specials.uncalled,
+                "normalized": text in tokenizer.specials.normalized,
+                "special": text not in tokenizer.specials.non_special,
             }
             for text, token_id in by_id
         ],
@@ -131,40 +131,37 @@ def pre_tokenizer(pattern: SplitPattern) -> Json:
     return {"type": "Sequence", "pretokenizers": [*split_steps(pattern), _BYTE_LEVEL]}
 
 
-class NeedsLibraryError(InputFileError):
-    """A `tokenizer.json` that only Hugging Face's library does exactly.
+class NeedsLibrary(NamedTuple):
+    """A `tokenizer.json` that only Hugging Face's library can use exactly.
 
     Attributes:
         path: The file.
-        content: What it holds, but for its vocabulary and merges.
+        content: Its content without the vocabulary and the merges.
         reason: Why the library is needed.
     """
 
-    def __init__(self, path: StrPath, content: Json, reason: str) -> None:
-        """Take the file, all of its content, and the reason."""
-        model = {key: value for key, value in content["model"].items() if key not in _LARGE}
-        super().__init__(path, reason)
-        self.content = {**content, "model": model}
+    path: StrPath
+    content: Json
+    reason: str
 
 
-_LARGE = ("vocab", "merges")
-
-
-def load_tokenizer_json(
+def read_tokenizer_json(
     path: StrPath,
     *,
     name: str | None = None,
     known_pattern: SplitPattern | None = None,
-) -> Tokenizer:
-    """Load byte-level BPE from a `tokenizer.json`.
+) -> Tokenizer | NeedsLibrary:
+    """Read a `tokenizer.json`.
 
     Args:
         path: The file.
         name: A name to show; the file's path if None.
         known_pattern: The split pattern that the file was written from, where that is known.
 
+    Returns:
+        The tokenizer if it is byte-level BPE.
+
     Raises:
-        NeedsLibraryError: If Hugging Face's library must do it.
         InputFileError: If the file cannot be read, or is damaged.
     """
     # Saving a training needs none of this.
@@ -179,6 +176,7 @@ def load_tokenizer_json(
     try:
         draft = read_native(content, path, known_pattern)
     except NotNativeError as reason:
-        raise NeedsLibraryError(path, content, str(reason)) from None
+        model = {k: v for k, v in content["model"].items() if k not in ("vocab", "merges")}
+        return NeedsLibrary(path, {**content, "model": model}, str(reason))
     del content
     return build(draft, name or str(path))

@@ -20,11 +20,8 @@ from tokviz.encoding.packed import PackedRanks
 from tokviz.errors import JobError, PatternError, TokvizError
 from tokviz.files import StrPath, absolute, read_file
 from tokviz.formats.budget import Budget, budget
-from tokviz.formats.shipping import received, to_ranks
+from tokviz.formats.tokenizer_ipc import received, to_ranks
 from tokviz.json_file import MAX_JSON_BYTES
-from tokviz.pretokenize.guard import MOST_TOLERATED
-from tokviz.pretokenize.step_limit import TOO_LONG, beginning
-from tokviz.pretokenize.tolerance import are_tolerated, report
 
 _BYTES_A_CHAR = 128
 _CHARS_A_SECOND = 200_000
@@ -32,8 +29,6 @@ _CHARS_A_SECOND = 200_000
 
 PATIENCE_SECONDS = 60.0
 """How long the library may take for one call: some 50 MB of text."""
-
-_NOTE = "what is behind it is encoded as if the text began there"
 
 NO_WORD = 0xFFFF_FFFF
 """The word of a token that is in none."""
@@ -89,7 +84,7 @@ class LibraryTokenizer:
         # The job counts its processor time itself: loading and checking have one budget.
         memory = Limits(memory_mb=self.budget.memory_mb, cpu_seconds=None)
         self._trusted = False
-        self._jobs = JobClient("foreign_tokenizer", limits=memory, patience=PATIENCE_SECONDS)
+        self._jobs = JobClient("huggingface_tokenizer", limits=memory, patience=PATIENCE_SECONDS)
         # The child ends with the last one who could ask it.
         weakref.finalize(self, self._jobs.close)
 
@@ -111,24 +106,17 @@ class LibraryTokenizer:
     def encode(self, text: str, specials: str = "all") -> LibraryEncoding:
         """Encode byte text; a byte that is not UTF-8 is U+FFFD for the library.
 
-        A regex of the file may explode on a piece. Where that is tolerated (see
-        `tokviz.pretokenize.tolerance`), there are tokens all around it.
-
         Args:
             text: The text.
             specials: "all", "none" or "huggingface"; see `Tokenizer.encode`.
 
         Raises:
-            PatternError: If a regex explodes, and nobody tolerates it.
+            PatternError: If a regex of the file takes too long.
             JobError: If the library fails, or the child dies of it.
         """
         seen = bytetext.RAW_BYTES.sub("\ufffd", text)
-        most, note = (MOST_TOLERATED, _NOTE) if are_tolerated() else (1, "")
-        request = {"do": "encode", "text": seen, "specials": specials, "most": most}
-        body = self._ask({**request, **self._allowed(len(seen))})
-        report(
-            PatternError(body["regexes"], TOO_LONG, place=at, piece=beginning(text, at), note=note)
-            for at in body["stuck"]
+        body = self._ask(
+            {"do": "encode", "text": seen, "specials": specials, **self._allowed(len(seen))}
         )
         return LibraryEncoding(
             *(unpack_numbers(body[key]) for key in ("ids", "starts", "ends", "words"))
@@ -161,6 +149,8 @@ class LibraryTokenizer:
             return self._call(body)[-1]
         except JobError as error:
             raise self._in_words(error, body) from None
+        except PatternError:
+            raise
         except TokvizError as error:
             raise JobError(f"{self._path}: {error}") from None
 

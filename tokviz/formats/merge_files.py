@@ -253,8 +253,8 @@ def of_merges(merges: Sequence[Merge], split_pattern: str | SplitPattern, name: 
     return Tokenizer.of(packed, split_pattern=pattern, name=name)
 
 
-def load_merges(path: StrPath, split_pattern: str | SplitPattern) -> Tokenizer:
-    """Load a file that holds merges alone.
+def read_merges_tokenizer(path: StrPath, split_pattern: str | SplitPattern) -> Tokenizer:
+    """Read a file that holds merges alone.
 
     Raises:
         InputFileError: If it cannot be read, or its merges do not hold together.

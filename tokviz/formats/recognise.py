@@ -78,10 +78,19 @@ def find(path: StrPath) -> Found:
     place = Path(path)
     if os.path.isdir(place):
         return _in_folder(place, path)
-    kind = _kind_of(_head(place, path), path)
+    kind = kind_of(path)
     if kind in ("vocab", "merges"):
         return _with_partner(kind, place, path)
     return Found(kind, place)
+
+
+def kind_of(path: StrPath) -> Kind:
+    """Find out what a file holds, without the files beside it.
+
+    Raises:
+        InputFileError: See `find`.
+    """
+    return _kind_of(_head(Path(path), path), path)
 
 
 def _head(place: Path, path: StrPath) -> bytes:

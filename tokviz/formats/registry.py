@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from threading import Lock
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.assets import asset_path
 from tokviz.encoding.packed import PackedRanks
@@ -16,6 +17,10 @@ from tokviz.errors import InputFileError, UnknownTokenizerError
 from tokviz.files import StrPath
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokviz.formats.huggingface import NeedsLibrary
+    from tokviz.formats.recognise import Found
 
 
 class BuiltinTokenizer(NamedTuple):
@@ -171,14 +176,25 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
             split pattern where another is asked for.
         PatternError: If the split pattern is no valid regex.
     """
+    return load_by(_read_here, name, split_pattern)
+
+
+Read = Callable[["Found", "str | SplitPattern | None", str], "Tokenizer | NeedsLibrary"]
+"""Reads a file that was recognized: see `tokviz.formats.files.read`."""
+
+
+def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
+    """Load a tokenizer as `load` does, and read files by `read`."""
     if isinstance(name, str) and name.startswith(HUB_PREFIX):
-        from tokviz.formats.hub import load_from_hub
+        from tokviz.formats.hub import fetch
 
-        return load_from_hub(name, split_pattern)
+        path = fetch(name)
+        tokenizer = _load_file(read, path, split_pattern)
+        tokenizer.name = name
+        tokenizer.source = tokenizer.source.replace(str(path), name, 1)
+        return tokenizer
     if not isinstance(name, str) or is_path_of_file(name):
-        from tokviz.formats.files import load_path
-
-        return load_path(name, split_pattern)
+        return _load_file(read, name, split_pattern)
     builtin = resolve_name(name)
     if split_pattern is not None:
         raise InputFileError(name, "has its own split pattern: leave the other one out")
@@ -186,6 +202,29 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
         if builtin.name not in _loaded:
             _loaded[builtin.name] = builtin.load()
         return _loaded[builtin.name]
+
+
+def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
+    # Imported here, so that the app starts without it when its tokenizer is built in.
+    from tokviz.formats.recognise import find
+
+    made = read(find(os.path.expanduser(path)), split_pattern, os.fspath(path))
+    if isinstance(made, Tokenizer):
+        return made
+    from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
+
+    return HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
+
+
+def _read_here(
+    found: Found, split_pattern: str | SplitPattern | None, name: str
+) -> Tokenizer | NeedsLibrary:
+    from tokviz.formats.files import read
+
+    try:
+        return read(found, split_pattern, name)
+    except MemoryError:
+        raise InputFileError(name, "needs more memory than there is") from None
 
 
 def is_builtin(name: str) -> bool:

@@ -111,13 +111,13 @@ def check_target(folder: StrPath) -> None:
         raise OutputFileError(above, "is a file, not a folder")
 
 
-def load_run_tokenizer(folder: StrPath) -> Tokenizer:
-    """Load the tokenizer of a run folder.
+def read_run_tokenizer(folder: StrPath) -> Tokenizer:
+    """Read the tokenizer of a run folder.
 
     Raises:
         InputFileError: If the folder is no run, or damaged; it names the file.
     """
-    from tokviz.formats.huggingface import load_tokenizer_json
+    from tokviz.formats.huggingface import NeedsLibrary, read_tokenizer_json
 
     about = read_about(folder)
     path = Path(folder)
@@ -125,9 +125,11 @@ def load_run_tokenizer(folder: StrPath) -> Tokenizer:
     settings = about.get("settings")
     asked = settings.get("split_pattern") if isinstance(settings, dict) else None
     pattern = get_split_pattern(asked) if isinstance(asked, str) else None
-    tokenizer = load_tokenizer_json(
+    tokenizer = read_tokenizer_json(
         path / TOKENIZER, name=path.resolve().name, known_pattern=pattern
     )
+    if isinstance(tokenizer, NeedsLibrary):
+        raise InputFileError(tokenizer.path, f"is not of this training: {tokenizer.reason}")
     tokenizer.source = f"{_SOURCE}{os.path.abspath(folder)}"
     return tokenizer
 

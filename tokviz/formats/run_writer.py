@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from tokviz.files import StrPath, copy_access, output_error, umask
 from tokviz.formats.huggingface import to_tokenizer_json
-from tokviz.formats.npy import write_npy, write_npz
 from tokviz.formats.run import (
     ABOUT,
     FILES,
@@ -33,10 +32,11 @@ from tokviz.formats.run import (
     hidden,
     is_own_folder,
 )
+from tokviz.formats.run_arrays import write_npy, write_npz
 from tokviz.locks import at_once, hold
 
 if TYPE_CHECKING:
-    from tokviz.formats.npy import Items
+    from tokviz.formats.run_arrays import Items
     from tokviz.tokenizer import Tokenizer
 
 

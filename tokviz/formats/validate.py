@@ -8,7 +8,6 @@ from os.path import expanduser
 
 from tokviz.errors import PatternError, TokvizError, UnknownTokenizerError
 from tokviz.files import StrPath
-from tokviz.formats.apart import load
 from tokviz.formats.draft import Draft, inspect
 from tokviz.formats.files import read_draft
 from tokviz.formats.library import LibraryTokenizer
@@ -17,6 +16,7 @@ from tokviz.formats.recognise import Found, find
 from tokviz.formats.registry import HUB_PREFIX, is_builtin
 from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import SAMPLES, self_check
+from tokviz.formats.subprocess_loader import load
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenizer
 

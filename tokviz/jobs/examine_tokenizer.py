@@ -3,7 +3,7 @@
 The app's own memory would keep much of such a peak; see `tokviz.encoding.byte_rows`.
 
 The requests are `{"head": object}` and `{"part": packed}`…, which are a tokenizer (see
-`tokviz.formats.shipping`), and then one of
+`tokviz.formats.tokenizer_ipc`), and then one of
 
 - `{"do": "losses"}`, answered for each format by `{"format": name, "lost": [sentence…]}`, or by
   `{"format": name, "error": text}` if it cannot hold the tokenizer;
@@ -19,7 +19,7 @@ from typing import Any
 from tokviz.child.protocol import Body
 from tokviz.errors import TokvizError
 from tokviz.formats.save import FORMATS, what_is_lost
-from tokviz.formats.shipping import from_parts, received
+from tokviz.formats.tokenizer_ipc import from_parts, received
 from tokviz.formats.validate import validate
 from tokviz.tokenizer import Tokenizer
 

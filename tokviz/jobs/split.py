@@ -5,24 +5,20 @@ changed. Requests:
 
 - `{"do": "text", "text": part}`: gather text for the next `replace`. Long text comes in parts.
 - `{"do": "replace", "start": n, "removed": n}`: put the gathered text in place of a stretch.
-- `{"do": "split", "regex": text, "seconds": n, "most": n}`: cut the kept text and answer with its
-  pieces, in order: `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where
-  `ends` are the pieces' ends counted from `start` and `gaps` counts the answer's own pieces. No
-  step may take longer than `seconds` of processor time (and more in a long text, less once one has
-  done so): where one does, the rest of the word, of the line or (the `most`th time) of the text is
-  a gap, and the last answer is `{"stuck": [[offset, reason, beginning]…]}`: where the piece begins
-  that takes so long, and its beginning as it is to be shown.
-  With `"start": n` only what is behind a piece that ends there is cut. With `"near": text` and
-  `"at": n` a part of the text is cut in place of it, as if it stood alone, and each answer says
-  `"near": true`: a guess, until the whole is cut.
-- `{"do": "each", …, "ends": packed}`: do what `split` does for each of the texts that lie side by
-  side in the kept text: `{"splits": [[ends, gaps, n_zero_width, stuck]…]}`, each counted from its
-  start. After the `most`th step that takes too long the rest goes without an answer.
+- `{"do": "split", "regex": text, "seconds": n}`: split the kept text and answer with its pieces in
+  order: `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where `ends` are the
+  ends of the pieces counted from `start`, and `gaps` indexes the answer's own pieces. A step that
+  takes longer than `seconds` of processor time is a `PatternError`. With `"start": n`, where a
+  piece ends, only the text after it is split. With `"near": text` and `"at": n`, a part of the text
+  is split as if it stood alone, and each answer has `"near": true`: a guess until the whole text
+  is split.
+- `{"do": "each", …, "ends": packed}`: split each of the texts that lie side by side in the kept
+  text: `{"splits": [[ends, gaps, n_zero_width]…]}`, each counted from its start.
 - `{"do": "cut", "regex": text, "seconds": n, "start": n, "end": n}`: say how the regex took a piece
   of the kept text: `{"cut": …}`, the fields of `tokviz.pretokenize.alternatives.Cut`.
 - `{"do": "find", "regex": text, "flags": n, "seconds": n, "most": n, "put": text or null}`: find
   matches with a width in the kept text, `most` of them: `{"starts": packed, "ends": packed,
-  "texts": […], "slow": bool}`, where `texts` are what `put`, a replacement, makes of each match.
+  "texts": […]}`, where `texts` are what `put`, a replacement, makes of each match.
 - `{"do": "rows", "regex": text, "flags": n, "seconds": n, "most_seconds": n, "ends": packed}`:
   search each of the texts that lie side by side in the kept text, and answer with the numbers of
   those in which the regex matches: `{"rows": packed}`.
@@ -42,10 +38,9 @@ from typing import Any
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.errors import PatternError
 from tokviz.pretokenize.alternatives import cut_of
-from tokviz.pretokenize.guard import COMPILE_SECONDS
 from tokviz.pretokenize.patterns import SplitPattern, compiled_regex
 from tokviz.pretokenize.split import SplitProgress, join_steps, split_in_steps
-from tokviz.pretokenize.step_limit import StepLimit, beginning
+from tokviz.pretokenize.step_limit import StepLimit, too_long
 
 ANSWER_SECONDS = 0.05
 """How much work goes into one answer; well below any watchdog's patience."""
@@ -77,7 +72,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             yield from _rows(request, state.get("text", ""))
         case "check":
             pattern = SplitPattern("custom", request["regex"], "custom")
-            limit = StepLimit(request["seconds"], 1)
+            limit = StepLimit(request["seconds"])
             _compile(pattern, limit)
             with limit.step():
                 matches_empty = pattern.compile().fullmatch("") is not None
@@ -99,8 +94,6 @@ def _split(request: Body, text: str) -> Iterator[Body]:
             yield {**body, "start": body["start"] + request["at"], "near": True}
         return
     yield from _pieces(steps)
-    if limit.stuck:
-        yield {"stuck": _as_shown(limit.stuck, text)}
 
 
 def _prepared(request: Body) -> tuple[SplitPattern, StepLimit]:
@@ -111,8 +104,9 @@ def _prepared(request: Body) -> tuple[SplitPattern, StepLimit]:
         "custom",
         unicode_of_tiktoken=request.get("unicode_of_tiktoken", False),
     )
-    _compile(pattern, StepLimit(COMPILE_SECONDS, 1))
-    return pattern, StepLimit(request["seconds"], request["most"])
+    limit = StepLimit(request["seconds"])
+    _compile(pattern, limit)
+    return pattern, limit
 
 
 def _each(request: Body, text: str) -> Iterator[Body]:
@@ -120,12 +114,8 @@ def _each(request: Body, text: str) -> Iterator[Body]:
     splits: list[Any] = []
     start, due = 0, time.monotonic() + ANSWER_SECONDS
     for end in unpack_numbers(request["ends"]):
-        part, n_stuck = text[start:end], len(limit.stuck)
-        if n_stuck >= request["most"]:
-            break
-        found = join_steps(split_in_steps(pattern, part, watch=limit.matches))
-        stuck = _as_shown(limit.stuck[n_stuck:], part)
-        splits.append([found.ends.tolist(), found.gaps, found.n_zero_width, stuck])
+        found = join_steps(split_in_steps(pattern, text[start:end], watch=limit.matches))
+        splits.append([found.ends.tolist(), found.gaps, found.n_zero_width])
         start = end
         if time.monotonic() >= due:
             yield {"splits": splits}
@@ -134,24 +124,20 @@ def _each(request: Body, text: str) -> Iterator[Body]:
 
 
 def _cut(request: Body, text: str) -> Body:
-    pattern, limit = _prepared({**request, "most": 1})
+    pattern, limit = _prepared(request)
     try:
         with limit.step():
             return {"cut": cut_of(pattern, text, request["start"], request["end"])}
     except TimeoutError:
-        raise PatternError(pattern.regex, "takes too long") from None
-
-
-def _as_shown(stuck: Iterable[tuple[int, str]], text: str) -> list[tuple[int, str, str]]:
-    return [(place, reason, beginning(text, place)) for place, reason in stuck]
+        raise PatternError(pattern.regex, too_long(request["seconds"])) from None
 
 
 def _find(request: Body, text: str) -> Body:
     starts, ends = array("I"), array("I")
     texts: list[str] = []
-    put, is_slow = request["put"], False
+    put = request["put"]
     try:
-        with StepLimit(request["seconds"], 1).step():
+        with StepLimit(request["seconds"]).step():
             for match in compiled_regex(request["regex"], request["flags"]).finditer(text):
                 start, end = match.span()
                 if start < end:
@@ -162,11 +148,12 @@ def _find(request: Body, text: str) -> Body:
                     if len(ends) >= request["most"]:
                         break
     except TimeoutError:
-        is_slow = True
-    # The end of the time may have come in the middle of a match.
-    starts, texts = starts[: len(ends)], texts[: len(ends)]
-    packed = {"starts": pack_numbers(starts), "ends": pack_numbers(ends)}
-    return {**packed, "texts": texts, "slow": is_slow}
+        raise PatternError(request["regex"], _takes_longer(request["seconds"])) from None
+    return {"starts": pack_numbers(starts), "ends": pack_numbers(ends), "texts": texts}
+
+
+def _takes_longer(seconds: float, where: str = "") -> str:
+    return f"takes longer than {seconds:g} s{where}; try a simpler regex"
 
 
 def _expanded(match: Any, put: str) -> str:
@@ -181,7 +168,7 @@ def _expanded(match: Any, put: str) -> str:
 
 def _rows(request: Body, text: str) -> Iterator[Body]:
     ends = unpack_numbers(request["ends"])
-    limit = StepLimit(request["seconds"], 1)
+    limit = StepLimit(request["seconds"])
     found = array("I")
     row = start = 0
     until = time.monotonic() + request["most_seconds"]
@@ -196,14 +183,14 @@ def _rows(request: Body, text: str) -> Iterator[Body]:
                     row, start = row + 1, end
             now = time.monotonic()
             if now >= until:
-                raise PatternError(request["regex"], "takes too long; try a simpler one")
+                raise PatternError(request["regex"], _takes_longer(request["most_seconds"]))
             if now >= due:
                 yield {"rows": pack_numbers(found)}
                 found, due = array("I"), now + ANSWER_SECONDS
     except TimeoutError:
         if row < len(ends):  # and not just behind the last one
-            n_chars = ends[row] - start
-            reason = f"takes too long on a text of {n_chars} characters; try a simpler one"
+            where = f" on a text of {ends[row] - start} characters"
+            reason = _takes_longer(request["seconds"], where)
             raise PatternError(request["regex"], reason) from None
     yield {"rows": pack_numbers(found)}
 
@@ -213,8 +200,7 @@ def _compile(pattern: SplitPattern, limit: StepLimit) -> None:
         with limit.step():
             pattern.compile()
     except TimeoutError:
-        reason = "takes too long to compile"
-        raise PatternError(pattern.regex, reason) from None
+        raise PatternError(pattern.regex, "takes too long to compile") from None
 
 
 def _pieces(steps: Iterable[SplitProgress]) -> Iterator[Body]:

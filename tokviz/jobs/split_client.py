@@ -11,8 +11,8 @@ from tokviz.child.protocol import Body, Message
 from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.errors import PatternError, TokvizError
 from tokviz.jobs.split_result import SplitPart
-from tokviz.pretokenize.guard import MOST_TOLERATED, PATIENCE_SECONDS
-from tokviz.pretokenize.step_limit import STEP_SECONDS
+from tokviz.pretokenize.guard import PATIENCE_SECONDS
+from tokviz.pretokenize.step_limit import STEP_SECONDS, too_long
 from tokviz.snapshots import Part, changed_range, joined
 
 _PART_CHARS = 262_144
@@ -32,10 +32,8 @@ class SplitClient(JobClient):
     ) -> None:
         """Take the callbacks (from a thread, run id first); the child starts when needed.
 
-        A step of the regex (the way from one piece to the next) that takes more than `seconds` of
-        processor time is given up: `SplitPart.slow` says so of a piece, which is a gap. A regex
-        that is invalid or cannot be compiled comes to `on_error` as a `PatternError`; so does one
-        that does not let itself be interrupted.
+        A regex that is invalid, cannot be compiled or takes more than `seconds` of processor time
+        for a piece comes to `on_error` as a `PatternError`.
         """
         super().__init__("split", limits=limits, patience=PATIENCE_SECONDS + seconds)
         self._seconds = seconds
@@ -63,7 +61,7 @@ class SplitClient(JobClient):
         Returns:
             The run id.
         """
-        body = {"do": "split", "regex": regex, "seconds": self._seconds, "most": MOST_TOLERATED}
+        body = {"do": "split", "regex": regex, "seconds": self._seconds}
 
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
             if near is not None:
@@ -72,10 +70,12 @@ class SplitClient(JobClient):
             yield {**body, "start": start}
 
         def on_error(run: int, error: TokvizError) -> None:
-            self._on_error(run, _as_pattern_error(regex, error))
+            if isinstance(error, JobTimeoutError):
+                error = PatternError(regex, too_long(self._seconds))
+            self._on_error(run, error)
 
         def on_answer(run: int, body: Message) -> None:
-            self._on_part(run, SplitPart.from_answer(regex, body))
+            self._on_part(run, SplitPart.from_answer(body))
 
         return self.run(requests, RunHandlers(on_answer, self._on_done, on_error))
 
@@ -95,9 +95,3 @@ def _text_requests(memory: dict[str, Any], chunks: Sequence[Part]) -> Iterator[B
         "removed": sum(part.n_chars for part in old[first:old_last]),
     }
     memory["chunks"] = chunks
-
-
-def _as_pattern_error(regex: str, error: TokvizError) -> TokvizError:
-    if isinstance(error, JobTimeoutError):
-        return PatternError(regex, "took too long without cutting off a piece and was stopped")
-    return error

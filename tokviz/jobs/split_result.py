@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tokviz.child.protocol import Body, unpack_numbers
-from tokviz.errors import PatternError
 
 
 class Piece(NamedTuple):
@@ -28,7 +27,6 @@ class SplitPart:
         ends: Ends of the pieces, counted from `start`. Typecode "I".
         gaps: Indexes (within this part) of pieces that the regex did not match, ascending.
         n_zero_width: Matches without any character.
-        slow: An error for each piece on which the regex took too long: each became a gap.
         near: Whether only a part of the text was looked at, so that it is a guess.
     """
 
@@ -36,18 +34,11 @@ class SplitPart:
     ends: array[int]
     gaps: tuple[int, ...]
     n_zero_width: int
-    slow: tuple[PatternError, ...] = ()
     near: bool = False
 
     @classmethod
-    def from_answer(cls, regex: str, body: Body) -> SplitPart:
+    def from_answer(cls, body: Body) -> SplitPart:
         """Read an answer of the job."""
-        if "stuck" in body:
-            slow = [
-                PatternError(regex, reason, place=place, piece=piece)
-                for place, reason, piece in body["stuck"]
-            ]
-            return cls(slow[0].place or 0, array("I"), (), 0, tuple(slow))
         ends = unpack_numbers(body["ends"])
         near = body.get("near", False)
         return cls(body["start"], ends, tuple(body["gaps"]), body["n_zero_width"], near=near)
@@ -61,7 +52,6 @@ class SplitResult:
     n_gaps: int = 0
     n_zero_width: int = 0
     n_chars: int = 0
-    slow: tuple[PatternError, ...] = ()
     complete: bool = False
     _parts: list[SplitPart] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)
@@ -71,7 +61,6 @@ class SplitResult:
         self.n_pieces += len(part.ends)
         self.n_gaps += len(part.gaps)
         self.n_zero_width += part.n_zero_width
-        self.slow += part.slow
         if part.ends:
             self.n_chars = part.start + part.ends[-1]
             self._parts.append(part)
@@ -80,11 +69,6 @@ class SplitResult:
     def covers(self, lo: int, hi: int) -> bool:
         """Tell whether the pieces of all characters `lo` to `hi` are known."""
         return bool(self._starts) and self._starts[0] <= lo and hi <= self.n_chars
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the regex took so long that it cut off nothing at all."""
-        return bool(self.slow) and self.n_pieces == self.n_gaps
 
     def pieces_in(self, lo: int, hi: int) -> list[Piece]:
         """List the known pieces that touch the characters `lo` to `hi`, in order."""

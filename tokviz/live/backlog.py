@@ -16,11 +16,10 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import TypeVar
 
-from tokviz.errors import PatternError, TokvizError
+from tokviz.errors import TokvizError
 from tokviz.live.chunks import Chunk, ChunkTokens, TokenLengths
 from tokviz.live.hues import recall, unpainted
 from tokviz.live.occurrences import TokenCounts
-from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 
 _Item = TypeVar("_Item")
@@ -51,9 +50,8 @@ class Backlog:
     Attributes:
         counts: Counts the tokens of the encoded chunks. Those that a worker encoded are counted
             when no chunk waits any more.
-        failure: Why a chunk could not be encoded, so that its tokens stay unknown until it is
-            edited, or not be split everywhere; the last one's reason, None if there was none.
-        slow: The chunks in which the split pattern takes too long, with an error for each piece.
+        failure: The last error of a chunk that could not be encoded, None if there was none. The
+            tokens of such a chunk are unknown until it is edited.
     """
 
     def __init__(self, tokenizer: Tokenizer, parse_specials: bool) -> None:
@@ -70,7 +68,6 @@ class Backlog:
         self.counts = TokenCounts()
         self.failure: TokvizError | None = None
         self._failed = set[Chunk]()
-        self.slow: list[tuple[Chunk, PatternError]] = []
 
     @property
     def waits(self) -> bool:
@@ -172,15 +169,11 @@ class Backlog:
     def _encode(self, chunk: Chunk) -> ChunkTokens | None:
         """Encode a chunk; None if it fails."""
         try:
-            with tolerant() as stuck:
-                ids, borders = self._tokenizer.encode_with_borders(chunk.text, self._parse_specials)
+            ids, borders = self._tokenizer.encode_with_borders(chunk.text, self._parse_specials)
         except TokvizError as error:
             self.failure = error
             self._failed.add(chunk)
             return None
-        if stuck and _is_wanted(chunk):
-            self.failure = stuck[0]
-            self.slow.extend([(chunk, error) for error in stuck])
         return self._tokens(chunk, ids, borders)
 
     def _tokens(self, chunk: Chunk, ids: array[int], borders: array[int] | None) -> ChunkTokens:
@@ -210,8 +203,6 @@ class Backlog:
         self._failed -= {chunk for chunk in [*self._failed] if not _is_wanted(chunk)}
         if not self._failed:
             self.failure = None
-        for entry in [entry for entry in self.slow if entry[0].block is None]:
-            self.slow.remove(entry)
         dropped = [chunk.tokens for chunk in chunks if chunk.tokens is not None]
         n_now = bisect_right([*accumulate(len(part.ids) for part in dropped)], _REMOVED_NOW)
         self.counts.remove(dropped[:n_now])

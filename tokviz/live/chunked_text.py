@@ -15,7 +15,7 @@ from itertools import accumulate, chain
 from threading import Lock
 from typing import NamedTuple
 
-from tokviz.errors import PatternError, TokvizError
+from tokviz.errors import TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import Change, ChangeLog
 from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens, give_way
@@ -311,19 +311,6 @@ class ChunkedText:
     def failure(self) -> TokvizError | None:
         """Why some tokens cannot be known, such as the end of the process that encodes."""
         return None if self._backlog is None else self._backlog.failure
-
-    def slow_pieces(self) -> list[PatternError]:
-        """List the pieces on which the split pattern takes too long; their `place` is in the text.
-
-        The rest of the word or line from there is one piece.
-        """
-        known = () if self._backlog is None else tuple(self._backlog.slow)
-        pieces = [
-            error.behind(self._chunks.start(self._chunks.place_of(chunk), CHARS))
-            for chunk, error in known
-            if chunk.block is not None
-        ]
-        return sorted(pieces, key=lambda error: error.place or 0)
 
     # -- changes
 

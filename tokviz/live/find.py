@@ -18,9 +18,6 @@ MAX_PATTERN = 1_000
 """Longest text or regular expression to look for, in characters."""
 WORDS_SECONDS = 2.0
 _TOO_LONG = f"The pattern is too long: the limit is {MAX_PATTERN:,} characters."
-_TOO_SLOW = (
-    "Stopped, since it took too long: the expression can match in too many ways. Try a simpler one."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +84,8 @@ def find_all(
 ) -> Matches:
     r"""Find every place. Meant for a thread: its time is limited, and it sets the GIL free.
 
-    What was found when the time is over is returned. A regular expression is tried in a child
-    process (`tokviz.pretokenize.typed`).
+    A search for words returns what it found when the time is over. A regular expression runs in a
+    child process (`tokviz.pretokenize.interactive_regex`).
 
     Args:
         text: The text to search.
@@ -125,18 +122,19 @@ def find_all(
 def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[], bool]) -> Matches:
     import regex
 
-    from tokviz.pretokenize import typed
+    from tokviz.pretokenize import interactive_regex
 
     flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
     try:
-        found = typed.find(query.text, text, int(flags), MAX_MATCHES, put=put, stop=stop)
+        found = interactive_regex.find(
+            query.text, text, int(flags), MAX_MATCHES, put=put, stop=stop
+        )
     except PatternError as error:
         return Matches(problem=f"The pattern does not work: {error.trouble}.")
     except JobError as error:
         return Matches(complete=False, problem=f"Stopped: {error}.")
     starts, ends = array("q", found.starts), array("q", found.ends)
-    complete = not found.slow and len(ends) < MAX_MATCHES
-    return Matches(starts, ends, complete, _TOO_SLOW * found.slow, found.texts)
+    return Matches(starts, ends, len(ends) < MAX_MATCHES, texts=found.texts)
 
 
 def forget_text() -> None:

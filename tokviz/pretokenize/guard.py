@@ -1,10 +1,9 @@
-"""Splitting by a regex that nobody knows: in a child process, with a limit to every step.
+"""Splitting by an untrusted regex in a child process, with a time limit for each step.
 
-A regex may take for ever over thirty characters (`(?:z|z)*b` on z's), and while it does, the whole
-process stands still: no key is heard. So a guarded pattern is compiled and run by the job `split`,
-of which this process has one, started when it is first needed. A step (the way from one piece to
-the next) that takes too long is given up, and the text behind it is split all the same: see
-`tokviz.jobs.split`. Who calls decides whether that is an error or is tolerated.
+A regex may need years for thirty characters (`(?:z|z)*b` on z's), and the process that runs it
+handles no key meanwhile. So a guarded pattern is compiled and run by the job `split`. This process
+has one child for that, started when it is first needed. A step (from one piece to the next) that
+exceeds the limit is a `PatternError`.
 """
 
 from __future__ import annotations
@@ -27,14 +26,7 @@ from tokviz.errors import JobError, PatternError
 from tokviz.pretokenize.alternatives import Alternative, Cut
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import Split, SplitProgress, join_steps
-from tokviz.pretokenize.step_limit import STEP_SECONDS, TOO_LONG, beginning
-from tokviz.pretokenize.tolerance import are_tolerated, offset_of, report
-
-COMPILE_SECONDS = 1.0
-"""Processor time that compiling may take."""
-
-MOST_TOLERATED = 3
-"""So many steps of a text may take too long; what is behind the last of them is one gap."""
+from tokviz.pretokenize.step_limit import STEP_SECONDS, piece_error, too_long
 
 PATIENCE_SECONDS = 30.0 if HAS_CPU_LIMITS else 2.0
 """Wall-clock time: the child ends a step by itself, or itself, where there are timers for that."""
@@ -43,12 +35,9 @@ _LIMITS = Limits(niceness=0)
 _PART_CHARS = 1 << 20
 _KEPT_CHARS = 1 << 20
 
-_Failure = tuple[int, str, str]
-"""Where a piece begins that takes too long, why, and its beginning."""
-_Done = tuple[Split, list[_Failure]]
-_NOTHING: tuple[tuple[SplitPattern, str, int] | None, _Done | None] = (None, None)
+_NOTHING: tuple[tuple[SplitPattern, str] | None, Split | None] = (None, None)
 
-_ahead: ContextVar[tuple[SplitPattern, dict[str, _Done]] | None] = ContextVar("ahead", default=None)
+_ahead: ContextVar[tuple[SplitPattern, dict[str, Split]] | None] = ContextVar("ahead", default=None)
 
 _lock = Lock()
 _last = _NOTHING
@@ -65,7 +54,7 @@ def check(regex_text: str) -> bool:
     Raises:
         PatternError: If it is no valid regex, or takes too long or too much memory to compile.
     """
-    request = {"do": "check", "regex": regex_text, "seconds": COMPILE_SECONDS}
+    request = {"do": "check", "regex": regex_text, "seconds": STEP_SECONDS}
     try:
         (answer,) = client_for("split").ask([request])
     except JobDroppedError:
@@ -81,28 +70,19 @@ def guarded_split(pattern: SplitPattern, text: str) -> Split:
     """Do what `tokviz.pretokenize.split.split` does, in the child.
 
     Raises:
-        PatternError: If a step takes too long or too much memory, and nobody tolerates it.
+        PatternError: If a step takes too long or too much memory.
         JobDroppedError: If the app is about to end.
     """
     global _last
-    known = _ahead.get()
-    asked = (pattern, text, MOST_TOLERATED if are_tolerated() else 1)
-    last_asked, done = _last
-    if known is not None and known[0] == pattern and text in known[1]:
-        done = known[1][text]
-    elif done is None or last_asked != asked:
-        done = _ask_child(*asked)
-        _last = (asked, done) if len(text) <= _KEPT_CHARS else _NOTHING
-    result, failures = done
-    report(_errors(pattern, text, failures))
+    ahead = _ahead.get()
+    if ahead is not None and ahead[0] == pattern and text in ahead[1]:
+        return ahead[1][text]
+    asked = (pattern, text)
+    last_asked, result = _last
+    if result is None or last_asked != asked:
+        result = _ask_child(pattern, text)
+        _last = (asked, result) if len(text) <= _KEPT_CHARS else _NOTHING
     return result
-
-
-def _errors(
-    pattern: SplitPattern, text: str, failures: Iterable[_Failure]
-) -> Iterator[PatternError]:
-    for place, reason, piece in failures:
-        yield PatternError(pattern.regex, reason, place=place + offset_of(text), piece=piece)
 
 
 @contextmanager
@@ -119,19 +99,19 @@ def split_ahead(pattern: SplitPattern, texts: Iterable[str]) -> Iterator[None]:
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         yield from text_requests("".join(every), memory)
         yield {
-            **_split_request(pattern, MOST_TOLERATED),
+            **_split_request(pattern),
             "do": "each",
             "ends": pack_numbers(array("I", accumulate(map(len, every)))),
         }
 
     answers: list[Message] = []
-    # Those of which there is no answer are asked for one by one, and have their errors then.
+    # Texts without an answer are split one by one later, which raises their errors.
     with suppress(JobTimeoutError, PatternError):
         client_for("split").call(requests, answers.append)
     found = (split for answer in answers for split in answer["splits"])
     splits = {
-        text: (Split(array("q", ends), tuple(gaps), n_zero_width), failures)
-        for text, (ends, gaps, n_zero_width, failures) in zip(every, found, strict=False)
+        text: Split(array("q", ends), tuple(gaps), n_zero_width)
+        for text, (ends, gaps, n_zero_width) in zip(every, found, strict=False)
     }
     token = _ahead.set((pattern, splits))
     try:
@@ -140,53 +120,43 @@ def split_ahead(pattern: SplitPattern, texts: Iterable[str]) -> Iterator[None]:
         _ahead.reset(token)
 
 
-def _split_request(pattern: SplitPattern, most: int) -> Body:
+def _split_request(pattern: SplitPattern) -> Body:
     return {
         "do": "split",
         "regex": pattern.regex,
         "unicode_of_tiktoken": pattern.unicode_of_tiktoken,
         "seconds": STEP_SECONDS,
-        "most": most,
     }
 
 
-def _ask_child(pattern: SplitPattern, text: str, most: int) -> _Done:
-    """Have a text split, and the places told at which that took too long, with the reasons."""
-
+def _ask_child(pattern: SplitPattern, text: str) -> Split:
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         yield from text_requests(text, memory)
-        yield _split_request(pattern, most)
+        yield _split_request(pattern)
 
-    answers: list[Message] = []
-    died = None
+    steps: list[SplitProgress] = []
     try:
-        client_for("split").call(requests, answers.append)
+        client_for("split").call(requests, lambda answer: steps.append(_as_progress(answer)))
     except JobDroppedError:
         raise
-    except JobTimeoutError:
-        died = TOO_LONG
     except JobError as error:
-        died = str(error)
-    steps = [_as_progress(answer) for answer in answers if "ends" in answer]
-    failures = [tuple(failure) for answer in answers for failure in answer.get("stuck", ())]
-    if died is not None:
+        reason = too_long(STEP_SECONDS) if isinstance(error, JobTimeoutError) else str(error)
         place = max((step.ends[-1] for step in steps if step.ends), default=0)
-        failures.append((place, died, beginning(text, place)))
-        if place < len(text):
-            steps.append(SplitProgress(place, array("q", [len(text)]), (0,), 0))
-    return join_steps(steps), failures
+        raise piece_error(pattern.regex, reason, text, place) from None
+    return join_steps(steps)
 
 
 def guarded_cut(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
     """Do what `tokviz.pretokenize.alternatives.cut_of` does, in the child.
 
     Raises:
-        JobError: If that takes too long, or the child dies of it.
+        PatternError: If it takes too long.
+        JobError: If the child process fails.
     """
 
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         yield from text_requests(text, memory)
-        yield {**_split_request(pattern, 1), "do": "cut", "start": start, "end": end}
+        yield {**_split_request(pattern), "do": "cut", "start": start, "end": end}
 
     answers = client_for("split").call(requests)
     taken, *how = next(answer["cut"] for answer in answers if "cut" in answer)

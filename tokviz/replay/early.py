@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tokviz.encoding.encoder import Encoder
+from tokviz.encoding.segment_encoder import SegmentEncoder
 
 if TYPE_CHECKING:
     from tokviz.pretokenize.patterns import SplitPattern
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 
-class _EarlyEncoder(Encoder):
+class _EarlyEncoder(SegmentEncoder):
     """Encodes with the first k merges of a replay."""
 
     def __init__(self, replay: Replay, k: int) -> None:

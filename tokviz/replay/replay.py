@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
+from pathlib import Path
 from threading import RLock
 
 from tokviz import bytetext
@@ -29,9 +30,9 @@ from tokviz.bpe.ties import TIE_BREAKS, TokenPair, get_tie_break
 from tokviz.child.runner import JobDroppedError
 from tokviz.encoding.merging import Merge
 from tokviz.errors import TokvizError
-from tokviz.formats.apart import load, load_apart
 from tokviz.formats.registry import is_path_of_file
 from tokviz.formats.run import ABOUT
+from tokviz.formats.subprocess_loader import load
 from tokviz.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
 from tokviz.replay.pairs import TieOrder
 from tokviz.replay.steps import ListedSteps, MergeStep, MergeSteps, RankedSteps, RecordedSteps
@@ -130,7 +131,9 @@ class Replay:
             replay = cls(source, None, source.name)
         elif is_path_of_file(source) and os.path.exists(os.path.join(source, ABOUT)):
             ahead = CorpusAhead()
-            run = TrainingRun.load(source, on_parts=ahead.begin, read_tokenizer=load_apart)
+            run = TrainingRun.load(
+                source, on_parts=ahead.begin, read_tokenizer=lambda folder: load(Path(folder))
+            )
             replay = cls(run.tokenizer, run, os.fspath(source))
             replay._ahead = ahead
         else:

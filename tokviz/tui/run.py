@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from tokviz.files import absolute
-from tokviz.formats.apart import load
 from tokviz.formats.registry import is_path_of_file
+from tokviz.formats.subprocess_loader import load
 from tokviz.glyphs import safe
 from tokviz.session import (
     SESSION_ENDING,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tokviz import bytetext
 from tokviz.encoding.merging import merge_piece
 from tokviz.errors import PatternError, TokvizError
-from tokviz.pretokenize.guard import MOST_TOLERATED, split_ahead
+from tokviz.pretokenize.guard import split_ahead
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex, never
 
 if TYPE_CHECKING:
@@ -48,13 +48,12 @@ def unreachable_rows(
 
     Raises:
         Cancelled: If it was.
-        PatternError: If the split pattern takes too long on several tokens.
+        PatternError: If the split pattern takes too long on a token.
     """
     import numpy as np
 
     index.tokenizer.prepare()
     found = np.zeros(len(index), bool)
-    stuck: list[PatternError] = []
     for start in range(0, len(index), _SLICE):
         if cancelled():
             raise Cancelled
@@ -63,12 +62,12 @@ def unreachable_rows(
             row for row in rows if not index.special[row] and 1 < len(index.tokens[row]) <= _LONGEST
         ]
         alone = {row: [index.tokens[row]] for row in tried if not index.partial[row]}
-        left = _never_whole(index, alone, stuck)
+        left = _never_whole(index, alone)
         for first in range(0, len(left), _GROUP):
             if cancelled():
                 raise Cancelled
             among = {row: _among_others(index.tokens[row]) for row in left[first : first + _GROUP]}
-            found[_never_whole(index, among, stuck)] = True
+            found[_never_whole(index, among)] = True
         for row in tried:
             if index.partial[row]:
                 token = index.tokens[row]
@@ -80,15 +79,11 @@ def _among_others(token: bytes) -> list[bytes]:
     return [before + token + after for before in _BEFORE for after in _AFTER]
 
 
-def _never_whole(
-    index: VocabularyIndex, texts_of: Mapping[int, list[bytes]], stuck: list[PatternError]
-) -> list[int]:
+def _never_whole(index: VocabularyIndex, texts_of: Mapping[int, list[bytes]]) -> list[int]:
     """Give the rows whose token comes out of none of their texts.
 
-    One on which the split pattern takes too long is left out: nobody knows.
-
     Raises:
-        PatternError: If there are too many such rows.
+        PatternError: If the split pattern takes too long on one of them.
     """
     tok, left = index.tokenizer, []
     every = [bytetext.from_bytes(text) for texts in texts_of.values() for text in texts]
@@ -106,10 +101,8 @@ def _never_whole(
             try:
                 if not any(token_id in tok.encode_bytes(text, "none") for text in texts):
                     left.append(row)
-            except PatternError as error:
-                stuck.append(error)
-                if len(stuck) >= MOST_TOLERATED:
-                    raise
+            except PatternError:
+                raise
             except TokvizError:  # a byte without a token
                 left.append(row)
     return left

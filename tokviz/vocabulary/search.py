@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tokviz.child.runner import JobDroppedError
 from tokviz.errors import JobError, PatternError, TokvizError
-from tokviz.pretokenize.typed import rows
+from tokviz.pretokenize.interactive_regex import rows
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex, never
 from tokviz.vocabulary.query import (
     FlagTerm,

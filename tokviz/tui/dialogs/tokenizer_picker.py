@@ -16,9 +16,9 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import TokvizError
-from tokviz.formats.apart import load
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin
 from tokviz.formats.run import is_run
+from tokviz.formats.subprocess_loader import load
 from tokviz.glyphs import safe
 from tokviz.places import HUB, place_words
 from tokviz.runs import Run, delete_run, list_runs, rename_run, restore_run

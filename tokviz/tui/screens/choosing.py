@@ -11,7 +11,7 @@ from textual import on
 from textual.app import App
 from textual.worker import Worker
 
-from tokviz.formats.apart import load
+from tokviz.formats.subprocess_loader import load
 from tokviz.places import place_words
 from tokviz.session import Session, source_of
 from tokviz.tokenizer import Tokenizer

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tokviz.compare.lanes import MOST_OTHERS, Lane, Other
 from tokviz.errors import TokvizError
-from tokviz.formats.apart import load
+from tokviz.formats.subprocess_loader import load
 from tokviz.live.document import LiveDocument
 from tokviz.session import OthersChanged
 from tokviz.tokenizer import Tokenizer

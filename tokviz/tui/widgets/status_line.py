@@ -11,7 +11,6 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tokviz.errors import PatternError
 from tokviz.glyphs import safe
 from tokviz.sentences import counted
 from tokviz.tui.widgets.fit import fit
@@ -21,14 +20,13 @@ SEPARATOR = " · "
 _BAR_COLUMNS = 10
 
 Role = Literal[
-    "count", "plain", "good", "warning", "toggle", "progress", "selection", "cost", "slow", "ids"
+    "count", "plain", "good", "warning", "toggle", "progress", "selection", "cost", "ids"
 ]
 
 
 _ACTIONS: dict[Role | None, str] = {
     "toggle": "screen.toggle_specials",
     "cost": "screen.prices",
-    "slow": "screen.next_slow_piece",
     "ids": "screen.decode_ids",
 }
 """What a click on a part of the line does."""
@@ -72,6 +70,8 @@ class StatusState(NamedTuple):
     bytes: int = 0
     pending_chars: int = 0
     """Characters whose tokens are not known yet."""
+    failure: str = ""
+    """Why their tokens cannot be known, empty if they can."""
     lossless: bool = True
     """Whether the tokens give the text back, byte for byte: what "lossless" means on the screen."""
     loss: str = ""
@@ -84,8 +84,6 @@ class StatusState(NamedTuple):
     """Things to know about the document, such as "2 invalid bytes kept"."""
     cost: CostNote | None = None
     """Whose cost is shown, None for nobody's."""
-    slow: Sequence[PatternError] = ()
-    """The pieces on which the split pattern takes too long."""
     ids: IdsNote | None = None
     share_read: float | None = None
     """How much of the text is there, from 0 to 1; None once all of it is."""
@@ -153,12 +151,14 @@ def _parts(state: StatusState) -> Iterator[_Part]:
     yield _lossless(state)
     how = "on" if state.specials_parsed else "as text"
     yield _Part("toggle", [(0, f"special tokens: {how}"), (2, f"specials: {how}"), (9, "")])
-    if state.pending_chars:
+    if state.failure:
+        words = "⚠ not tokenized"
+        forms = [(0, f"{words}: {safe(state.failure)}"), (2, words), (15, "")]
+        yield _Part("warning", forms)
+    elif state.pending_chars:
         yield _progress(state)
     elif state.seconds is not None:
         yield _Part("plain", [(0, duration(state.seconds)), (1, "")])
-    if state.slow:
-        yield _slow(state.slow)
     if state.ids is not None:
         yield _ids(state.ids)
     for note in state.notes:
@@ -188,18 +188,6 @@ def _cost(note: CostNote) -> _Part:
         "warning" if note.too_long else "cost",
         [(0, f"{sign}{name}: {full}"), (2, f"{sign}{full}"), (5, f"{sign}{safe(note.short)}"),
          (11, "")],
-    )  # fmt: skip
-
-
-def _slow(pieces: Sequence[PatternError]) -> _Part:
-    many = len(pieces) > 1
-    short = f"⚠ {counted(len(pieces), 'slow piece')}" if many else "⚠ slow piece"
-    first = ", the first" if many else ""
-    where = f"at character {pieces[0].place or 0:,}"
-    return _Part(
-        "slow",
-        [(0, f"{short}{first} {where}: {safe(pieces[0].piece)}"), (2, f"{short}{first} {where}"),
-         (5, short), (12, "⚠ slow"), (15, "")],
     )  # fmt: skip
 
 
@@ -255,7 +243,6 @@ class StatusLine(Widget):
         & > .status-line--good { color: $text-success; }
         & > .status-line--warning { color: $text-warning; }
         & > .status-line--toggle { text-style: underline; }
-        & > .status-line--slow { color: $text-warning; text-style: underline; }
         & > .status-line--ids { color: $text-accent; text-style: underline; }
         & > .status-line--progress { color: $text-accent; }
         & > .status-line--selection { color: $foreground; }

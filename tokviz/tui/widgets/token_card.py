@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
@@ -20,8 +19,6 @@ from tokviz.explain.facts import (
     selected_tokens,
 )
 from tokviz.explain.trace import Explanation, why_not_one_token
-from tokviz.pretokenize.tolerance import tolerant
-from tokviz.sentences import why
 from tokviz.tui.actions import action, actions, bindings_of, declared_in
 from tokviz.tui.messages import Notice, TokenPicked
 from tokviz.tui.tasks import Task, in_thread
@@ -193,12 +190,7 @@ class TokenCard(RowsView):
             self.lay_out()
 
         def explain(task: Task) -> Explanation:
-            with tolerant() as stuck:
-                explanation = why_not_one_token(tok, data, parsed)
-            if not stuck:
-                return explanation
-            sentence = (why("A stretch of it is one piece", stuck[0]),)
-            return replace(explanation, sentences=(sentence, *explanation.sentences))
+            return why_not_one_token(tok, data, parsed)
 
         def give_up(error: TokvizError) -> None:
             take(Explanation("split", ((f"That cannot be found out: {error}",),)))

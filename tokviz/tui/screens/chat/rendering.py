@@ -15,7 +15,6 @@ from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
 from tokviz.chat.render import MuchIsNewError, Rendering, render
 from tokviz.child.runner import raise_if_stopped, stopped_by
 from tokviz.errors import TokvizError
-from tokviz.pretokenize.tolerance import tolerant
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import raw_index, repaired
@@ -192,15 +191,14 @@ class RenderedConversation(Controller):
             if raw is not None:
                 repaired(wanted.conversation, raw)
                 return ConversationError("the row can be read now")
-            with tolerant():
-                made = render(
-                    wanted.tokenizer,
-                    wanted.conversation,
-                    wanted.template,
-                    wanted.max_tokens,
-                    most_new,
-                )
-                return made, part_counts(made)
+            made = render(
+                wanted.tokenizer,
+                wanted.conversation,
+                wanted.template,
+                wanted.max_tokens,
+                most_new,
+            )
+            return made, part_counts(made)
         except TokvizError as error:
             return error
 

@@ -7,7 +7,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import TokvizError
-from tokviz.pretokenize.tolerance import tolerant
 from tokviz.sentences import why
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.frames import Frame, make_frame
@@ -128,13 +127,10 @@ class Framing(Controller):
     def _prepare(self, task: Task, wish: _Wish) -> ReplayText | None:
         replay = wish.opened.replay
         try:
-            with tolerant() as stuck:
-                text = replay.text(wish.text, wish.parse_specials)
+            text = replay.text(wish.text, wish.parse_specials)
         except TokvizError as error:
             task.tell(self.say, why("Your text cannot be shown", error), "error")
             return None
-        if stuck:
-            task.tell(self.say, why("A stretch of your text is one piece", stuck[0]), "warning")
         curve = None if replay.has_counts else text_compression(text, replay.n_merges)
         task.tell(self._take_text, wish, text, curve)
         return text

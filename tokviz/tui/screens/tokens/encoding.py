@@ -64,15 +64,11 @@ class BackgroundEncoding(Controller):
         if done:
             self._is_running = False
         self._show_tokens()
-        slow = self._live.slow_pieces()
-        failure = slow[0] if slow else self._live.failure
+        failure = self._live.failure
         if self._live.settled:
             told, self._told = self._told, "" if failure is None else str(failure)
             if self._told not in ("", told):
-                if self._live.complete:
-                    self.say(why("A stretch is one piece", self._told), "warning")
-                else:
-                    self.say(why("Some tokens could not be worked out", self._told), "error")
+                self.say(why("Some tokens could not be worked out", self._told), "error")
         self.start()
 
 

@@ -114,16 +114,6 @@ class Finding(Controller):
         offset = bisect_right(range(live.n_chars), number, key=live.byte_offset) - 1
         self._text.go_to(offset)
 
-    @action("Next slow piece", f"{LEADER} j", section="Find", words="regex pattern gap")
-    def next_slow_piece(self) -> None:
-        """Jump to the next piece on which the split pattern takes too long; it is left whole."""
-        start, _ = self._text.selected_range()
-        places = [piece.place or 0 for piece in self._text.live.slow_pieces()]
-        if places:
-            self._text.go_to(next((place for place in places if place > start), places[0]))
-        else:
-            self.say("The split pattern is quick on every piece.")
-
     def _at_cursor(self) -> int | None:
         index = self._text.editor.token_at_cursor()
         if index is None:

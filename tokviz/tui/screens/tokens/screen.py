@@ -350,6 +350,7 @@ class TokensScreen(TokvizScreen):
                 chars=live.n_chars,
                 bytes=live.n_bytes,
                 pending_chars=live.n_pending_chars,
+                failure="" if live.failure is None else str(live.failure),
                 specials_parsed=live.parse_specials,
                 seconds=self._update_seconds,
                 selection=self._selection_counts(),
@@ -362,7 +363,6 @@ class TokensScreen(TokvizScreen):
                 lossless=live.lossless,
                 loss="NFC" if live.tokenizer is not None and live.tokenizer.nfc else "",
                 cost=self.costs.note(),
-                slow=live.slow_pieces(),
                 ids=self.editing.note,
                 share_read=self.reading_on.share,
             )

@@ -402,10 +402,6 @@ class SplitsPanel(Vertical):
     def _take_end(self, run: int) -> None:
         """Use the pieces of the newest run from now on."""
         if self._is_wanted(run):
-            slow = self._custom.result.slow
-            if self._custom.result.is_lost:
-                self._give_up(run, slow[0])
-                return
             self._custom.finish()
             self._good_regex = self._regex
             if self._field.regex == self._regex:

@@ -37,15 +37,13 @@ DEBOUNCE_SECONDS = 0.12
 
 
 def verdict(result: SplitResult) -> str:
-    """Say whether a regex matches all of the text, what was mended, and what took too long.
+    """Say whether a regex matches all of the text.
 
     >>> verdict(SplitResult(n_pieces=3, n_gaps=1, complete=True))
     '⚠ 1 gap'
     """
     gaps = f"⚠ {result.n_gaps:,} gap{'s' * (result.n_gaps != 1)}"
     words = gaps if result.n_gaps else "✓ no gaps" if result.complete else "…"
-    if result.slow:
-        words += f" · {result.slow[0].trouble}"
     if result.n_zero_width:
         words += " · zero-width matches ignored"
     return words

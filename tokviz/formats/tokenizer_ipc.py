@@ -1,4 +1,4 @@
-"""A tokenizer that one process has read, for another: a head as JSON and tables as bytes."""
+"""Sending a tokenizer to another process: a head as JSON, and tables as bytes."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _BETWEEN = b"\xff"
 
 
 def _of_specials(specials: SpecialTokens) -> list[memoryview]:
-    """Give the tables of special tokens: texts, ids, and the numbers of late and uncalled ones."""
+    """Return the tables of special tokens: texts, ids, and which are normalized and non-special."""
     texts = _BETWEEN.join([text.encode("utf-8", "surrogatepass") for text in specials.ids])
     numbers = {text: number for number, text in enumerate(specials.ids)}
     tables = [array("I", specials.ids.values())]
-    for some in (specials.late, specials.uncalled):
+    for some in (specials.normalized, specials.non_special):
         tables.append(array("I", sorted(numbers[text] for text in some if text in numbers)))
     return [memoryview(texts), *(memoryview(table).cast("B") for table in tables)]
 
@@ -59,9 +59,9 @@ def _texts(data: bytes) -> Iterator[str]:
 
 def _to_specials(tables: Sequence[bytes]) -> SpecialTokens:
     """Put special tokens together again, in calls that leave the interpreter to others soon."""
-    ids, late, uncalled = (array("I", table) for table in tables[1:])
+    ids, normalized, non_special = (array("I", table) for table in tables[1:])
     texts = [*_texts(tables[0])] if ids else []
-    some = ([texts[number] for number in numbers] for numbers in (late, uncalled))
+    some = ([texts[number] for number in numbers] for numbers in (normalized, non_special))
     # Not `dict(zip(...))`, which is one call.
     id_of = {text: token_id for text, token_id in zip(texts, ids, strict=True)}
     return SpecialTokens(id_of, *some)

@@ -29,14 +29,13 @@ from tokviz.formats.library import LibraryEncoding, LibraryFacts, LibraryTokeniz
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
 from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import check
-from tokviz.formats.spelling import Spelling
 from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer import Tokenization, Tokenizer, spans_between
 
 Json = dict[str, Any]
 
 
-class ForeignTokenizer(Tokenizer):
+class HuggingFaceTokenizer(Tokenizer):
     """A tokenizer whose encoding and decoding happen in a child process."""
 
     remote = True
@@ -78,12 +77,12 @@ class ForeignTokenizer(Tokenizer):
         except JobError as error:
             raise InputFileError(path, f"{error} ({reason})") from None
         specials = {text: token_id for text, token_id in facts.specials if text}
-        self._byte_level = Spelling(content).byte_level
+        self._byte_level = part_types(content.get("decoder")) == ["ByteLevel"]
         pre_tokenizer = " + ".join(part_types(content.get("pre_tokenizer"))) or "none"
         pattern = SplitPattern(pre_tokenizer, r"[\s\S]+", "the pre-tokenizer of tokenizer.json")
         added = [token for token in content.get("added_tokens") or () if isinstance(token, dict)]
-        uncalled = [str(token.get("content")) for token in added if not token.get("special")]
-        known = SpecialTokens(specials, uncalled=specials.keys() & set(uncalled))
+        non_special = [str(token.get("content")) for token in added if not token.get("special")]
+        known = SpecialTokens(specials, non_special=specials.keys() & set(non_special))
         self._set(PackedMerges.none(facts.ordinary), known, pattern, name)
         normalizers = [
             kind for kind in part_types(content.get("normalizer")) if kind != "ByteLevel"
@@ -95,15 +94,17 @@ class ForeignTokenizer(Tokenizer):
             f"another process, as {reason}"
         )
         self.load_report = Report(fspath(path)).joined(
-            list(_notes(content, reason, normalizers, sorted(known.uncalled)))
+            list(_notes(content, reason, normalizers, sorted(known.non_special)))
         )
 
     @classmethod
-    def checked(cls, path: StrPath, content: Json, reason: str, *, name: str) -> ForeignTokenizer:
+    def checked(
+        cls, path: StrPath, content: Json, reason: str, *, name: str
+    ) -> HuggingFaceTokenizer:
         """Load and check it, on the budget of a file of its size.
 
         Raises:
-            InputFileError: See `ForeignTokenizer`.
+            InputFileError: See `HuggingFaceTokenizer`.
         """
         made = cls(path, content, reason, name=name)
         check(made)
@@ -153,7 +154,7 @@ class ForeignTokenizer(Tokenizer):
         if self._byte_level:
             return joined
         if skip_special_tokens:
-            listed = [one for one in listed if one not in self.specials.called_ids]
+            listed = [one for one in listed if one not in self.specials.skipped_ids]
         return self._library.decode(array("I", listed)).encode("utf-8", "replace")
 
     def _named(self, allowed: AllowedSpecial | bool) -> str:
@@ -213,12 +214,12 @@ class ForeignTokenizer(Tokenizer):
 
 
 def _notes(
-    content: Json, reason: str, normalizers: list[str], uncalled: list[str]
+    content: Json, reason: str, normalizers: list[str], non_special: list[str]
 ) -> Iterator[FileFinding]:
     message = f"Hugging Face's library encodes it, as {reason}"
-    yield FileFinding("note", "foreign", "", message)
+    yield FileFinding("note", "library", "", message)
     if normalizers:
         message = f"it normalizes text ({' + '.join(normalizers)}) before it encodes"
         remedy = "decoding may give a different text: it is marked lossy"
         yield FileFinding("note", "lossy", "normalizer", message, remedy)
-    yield from notes_of(content, uncalled)
+    yield from notes_of(content, non_special)

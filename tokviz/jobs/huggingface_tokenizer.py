@@ -1,14 +1,13 @@
-"""The job `foreign_tokenizer`: a `tokenizer.json` in Hugging Face's own library.
+"""The job `huggingface_tokenizer`: a `tokenizer.json` in Hugging Face's own library.
 
 The child reads the file itself, so that a hostile one costs the child's memory only. Requests:
 
 - `{"do": "facts"}`: answers `{"version": text, "specials": [[text, id]…], "sizes": [n…]}` and then
-  the tables of the other tokens, which have these sizes: see `tokviz.formats.shipping`.
-- `{"do": "encode", "text": text, "specials": "all", "none" or "huggingface", "most": n}`: answers
-  `{"ids": packed, "starts": packed, "ends": packed, "words": packed, "stuck": [place…], "regexes":
-  text}`: for each token its id, the characters it comes from, and the number of its word
-  (pre-token), `NO_WORD` if it has none; and where, in characters, pieces begin on which one of the
-  file's regexes explodes. See `tokviz.jobs.exploding`; behind the `most`th the rest is one piece.
+  the tables of the other tokens, which have these sizes: see `tokviz.formats.tokenizer_ipc`.
+- `{"do": "encode", "text": text, "specials": "all", "none" or "huggingface"}`: answers `{"ids":
+  packed, "starts": packed, "ends": packed, "words": packed}`: for each token its id, the characters
+  it comes from, and the number of its word (pre-token), `NO_WORD` if it has none. If one of the
+  file's regexes exceeds the retry limit of the library, that is a `PatternError`.
 - `{"do": "decode", "ids": packed}`: answers `{"text": text}`.
 
 The library keeps two kinds of added tokens apart, and can leave only those that are called special
@@ -29,7 +28,7 @@ import hashlib
 import json
 import os
 import re
-import time
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -38,16 +37,13 @@ from typing import Any
 from tokviz.child.limits import allow_cpu, allow_memory
 from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.encoding.packed import pack_ranks
-from tokviz.errors import JobError, missing_package
+from tokviz.errors import JobError, PatternError, missing_package
 from tokviz.files import read_file
-from tokviz.formats.hf_pattern import regex_of, regexes_in
-from tokviz.formats.shipping import messages, of_ranks
-from tokviz.formats.spelling import Spelling
-from tokviz.jobs.exploding import Around, ExplodedError
+from tokviz.formats.byte_level import from_characters
+from tokviz.formats.hf_pattern import part_types, regexes_in
+from tokviz.formats.library import NO_WORD
+from tokviz.formats.tokenizer_ipc import messages, of_ranks
 from tokviz.json_file import MAX_JSON_BYTES, parse_json
-
-_AROUND_SECONDS = 10
-"""Processor time that going around what explodes in a text may take."""
 
 _UNTYPED = "\U0010ffff"
 """Nobody types it: what stands behind it in a vocabulary is in no text."""
@@ -72,30 +68,63 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             yield _encode(loaded, request)
         case "decode":
             ids = unpack_numbers(request["ids"]).tolist()
-            with _doing("decode these ids"):
+            with loaded.doing("decode these ids"):
                 text = loaded.tokenizer.decode(ids, skip_special_tokens=False)
             yield {"text": text}
+
+
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+class _TokenTexts:
+    """Converts the texts of tokens to bytes, as the decoder of a `tokenizer.json` does."""
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        """Take the content of the file."""
+        kinds = part_types(content.get("decoder"))
+        model = content.get("model")
+        model = model if isinstance(model, dict) else {}
+        self._byte_level = kinds == ["ByteLevel"]
+        self._word_start = "▁" if {"Metaspace", "Replace"} & set(kinds) else None
+        prefix = model.get("continuing_subword_prefix") or "##"
+        self._prefix = prefix if "WordPiece" in kinds and isinstance(prefix, str) else ""
+        suffix = model.get("end_of_word_suffix")
+        self._suffix = suffix if isinstance(suffix, str) else ""
+
+    def bytes_of(self, text: str) -> bytes:
+        """Return the bytes of a token."""
+        if self._byte_level:
+            try:
+                return from_characters(text)
+            except ValueError:
+                return text.encode("utf-8", "replace")
+        if match := _BYTE_TOKEN.fullmatch(text):
+            return bytes.fromhex(match[1])
+        if self._word_start:
+            text = text.replace(self._word_start, " ")
+        if self._prefix and len(text) > len(self._prefix):
+            text = text.removeprefix(self._prefix)
+        if self._suffix and text.endswith(self._suffix):
+            text = text.removesuffix(self._suffix) + " "
+        return text.encode("utf-8", "replace")
 
 
 class _Loaded:
     """A file as the tokenizers that are needed of it.
 
     Attributes:
-        spelling: How its tokens stand for bytes.
+        token_texts: Converts the texts of its tokens to bytes.
         tokenizer: The one that calls all added tokens special but white space.
-        regexes: Those by which it normalizes and splits, to be shown.
-        special_texts: The added tokens that are called special here, id → text.
+        regexes: Those by which it normalizes, splits and decodes, for display.
         typed_ids: The ids that its model may give to text which looks like an added token.
-        around: Encodes around what explodes in a text.
     """
 
     def __init__(self, path: str, checksum: str) -> None:
         # Its threads would each ask for memory that counts, and one text gives them nothing to do.
         os.environ["TOKENIZERS_PARALLELISM"] = "false"
         self._file = path, checksum
-        self.around = Around()
         content = self._content()
-        self.spelling = Spelling(content)
+        self.token_texts = _TokenTexts(content)
         self.regexes = " and ".join(regexes_in(content))
         for token in _added(content):
             text = str(token.get("content"))
@@ -103,46 +132,44 @@ class _Loaded:
         model = content.get("model")
         merges = isinstance(model, dict) and "merges" in model
         self.tokenizer = _made(content)
-        self.special_texts = {token_id: text for text, token_id in self.specials()}
-        self.typed_ids = set() if merges else self.special_texts.keys()
+        self.typed_ids = set() if merges else {token_id for _, token_id in self.specials()}
 
     def specials(self) -> list[list[Any]]:
         """List text and id of the added tokens that are called special here."""
         added = sorted(self.tokenizer.get_added_tokens_decoder().items())
         return [[token.content, token_id] for token_id, token in added if token.special]
 
-    def encode(self, text: str, specials: str, *, regexes: bool = True) -> Any:
-        """Encode a text, perhaps without the regexes of the file.
+    def encode(self, text: str, specials: str) -> Any:
+        """Encode a text.
 
         Raises:
-            JobError: If the library fails: an `ExplodedError` if a regex gives up.
+            PatternError: If one of the file's regexes exceeds the retry limit of the library.
+            JobError: If the library fails otherwise.
         """
         tokenizer = self.as_the_file_says if specials == "huggingface" else self.tokenizer
         tokenizer.encode_special_tokens = specials != "all"
-        found = self._encode(tokenizer, text, regexes)
+        found = self._encode(tokenizer, text)
         if specials == "none" and not self.typed_ids.isdisjoint(found.ids):
-            found = self._encode(self.with_nothing_typed, text, regexes)
+            found = self._encode(self.with_nothing_typed, text)
         return found
 
-    def _encode(self, tokenizer: Any, text: str, regexes: bool) -> Any:
-        if regexes:
-            with _doing("encode this text"):
-                return tokenizer.encode(text, add_special_tokens=False)
-        steps = tokenizer.normalizer, tokenizer.pre_tokenizer
-        tokenizer.normalizer, tokenizer.pre_tokenizer = self._steps_without_regexes
-        try:
-            return self._encode(tokenizer, text, True)
-        finally:
-            tokenizer.normalizer, tokenizer.pre_tokenizer = steps
+    def _encode(self, tokenizer: Any, text: str) -> Any:
+        with self.doing("encode this text"):
+            return tokenizer.encode(text, add_special_tokens=False)
 
-    @cached_property
-    def _steps_without_regexes(self) -> tuple[Any, Any]:
-        """The normalizer and the pre-tokenizer without what matches by a regex."""
-        content = self._content()
-        parts = {key: _without_regexes(content.get(key)) for key in ("normalizer", "pre_tokenizer")}
-        model = {"type": "WordLevel", "vocab": {}, "unk_token": ""}
-        other = _made({**parts, "model": model, "added_tokens": []})
-        return other.normalizer, other.pre_tokenizer
+    @contextmanager
+    def doing(self, what: str) -> Iterator[None]:
+        """Say of what the library raises, or panics with, that it could not do this."""
+        try:
+            yield
+        except BaseException as error:  # the library raises nothing more precise
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            words = _in_words(error)
+            if "retry-limit" in words:
+                reason = f"takes too long to {what}: it exceeds the library's limit of retries"
+                raise PatternError(self.regexes, reason) from None
+            raise JobError(f"Hugging Face's library cannot {what}: {words}") from None
 
     @cached_property
     def as_the_file_says(self) -> Any:
@@ -194,18 +221,6 @@ def _added(content: dict[str, Any]) -> list[dict[str, Any]]:
     return [token for token in added if isinstance(token, dict)] if isinstance(added, list) else []
 
 
-def _without_regexes(part: Any) -> Any:
-    """Leave out the steps of a normalizer or a pre-tokenizer that match by a regex."""
-    if not isinstance(part, dict) or regex_of(part) is not None:
-        return None
-    steps = {
-        key: [kept for step in part[key] if (kept := _without_regexes(step)) is not None]
-        for key in ("normalizers", "pretokenizers")
-        if key in part
-    }
-    return part | steps
-
-
 def _made(content: dict[str, Any]) -> Any:
     try:
         import tokenizers
@@ -233,20 +248,6 @@ def _in_words(error: BaseException) -> str:
     return words.replace("Oniguruma error:", "a regex in it does not work:")
 
 
-@contextmanager
-def _doing(what: str) -> Iterator[None]:
-    """Say of what the library raises, or panics with, that it could not do this."""
-    try:
-        yield
-    except BaseException as error:  # the library raises nothing more precise
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        words = _in_words(error)
-        if "retry-limit" in words:
-            raise ExplodedError(f"a regex of the file takes too long to {what}") from None
-        raise JobError(f"Hugging Face's library cannot {what}: {words}") from None
-
-
 def _facts(loaded: _Loaded) -> Iterator[Body]:
     import tokenizers
 
@@ -254,7 +255,7 @@ def _facts(loaded: _Loaded) -> Iterator[Body]:
     special_ids = {token_id for text, token_id in specials if text}
     vocabulary = loaded.tokenizer.get_vocab(with_added_tokens=True)
     ordinary = pack_ranks(
-        (token_id, loaded.spelling.bytes_of(text))
+        (token_id, loaded.token_texts.bytes_of(text))
         for text, token_id in vocabulary.items()
         if token_id not in special_ids
     )
@@ -265,22 +266,11 @@ def _facts(loaded: _Loaded) -> Iterator[Body]:
 
 
 def _encode(loaded: _Loaded, request: Body) -> Body:
-    until = time.process_time() + _AROUND_SECONDS
-    is_begun = False
-
-    def encode(text: str, *, regexes: bool = True) -> Any:
-        nonlocal is_begun
-        if is_begun and time.process_time() > until:
-            raise JobError("regexes of the file take too long in too many places of this text")
-        try:
-            return loaded.encode(text, request["specials"], regexes=regexes)
-        except ExplodedError:
-            if not is_begun:
-                allow_cpu(2 * _AROUND_SECONDS)
-            is_begun = True
-            raise
-
-    text, most = request["text"], request["most"]
-    tokens, stuck = loaded.around.encode(encode, text, most, loaded.special_texts)
-    packed = {key: pack_numbers(getattr(tokens, key)) for key in ("ids", "starts", "ends", "words")}
-    return {**packed, "stuck": stuck, "regexes": loaded.regexes}
+    found = loaded.encode(request["text"], request["specials"])
+    columns = {
+        "ids": found.ids,
+        "starts": (start for start, _ in found.offsets),
+        "ends": (end for _, end in found.offsets),
+        "words": (NO_WORD if word is None else word for word in found.word_ids),
+    }
+    return {key: pack_numbers(array("I", column)) for key, column in columns.items()}

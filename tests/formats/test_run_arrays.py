@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tokviz.formats.npy import write_npy, write_npz
+from tokviz.formats.run_arrays import write_npy, write_npz
 
 ARRAYS: list[Any] = [
     np.arange(-3, 9, dtype=np.int32),

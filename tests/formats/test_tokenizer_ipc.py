@@ -6,7 +6,7 @@ import json
 
 from tokviz.encoding.packed import pack_ranks
 from tokviz.encoding.specials import SpecialTokens
-from tokviz.formats.shipping import from_parts, to_parts
+from tokviz.formats.tokenizer_ipc import from_parts, to_parts
 from tokviz.tokenizer import Tokenizer
 
 
@@ -27,10 +27,10 @@ def test_a_tokenizer_that_composes_text_still_does() -> None:
 
 def test_special_tokens_are_handed_over_with_all_that_is_known_of_them() -> None:
     ids = {"<a>": 300, "\0": 301, "  ": 302, "é😀": 303, "<b>\n": 299}
-    specials = SpecialTokens(ids, late=["<b>\n", "é😀"], uncalled=["  ", "<a>"])
+    specials = SpecialTokens(ids, normalized=["<b>\n", "é😀"], non_special=["  ", "<a>"])
     tokens = pack_ranks((byte, bytes([byte])) for byte in range(256))
     again = handed_over(Tokenizer.of(tokens, specials, split_pattern="gpt2")).specials
     assert list(again.ids.items()) == list(ids.items())
-    assert (again.late, again.uncalled) == (specials.late, specials.uncalled)
+    assert (again.normalized, again.non_special) == (specials.normalized, specials.non_special)
     head, _ = to_parts(Tokenizer.of(tokens, specials, split_pattern="gpt2"))
     assert "<a>" not in json.dumps(head), "a hundred thousand of them are no JSON to be parsed"

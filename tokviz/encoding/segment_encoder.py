@@ -30,7 +30,7 @@ _CACHED_PIECES = 8192
 _LONGEST_CACHED_PIECE = 64
 
 
-class Encoder:
+class SegmentEncoder:
     """Encodes with a vocabulary and any split pattern. Threads may share it."""
 
     def __init__(self, tables: Tables, *, whole: bool) -> None:

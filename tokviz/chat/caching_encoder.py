@@ -12,9 +12,7 @@ from collections.abc import Hashable, Iterable
 from itertools import accumulate
 from threading import Lock
 
-from tokviz.errors import PatternError
 from tokviz.pretokenize.patterns import CUT_CONTEXT, first_cut
-from tokviz.pretokenize.tolerance import heard, report
 from tokviz.tokenizer import Tokenizer
 
 _KEPT_CHARS = 4_000_000
@@ -23,7 +21,7 @@ _PART_CHARS = 5_000
 """Characters of a part, up to twice as many, or more where there is no place to cut."""
 
 
-class Encoder:
+class CachingEncoder:
     """Encodes plain text (no special tokens in it) and keeps the newest results."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -33,8 +31,6 @@ class Encoder:
         self._changing = Lock()
         self._ids: dict[str, array[int]] = {}
         self._ends: dict[str, array[int]] = {}
-        self._slow: dict[str, list[PatternError]] = {}
-        """The pieces of kept texts on which the split pattern takes too long."""
         self._lengths: dict[int, int] = {}
         """Token id → its length in bytes."""
         self._n_chars = 0
@@ -96,22 +92,18 @@ class Encoder:
         """Give the token ids of byte text; not to be changed.
 
         Raises:
-            PatternError: If the split pattern takes too long, and nobody tolerates it.
+            PatternError: If the split pattern takes too long.
         """
         with self._changing:
-            found, slow = self._ids.pop(text, None), self._slow.get(text)
+            found = self._ids.pop(text, None)
             if found is not None:
                 self._ids[text] = found  # now the last of them: the first ones are forgotten
-        if found is not None:
-            if slow:
-                report(slow)
-            return found
+                return found
         tokenizer = self._tokenizer()
         assert tokenizer is not None
-        with heard() as slow:
-            ids = tokenizer.encode_to_array(text, parse_specials=False)
+        ids = tokenizer.encode_to_array(text, parse_specials=False)
         with self._changing:
-            self._keep(text, ids, slow)
+            self._keep(text, ids)
         return ids
 
     def learn(self, texts: Iterable[str]) -> None:
@@ -127,21 +119,18 @@ class Encoder:
         if len(new) > 1:
             for text, ids in zip(new, tokenizer.encode_byte_texts(new, False), strict=True):
                 with self._changing:
-                    self._keep(text, ids, [])
+                    self._keep(text, ids)
 
-    def _keep(self, text: str, ids: array[int], slow: list[PatternError]) -> None:
+    def _keep(self, text: str, ids: array[int]) -> None:
         if text in self._ids:  # by another thread
             return
         self._ids[text] = ids
-        if slow:
-            self._slow[text] = slow
         self._n_chars += len(text)
         while self._n_chars > _KEPT_CHARS and len(self._ids) > 1:
             oldest = next(iter(self._ids))
             self._n_chars -= len(oldest)
             del self._ids[oldest]
             self._ends.pop(oldest, None)
-            self._slow.pop(oldest, None)
 
     def ends(self, text: str) -> array[int]:
         """Give where each token of byte text ends, in bytes."""
@@ -168,12 +157,12 @@ class Encoder:
         return found
 
 
-_encoders: weakref.WeakKeyDictionary[Tokenizer, Encoder] = weakref.WeakKeyDictionary()
+_encoders: weakref.WeakKeyDictionary[Tokenizer, CachingEncoder] = weakref.WeakKeyDictionary()
 
 
-def encoder_of(tokenizer: Tokenizer) -> Encoder:
+def encoder_of(tokenizer: Tokenizer) -> CachingEncoder:
     """Give the encoder of a tokenizer, the same every time."""
     encoder = _encoders.get(tokenizer)
     if encoder is None:
-        encoder = _encoders[tokenizer] = Encoder(tokenizer)
+        encoder = _encoders[tokenizer] = CachingEncoder(tokenizer)
     return encoder

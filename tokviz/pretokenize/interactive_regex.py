@@ -1,7 +1,7 @@
-"""Searching by a regex that somebody types: in a child process, with a limit to all it does.
+"""Searching by a regex that a user types, in a child process with a time limit.
 
 Compiling a few characters such as `(?:(?:a{100}){100}){50}` takes a second in which nothing else of
-the process moves, and so may a match. A new search takes the place of one that is under way.
+a process runs, and so may a match. A new search replaces the one under way.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from tokviz.child.protocol import Body, Message, pack, unpack_numbers
 from tokviz.child.runner import raise_if_stopped, stopped_by
 from tokviz.errors import PatternError
 from tokviz.pretokenize.guard import client_for, text_requests
-
-SECONDS = 0.7
-"""How long a search of a text, or of a token, may take, in processor time."""
+from tokviz.pretokenize.step_limit import STEP_SECONDS
 
 _ALL_ROWS_SECONDS = 10.0
 
@@ -27,10 +25,8 @@ class Found(NamedTuple):
 
     starts: array[int]
     ends: array[int]
-    slow: bool
-    """Whether there may be more, since it took too long."""
-    texts: Sequence[str] = ()
-    """What is to take the place of each, if that was asked for."""
+    texts: Sequence[str]
+    """The replacement of each match, if there is one."""
 
 
 def find(
@@ -53,16 +49,13 @@ def find(
         stop: Asked now and then; True ends the search.
 
     Raises:
-        PatternError: If it is no valid regex, or needs too much memory.
+        PatternError: If the regex is invalid, or takes too long.
         JobDroppedError: If the search was ended, or another took its place.
     """
-    body = {"do": "find", "regex": regex_text, "flags": flags, "seconds": SECONDS, "most": most}
-    try:
-        (answer,) = _ask("find", text, {**body, "put": put}, stop)
-    except JobTimeoutError:
-        return Found(array("I"), array("I"), True)
+    body = {"do": "find", "regex": regex_text, "flags": flags, "most": most, "put": put}
+    (answer,) = _ask("find", regex_text, text, body, stop)
     starts, ends = unpack_numbers(answer["starts"]), unpack_numbers(answer["ends"])
-    return Found(starts, ends, answer["slow"], answer["texts"])
+    return Found(starts, ends, answer["texts"])
 
 
 def rows(
@@ -86,24 +79,25 @@ def rows(
         "do": "rows",
         "regex": regex_text,
         "flags": flags,
-        "seconds": SECONDS,
         "most_seconds": _ALL_ROWS_SECONDS,
         "ends": pack(ends),
     }
-    try:
-        answers = _ask("rows", text, body, stop)
-    except JobTimeoutError:
-        raise PatternError(regex_text, "takes too long; try a simpler one") from None
+    answers = _ask("rows", regex_text, text, body, stop)
     return [row for answer in answers for row in unpack_numbers(answer["rows"])]
 
 
-def _ask(purpose: str, text: str, body: Body, stop: Callable[[], bool]) -> list[Message]:
+def _ask(
+    purpose: str, regex_text: str, text: str, body: Body, stop: Callable[[], bool]
+) -> list[Message]:
     def requests(memory: dict[str, Any]) -> Iterator[Body]:
         if memory.get("text") != text:
             yield from text_requests(text, memory)
             memory["text"] = text
-        yield body
+        yield {**body, "seconds": STEP_SECONDS}
 
     with stopped_by(stop):
         raise_if_stopped()
-        return client_for(purpose).call(requests, in_turn=False)
+        try:
+            return client_for(purpose).call(requests, in_turn=False)
+        except JobTimeoutError:
+            raise PatternError(regex_text, "takes too long; try a simpler regex") from None

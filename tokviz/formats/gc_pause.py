@@ -1,4 +1,4 @@
-"""Reading what is a million objects without looking for garbage among them again and again."""
+"""Pausing the garbage collector."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collecting() -> Iterator[None]:
-    """Look for no garbage: a vocabulary is a million objects, and none of them is any."""
+def gc_paused() -> Iterator[None]:
+    """Pause the garbage collector: a vocabulary is a million objects, none of them garbage."""
     was_on = gc.isenabled()
     gc.disable()
     try:
