@@ -67,7 +67,7 @@ def test_json_is_one_object_for_each_row(tokviz, file):
     first, second, third = map(json.loads, done.text.splitlines())
     assert first["ids"] == [50257, 50258, 17250, 50259, 50260, 15496, 50261]
     assert first["mask"] == [0, 0, 0, 0, 0, 1, 1]
-    assert (first["row"], first["place"], first["template"]) == (0, "line 1", "nanochat")
+    assert (first["row"], first["place"], first["template"]) == (1, "line 1", "nanochat")
     assert second["error"].startswith("line 2, column 2: this is not JSON")
     assert third["n_learned"] == 0
 
@@ -94,7 +94,7 @@ def test_lint_in_json_is_one_object_for_each_finding(tokviz, file):
     done = tokviz("chat", file(GOOD, BAD), "--lint", "--json")
     assert done.code == 1
     first, second = map(json.loads, done.text.splitlines())
-    assert (first["code"], first["row"], first["place"]) == ("nothing-supervised", 1, "line 2")
+    assert (first["code"], first["row"], first["place"]) == ("nothing-supervised", 2, "line 2")
     assert (second["code"], second["message_index"], second["token_index"]) == (
         "special-in-content",
         0,
@@ -137,7 +137,7 @@ def test_standard_input_is_read(tokviz):
 
 def test_one_row_can_be_asked_for(tokviz, file):
     done = tokviz("chat", file(GOOD, BAD), "--row", "2", "--json", "-t", "gpt2")
-    assert [json.loads(line)["row"] for line in done.text.splitlines()] == [1]
+    assert [json.loads(line)["row"] for line in done.text.splitlines()] == [2]
     missing = tokviz("chat", file(GOOD), "--row", "2")
     assert missing.code == 1
     assert "there is no row 2; it has 1" in missing.err

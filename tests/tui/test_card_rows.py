@@ -38,7 +38,7 @@ def why(data: bytes, width: int = 44, *, whole: bool = True) -> list[str]:
 
 def test_the_card_reads_from_the_token_to_its_bytes() -> None:
     assert card(b" the") == [
-        "#12 of 311",
+        "#12 · 311 tokens",
         "·the",
         "",
         "id       262",

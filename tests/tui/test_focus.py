@@ -11,11 +11,10 @@ from tokviz.session import Opened, RunAction, Session
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp, actions_on
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.widgets.conversation.view import PartEditor
 from tokviz.tui.widgets.push_button import PushButton
 
 SIZES = [(120, 40), (80, 24)]
-LEAVING = {"quit", "command_palette", "more_keys", "stop_training"}
-"""Actions that end the app, or whose dialog runs others."""
 
 
 def make_app(screen: str, panel: str = "ids") -> TokvizApp:
@@ -46,19 +45,18 @@ async def test_every_dialog_gives_the_focus_back(screen_id: str, size: tuple[int
         await until(pilot, lambda: app.current_mode == screen_id and app.screen.has_begun)
         await settle(pilot)
         for action in actions_on(screen_id):
-            if action.method in LEAVING or not app.screen.check_action(action.method, ()):
+            if action.method == "quit" or not app.screen.check_action(action.method, ()):
                 continue
             before = app.screen.focused
-            was_seen = before is not None and before.is_on_screen
+            assert before is None or before.is_on_screen, action.title
             target = app if hasattr(app, f"action_{action.method}") else app.screen
             await app.run_action(action.call, target)
             await settle(pilot)
             if len(app.screen_stack) > 1:
                 opened.add(action.method)
                 await close_dialogs(app, pilot)
-                if before is not None:
-                    assert app.screen.focused is before, action.title
-                    assert before.is_on_screen or not was_seen
+                assert app.screen.focused is before, action.title
+                assert before is None or (before.is_on_screen and before.focusable)
             if app.current_mode != screen_id:
                 app.action_show_screen(screen_id)
                 await settle(pilot)
@@ -80,3 +78,19 @@ async def test_a_button_that_is_clicked_leaves_the_focus_in_the_text(size: tuple
         await pilot.press("x", "alt+i", "y")
         await settle(pilot)
         assert app.session.live.text == "xyhello world abc"
+
+
+async def test_a_conversation_without_messages_takes_no_letters_after_a_dialog() -> None:
+    app = make_app("chat")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.current_mode == "chat" and app.screen.has_begun)
+        for action in ("new_conversation", "delete_message", "help"):
+            await app.run_action(action, app.screen)
+            await settle(pilot)
+        await close_dialogs(app, pilot)
+        assert app.focused is None
+        await app.run_action("add_message", app.screen)
+        await settle(pilot)
+        await pilot.press("x")
+        await settle(pilot)
+        assert app.screen.query_one("#message-editor", PartEditor).text == "x"

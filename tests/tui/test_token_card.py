@@ -63,9 +63,9 @@ async def test_the_pinned_token_is_shown_before_the_pointed_one() -> None:
     app = CardApp(known(TEXT))
     async with app.run_test(size=(50, 40)):
         app.card.set_marks(1, None)
-        assert app.lines()[:2] == ["#1 of 11", "·cat"]
+        assert app.lines()[:2] == ["#1 · 11 tokens", "·cat"]
         app.card.set_marks(1, 2)
-        assert app.lines()[:2] == ["#2 of 11", "·and"]
+        assert app.lines()[:2] == ["#2 · 11 tokens", "·and"]
 
 
 async def test_without_a_token_the_card_says_how_to_get_one() -> None:
@@ -90,7 +90,7 @@ async def test_an_edit_updates_the_card() -> None:
         app.card.sync()
         app.card.set_marks(None, 1)
         assert made.call_count == 1, "of the new place"
-        assert app.lines()[:2] == ["#1 of 11", "·dog"]
+        assert app.lines()[:2] == ["#1 · 11 tokens", "·dog"]
         assert "occurs   2 times  ‹ previous  next ›" in app.lines()
 
 
@@ -241,7 +241,7 @@ async def test_moving_on_draws_only_the_rows_that_changed() -> None:
         )
         app.card.set_marks(None, 3)
         texts = [app.lines()[y] for y in drawn]
-        assert texts[0] == "#3 of 4"
+        assert texts[0] == "#3 · 4 tokens"
         assert "id       3797" not in texts and "length   4 bytes, 4 characters" not in texts
 
 
@@ -251,6 +251,6 @@ async def test_a_hidden_card_catches_up_when_it_is_shown() -> None:
         app.card.display = False
         await pilot.pause()
         app.card.set_marks(None, 1)
-        assert app.lines()[:1] != ["#1 of 11"]
+        assert app.lines()[:1] != ["#1 · 11 tokens"]
         app.card.display = True
-        await until(pilot, lambda: app.lines()[:2] == ["#1 of 11", "·cat"])
+        await until(pilot, lambda: app.lines()[:2] == ["#1 · 11 tokens", "·cat"])

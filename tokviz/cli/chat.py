@@ -14,7 +14,8 @@ tokens is lent them, with the ids after its last ("virtual_specials").
 --json, one object per row:
   {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
    "n_kept", "n_learned", "virtual_specials", "notes", "ids", "mask", "reasons", "messages"}
-  or {"file", "row", "place", "error"}. "row" counts from 0; "messages" are the tokens' messages.
+  or {"file", "row", "place", "error"}. "row" counts from 1, as --row does; "messages" are the
+  tokens' messages.
 --lint checks every row and prints its findings; the exit code is 1 if there are any.
   With --mask they follow the tokens of each row.
   With --json, one object per finding:
@@ -312,7 +313,7 @@ class _Look:
 
 
 def _record(name: str, dataset: Dataset, row: int, fields: Mapping[str, object]) -> str:
-    return json_line({"file": name, "row": row, "place": dataset.place(row), **fields})
+    return json_line({"file": name, "row": row + 1, "place": dataset.place(row), **fields})
 
 
 def _located(name: str, dataset: Dataset, row: int, text: str) -> str:

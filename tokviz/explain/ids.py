@@ -54,7 +54,7 @@ class IdToken(NamedTuple):
     """An id and its token.
 
     Attributes:
-        number: Which of the ids it is, from 1.
+        number: Which of the ids it is, from 0.
         token_id: The id.
         token: The bytes of its token; None if there is no such token.
         special: Whether it is a special token.
@@ -85,12 +85,12 @@ def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> DecodedIds:
     known = {token_id: tokenizer.bytes_of(token_id) for token_id in set(ids)}
     tokens = tuple(
         IdToken(number, token_id, known[token_id], tokenizer.is_special(token_id))
-        for number, token_id in enumerate(ids, 1)
+        for number, token_id in enumerate(ids)
     )
     missing = [row for row in tokens if row.token is None]
     if not missing:
         return DecodedIds(tokens, tokenizer.decode_bytes(ids), "")
     first = missing[0]
-    error = TokenIdError(first.token_id, tokenizer.name, tokenizer.n_vocab, first.number - 1)
+    error = TokenIdError(first.token_id, tokenizer.name, tokenizer.n_vocab, first.number)
     more = f" {len(missing):,} of the ids have no token." if len(missing) > 1 else ""
     return DecodedIds(tokens, None, sentence(str(error)) + more)

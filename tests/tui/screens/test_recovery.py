@@ -397,16 +397,22 @@ async def test_what_could_not_be_kept_is_kept_once_that_works_again(
     assert tries >= 4
 
 
-async def test_the_offer_leaves_everything_where_it_is() -> None:
+@pytest.mark.parametrize(
+    "size", [(120, 40), (100, 30), (80, 24), (30, 10), (26, 12), (80, 8)], ids=str
+)
+async def test_the_offer_moves_and_hides_nothing(size: tuple[int, int]) -> None:
     leave("one")
-    async with make_app().run_test(size=(100, 30)) as pilot:
+    async with make_app().run_test(size=size) as pilot:
         screen = await offered(pilot)
+        offer = screen.query_one("#recovery").region
+        assert offer.height == 1
+        assert not offer.overlaps(screen.query_one("#text").content_region)
 
         def regions() -> list[object]:
             return [widget.region for widget in screen.query("#title, #text, #keys, .panel")]
 
         with_offer = regions()
-        await click(pilot, screen, "Later")
+        await screen.run_action("ask_later")
         await settle(pilot)
         assert not screen.query_one("#recovery").display
         assert regions() == with_offer

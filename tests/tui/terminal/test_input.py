@@ -140,7 +140,13 @@ def test_a_key_with_alt_types_nothing_also_where_it_is_no_command() -> None:
     assert typed == [None, None, None, "é", "Z"]
 
 
-@pytest.mark.parametrize("junk", [b"\x1b[1;", b"\x1b]52;", b"\x1bO", b"\0", b"\x1bP" + b"x" * 20])
+@pytest.mark.parametrize(
+    "junk",
+    [
+        *(b"\x1b[1;", b"\x1b[<0;1", b"\x1b]52;", b"\x1bP" + b"x" * 20, b"\x1bPx"),
+        *(b"\x1b[", b"\x1b]", b"\x1b_", b"\x1bO", b"\x1b", b"\0"),
+    ],
+)
 def test_input_that_is_no_key_is_dropped(junk: bytes) -> None:
     flood = junk * (400_000 // len(junk))
     reads = [flood[start : start + 4_095] for start in range(0, len(flood), 4_095)]

@@ -60,7 +60,7 @@ def token_rows(
         width: Columns of a row.
     """
     index = f"#{place.index:,}"
-    of_all = fit(f" of {place.n_tokens:,}", max(0, width - len(index)))
+    of_all = fit(f" · {place.n_tokens:,} tokens", max(0, width - len(index)))
     copy = token_copies(entry)[-1]
     role: Role = "special" if entry.special else "token"
     return [

@@ -53,6 +53,10 @@ class PartEditor(TokenEditor):
             self.text_width = width
             self._rewrap_and_refresh_virtual_size()
 
+    def allow_focus(self) -> bool:
+        """Refuse the focus while there is no part to edit."""
+        return super().allow_focus() and not self.has_class("-away")
+
     class Left(Message):
         """The cursor wants to go on above the first row, or below the last one."""
 
