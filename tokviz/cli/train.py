@@ -86,12 +86,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_rules(parser)
     _add_reading(parser)
     workers.add_arguments(parser, "count", "its workers must see RUN's folder and the files")
-    add_flag(
-        parser,
-        "--sharded",
-        "leave the pieces with the workers while they are merged; done by itself where that "
-        "would take more than half of the memory that is free here",
-    )
     add_number(
         parser,
         "--approximate",

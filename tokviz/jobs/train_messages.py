@@ -44,7 +44,6 @@ class TrainRequest(NamedTuple):
         scheduler: The address of a cluster that counts; None for none.
         skip_unreadable: With workers, leave out files that cannot be read.
         approximate: Leave out pieces that occur less often.
-        sharded: Leave the pieces with the workers while they are merged.
     """
 
     sources: tuple[str, ...]
@@ -66,7 +65,6 @@ class TrainRequest(NamedTuple):
     scheduler: str | None = None
     skip_unreadable: bool = False
     approximate: int = 1
-    sharded: bool = False
 
     def to_json(self) -> Record:
         """Make the body of a request."""

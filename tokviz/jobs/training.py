@@ -104,11 +104,8 @@ class Training:
             work_folder=self._work_folder,
             skip_unreadable=request.skip_unreadable,
             approximate=request.approximate,
-            sharded=request.sharded,
         )
         self._seconds.update(self._run.timings._asdict())
-        if self._run.engine == "sharded":
-            self._remarks.append("merged by the workers, each of which had a part of the pieces")
         if self._run.approximation is not None:
             self._remarks.append(self._run.approximation.line())
 
