@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokviz.bpe import kernels, merge_state
 from tokviz.bpe.counting import FileCounts, PieceCounts
-from tokviz.bpe.engines import EngineName, why_it_ends
+from tokviz.bpe.engines import why_it_ends
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.layout import Layout
 from tokviz.bpe.merge_state import State
@@ -36,7 +36,7 @@ class CompiledTrainer:
         end: Why no further merge is possible; None while it is.
     """
 
-    name: EngineName = "compiled"
+    name = "compiled"
 
     def __init__(self, pieces: PieceCounts, settings: TrainSettings) -> None:
         """Lay out the pieces and count their pairs.

@@ -17,7 +17,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokviz.bpe.approximate import without_rare
 from tokviz.bpe.blame import blame_of
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
 from tokviz.bpe.engines import PythonTrainer, is_small
@@ -78,7 +77,6 @@ def train(
     client: Client | str | None = None,
     work_folder: str | PathLike[str] | None = None,
     skip_unreadable: bool = False,
-    approximate: int = 1,
 ) -> TrainingRun:
     """Learn a byte-level BPE tokenizer.
 
@@ -111,8 +109,6 @@ def train(
             that is removed at the end.
         skip_unreadable: Leave out files that are not there and, with workers, those that cannot be
             read to their end; the run's `left_out` names them.
-        approximate: Leave out pieces that occur less often than this. Merges change by it, and
-            the run's `approximation` says which are certain.
 
     Raises:
         VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
@@ -141,7 +137,6 @@ def train(
             skip_unreadable=skip_unreadable,
         )
     training = _Training(source, settings, on_progress, should_stop)
-    training.least_count = approximate
     if workers is None and client is None:
         return training.run()
     from tokviz.bpe.cluster.client import ClusterCount, shared_folder
@@ -192,11 +187,9 @@ class _Training:
     Attributes:
         should_stop: Asked often.
         count: Counts the pieces of the corpus, as `count_pieces` does.
-        least_count: Pieces that occur less often are left out.
         look: Says what the workers do; None without any.
     """
 
-    least_count = 1
     look: Callable[[], ClusterState] | None = None
 
     count: Callable[..., PieceCounts] = staticmethod(count_pieces)
@@ -234,9 +227,6 @@ class _Training:
         )
         if pieces.complete and not len(pieces):
             raise CorpusError("the corpus holds no text, so there is nothing to learn from")
-        approximation = None
-        if self.least_count > 1 and pieces.complete:
-            pieces, approximation = without_rare(pieces, self.least_count)
         self._now = self._now._replace(
             n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
         )
@@ -261,7 +251,6 @@ class _Training:
             left_out=tuple(self._corpus.unreadable),
             engine=engine.name,
             blame=blame,
-            approximation=approximation and approximation.after(history),
         )
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:

@@ -156,12 +156,6 @@ class Replay:
     # -- what is known
 
     @property
-    def approximation(self) -> str:
-        """What the training left out of its corpus, in words; empty for nothing."""
-        left_out = self.run and self.run.approximation
-        return left_out.line() if left_out else ""
-
-    @property
     def has_counts(self) -> bool:
         """Whether the corpus of the training is known."""
         return self.run is not None

@@ -154,9 +154,7 @@ class Opening(Controller):
             words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
             short = "opening…"
         elif opened is not None:
-            merges = counted(opened.replay.n_merges, "merge")
-            approximate = ", approximate" if opened.replay.approximation else ""
-            words.append((f" ({merges}{approximate})", "plain"))
+            words.append((f" ({counted(opened.replay.n_merges, 'merge')})", "plain"))
         shorter: tuple[tuple[str, Role], ...]
         shorter = (short, "chip"), (" ▾", "chip")
         return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter, least=CUT_NAME)
