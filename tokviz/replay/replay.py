@@ -27,11 +27,13 @@ from tokviz import bytetext
 from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import TIE_BREAKS, TokenPair, get_tie_break
 from tokviz.child.runner import JobDroppedError
+from tokviz.encoding.encoder import Encoder
 from tokviz.encoding.merging import Merge
 from tokviz.errors import TokvizError
 from tokviz.formats.apart import load, load_apart
 from tokviz.formats.registry import is_path_of_file
 from tokviz.formats.run import ABOUT
+from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
 from tokviz.replay.pairs import TieOrder
 from tokviz.replay.steps import ListedSteps, MergeStep, MergeSteps, RankedSteps, RecordedSteps
@@ -318,6 +320,13 @@ class Replay:
         with self._text_lock:
             return self._texts.prepare(text, parse_specials)
 
+    def tokenizer_after(self, k: int) -> Tokenizer:
+        """Give the tokenizer as it was after k merges: quick for any k.
+
+        Only its ids are those after k merges: its merges and ranks are still those of the whole.
+        """
+        return self.tokenizer.encoding_by(_EarlyEncoder(self, k))
+
     # -- the corpus
 
     def _opened_corpus(self) -> ReplayCorpus:
@@ -435,3 +444,18 @@ class ReplayState:
             return []
         with self._replay._lock:
             return self._replay._opened_corpus().pieces_of_merge(self.k + 1, n)
+
+
+class _EarlyEncoder(Encoder):
+    """Encodes with the first k merges of a replay."""
+
+    def __init__(self, replay: Replay, k: int) -> None:
+        super().__init__(replay.tokenizer.tables, whole=False)
+        self._replay, self._k = replay, k
+
+    def prepare(self) -> None:
+        """Do nothing: long texts need no preparation."""
+
+    def _encode_pieces(self, pattern: SplitPattern, text: str) -> Sequence[int]:
+        ids: list[int] = self._replay.text(text, parse_specials=False).at(self._k).ids.tolist()
+        return ids

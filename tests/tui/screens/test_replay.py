@@ -17,10 +17,8 @@ from tests.oracles.bpe import encode_by_merges
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.live.document import LiveDocument
 from tokviz.replay.replay import Replay
-from tokviz.replay.request import ReplayRequest
-from tokviz.replay.sources import source_named
 from tokviz.runs import runs_folder
-from tokviz.session import Opened, Session, ShowScreen
+from tokviz.session import Opened, ReplayRequest, Session, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui import tasks
 from tokviz.tui.actions import LEADER
@@ -33,6 +31,7 @@ from tokviz.tui.screens.replay import comparing as comparing_module
 from tokviz.tui.screens.replay import opening as opening_module
 from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.frames import Frame, make_frame
+from tokviz.tui.screens.replay.opened import source_named
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
