@@ -16,9 +16,8 @@ from tokviz import saved
 from tokviz.chat.conversation import Conversation
 from tokviz.compare.lanes import Other
 from tokviz.errors import InputFileError
-from tokviz.replay.request import ReplayRequest
 from tokviz.saved import SavedSession, checksum, look_up, name_of, read_session, restore, saved_of
-from tokviz.session import Opened, Session, ShowConversation, ShowSaved
+from tokviz.session import Opened, ReplayRequest, Session, ShowConversation, ShowSaved
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 

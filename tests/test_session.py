@@ -11,11 +11,11 @@ import pytest
 import tokviz
 from tokviz.chat.conversation import Conversation
 from tokviz.errors import InputFileError
-from tokviz.replay.request import ReplayRequest
 from tokviz.session import (
     Asked,
     GoToToken,
     Opened,
+    ReplayRequest,
     Request,
     Session,
     ShowConversation,

@@ -27,10 +27,9 @@ from tokviz.json_file import located, parse_json
 from tokviz.lessons import lessons
 from tokviz.places import place_words
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.replay.request import ReplayRequest
 from tokviz.runs import list_runs
 from tokviz.sentences import sentence, why
-from tokviz.session import OthersChanged, Session, ShowConversation, ShowSaved
+from tokviz.session import OthersChanged, ReplayRequest, Session, ShowConversation, ShowSaved
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 

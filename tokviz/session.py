@@ -105,6 +105,28 @@ class TrainWith(NamedTuple):
     screen: str = "train"
 
 
+class ReplayRequest(NamedTuple):
+    """Replay a training or a vocabulary.
+
+    Attributes:
+        source: A run folder, the name of a built-in tokenizer, or a tokenizer file.
+        at: The number of merges to show first; None leaves the choice to the screen.
+        text: A text whose tokens are shown after each merge (byte text); None for none.
+        others: What to compare the source with: other sources, or files of merges.
+        lesson: The name of the lesson that is replayed; empty for none.
+        play: Whether to start playing at once.
+        screen: The id of the screen.
+    """
+
+    source: str
+    at: int | None = None
+    text: str | None = None
+    others: tuple[str, ...] = ()
+    lesson: str = ""
+    play: bool = False
+    screen: str = "replay"
+
+
 class ShowConversation(NamedTuple):
     """Show a conversation that belongs to no file, perhaps by another template."""
 

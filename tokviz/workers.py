@@ -308,13 +308,8 @@ def result_of(future: Future[Any]) -> Any:
         TokvizError: If the task does.
         JobError: If workers die with it again and again.
     """
-    return results_of([future])[0]
-
-
-def results_of(futures: list[Future[Any]]) -> list[Any]:
-    """Wait for what comes of tasks; see `result_of`."""
     try:
-        return [*futures[0].client.gather(futures)]
+        return future.client.gather(future)
     except TokvizError:
         raise
     except Exception as error:  # every way in which a cluster can fail

@@ -43,11 +43,11 @@ class Cost(NamedTuple):
     merging_mb: float
 
 
-def train(files: Sequence[Path], n_workers: int, vocab_size: int, *options: str) -> Cost:
+def train(files: Sequence[Path], n_workers: int, vocab_size: int) -> Cost:
     """Train in a process of its own."""
     with tempfile.TemporaryDirectory(dir=files[0].parent) as folder:
         words = [*map(str, files), "-o", f"{folder}/run", "--vocab-size", str(vocab_size)]
-        words += ["--workers", str(n_workers), *options] if n_workers else []
+        words += ["--workers", str(n_workers)] if n_workers else []
         begun = time.perf_counter()
         most = {"worker": 0, "merging": 0}
         with psutil.Popen(
@@ -145,7 +145,6 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--vocab", type=int, default=32_000)
     parser.add_argument("--turns", type=int, default=3, help="at the first size, with and without")
-    parser.add_argument("--sharded", action="store_true", help="let the workers merge, too")
     parser.add_argument("--folder", help="where the text is written")
     asked = parser.parse_args()
     sizes = [int(size) for size in asked.gigabytes.split(",")]
@@ -160,17 +159,13 @@ def main() -> int:
         words = [sys.executable, "-c", program, name, str(max(sizes)), str(asked.file_bytes)]
         made = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
         files = sorted(folder.glob("*.txt"))
-        options = ["--sharded"] if asked.sharded else []
         turns = [
-            (
-                train(files[: sizes[0]], 0, asked.vocab),
-                train(files[: sizes[0]], asked.workers, asked.vocab, *options),
-            )
+            [train(files[: sizes[0]], n, asked.vocab) for n in (0, asked.workers)]
             for _ in range(asked.turns)
         ]
         alone, first = (min(one, key=lambda cost: cost.seconds) for one in zip(*turns, strict=True))
         costs = [first]
-        costs += [train(files[:size], asked.workers, asked.vocab, *options) for size in sizes[1:]]
+        costs += [train(files[:size], asked.workers, asked.vocab) for size in sizes[1:]]
     rows = [alone, *costs]
     model, held_out = Model(costs[:-1] or costs), costs[-1]
     seconds = model.seconds(held_out.n_bytes, asked.workers)

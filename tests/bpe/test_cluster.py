@@ -16,7 +16,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import Mock
 
 import psutil
 import pyarrow as pa
@@ -27,7 +26,7 @@ from hypothesis import strategies as st
 
 import tokviz
 from tokviz.bpe.cluster import client as client_module
-from tokviz.bpe.cluster import shards, tasks
+from tokviz.bpe.cluster import tasks
 from tokviz.bpe.cluster.client import ClusterCount
 from tokviz.bpe.cluster.parts import Rules, parts_of
 from tokviz.bpe.counting import PieceCounts, count_pieces
@@ -40,7 +39,6 @@ from tokviz.workers import connected, local_cluster
 if TYPE_CHECKING:
     from distributed import Client
 
-    from tokviz.bpe.progress import TrainProgress
     from tokviz.bpe.run import TrainingRun
 
 WORDS = "low |new|est\n\n| wid|er|\r\n|   |12|34|don't|ab |<|e|>|é|你|a| |b c|\n|\0|\u2028"
@@ -142,17 +140,11 @@ def corpus(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("is_sharded", [False, True])
 @pytest.mark.parametrize("rule", ["first", "lexicographic", "smallest_id"])
-def test_a_training_with_workers_is_the_training(
-    rule: str, is_sharded: bool, corpus: Path, cluster: Client
-) -> None:
+def test_a_training_with_workers_is_the_training(rule: str, corpus: Path, cluster: Client) -> None:
     alone = tokviz.train(corpus, 330, tie_break=rule)
-    together = tokviz.train(corpus, 330, tie_break=rule, client=cluster, sharded=is_sharded)
-    assert (together.engine == "sharded") == is_sharded
+    together = tokviz.train(corpus, 330, tie_break=rule, client=cluster)
     is_same(together, alone)
-    held: dict[str, int] = cluster.run(lambda: len(shards._shards))  # type: ignore[no-untyped-call]
-    assert not any(held.values())
 
 
 def is_same(together: TrainingRun, alone: TrainingRun) -> None:
@@ -175,30 +167,6 @@ def test_a_custom_regex_of_workers_is_watched(corpus: Path, cluster: Client) -> 
     with pytest.raises(PatternError, match=r"character 4 of the text, 'z{24}'…, in .*7\.txt"):
         pattern = r"(?:z|z)*b|[a-y0-9]+|\s+"
         tokviz.train(corpus, 330, split_pattern=pattern, client=cluster)
-
-
-@pytest.mark.parametrize("at", [0, 60])
-def test_a_worker_that_is_killed_while_it_merges_is_replaced(
-    at: int, corpus: Path, cluster: Client
-) -> None:
-    pids: list[int] = list(cluster.run(os.getpid).values())  # type: ignore[no-untyped-call]
-
-    def kill(progress: TrainProgress) -> None:
-        if progress.phase == "merging" and progress.n_merges >= at and len(pids) == 2:
-            os.kill(pids.pop(), signal.SIGKILL)
-
-    together = tokviz.train(corpus, 330, client=cluster, sharded=True, on_progress=kill)
-    assert len(pids) == 1
-    is_same(together, tokviz.train(corpus, 330))
-
-
-def test_pieces_for_which_there_is_no_memory_here_stay_with_the_workers(
-    cluster: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    documents = ["low low lower", "newest newest", "widest"] * 3
-    for free, engine in ((1 << 40, "python"), (1_000, "sharded")):
-        monkeypatch.setattr("psutil.virtual_memory", lambda free=free: Mock(available=free))
-        assert tokviz.train(documents, 262, client=cluster).engine == engine
 
 
 def test_texts_from_python_are_counted_too(cluster: Client) -> None:

@@ -21,6 +21,7 @@ import pytest
 import tokviz
 from tokviz.formats import run as run_folder
 from tokviz.formats import run_writer
+from tokviz.replay.replay import Replay
 from tokviz.runs import list_runs
 
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
@@ -56,6 +57,22 @@ def test_a_run_folder_gives_the_whole_run(run, tmp_path):
     assert again.stopped_early == run.stopped_early
     assert [*again.piece_counts.pieces()] == [*run.piece_counts.pieces()]
     assert again.piece_counts.n_bytes == run.piece_counts.n_bytes
+
+
+def test_a_run_of_a_version_with_sharding_and_approximation_still_loads(run, tmp_path):
+    folder = tmp_path / "run"
+    run.save(folder)
+    left_out = {"least": 2, "n_pieces": 1, "n_bytes": 5, "most_missing": 1, "n_sure": 0}
+    about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    about |= {"engine": "sharded", "approximate": left_out}
+    (folder / "run.json").write_text(json.dumps(about), encoding="utf-8")
+    again = tokviz.TrainingRun.load(folder)
+    assert (again.history, again.engine) == (run.history, "sharded")
+    assert again.tokenizer.merges == run.tokenizer.merges
+    replay = Replay.open(folder)
+    assert replay.state(replay.n_merges).n_tokens == run.n_tokens
+    again.save(folder)
+    assert "approximate" not in json.loads((folder / "run.json").read_text(encoding="utf-8"))
 
 
 def test_a_run_with_special_tokens_after_the_bytes_is_read_again(tmp_path):
@@ -225,6 +242,7 @@ KILLED_WHILE_SAVING = """
 import os, signal, sys
 import tokviz
 from tokviz.formats import run_writer
+from tokviz.replay.replay import Replay
 from tokviz.runs import list_runs
 run = tokviz.train(["abab"], 300)
 run_writer.write_npy = lambda *_: os.kill(os.getpid(), signal.SIGKILL)

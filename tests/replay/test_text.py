@@ -17,6 +17,8 @@ from tests.profiles import examples
 from tokviz import bytetext
 from tokviz.encoding.packed import pack_ranks
 from tokviz.errors import VocabularyError
+from tokviz.lessons import lessons
+from tokviz.live.document import LiveDocument
 from tokviz.replay.replay import Replay
 from tokviz.replay.times import JoinTimes, join_times
 from tokviz.tokenizer import Tokenizer
@@ -244,3 +246,19 @@ def test_a_long_run_is_prepared_by_its_tokens_not_as_one_piece(
     text = replay.text("x" * 100_000)
     assert text.n_tokens(replay.n_merges) == len(replay.tokenizer.encode("x" * 100_000))
     assert sum(worked_on) < 1_000
+
+
+EDITED = "newest lowest wider <|endoftext|> é 漢 ids, 1984"
+
+
+@pytest.mark.parametrize("source", ["gpt2", "cl100k_base", "cs336"])
+def test_an_edited_text_has_the_tokens_of_a_replay_after_each_merge(source: str) -> None:
+    replay = Replay.open(lessons()[source].ready() if source in lessons() else source)
+    text, last = replay.text(EDITED), replay.n_merges
+    for k in (0, 1, 5, last // 2, last):
+        tokens, then = text.at(k), replay.tokenizer_after(k)
+        live = LiveDocument(EDITED[:9], then)
+        live.edit(9, 0, EDITED[9:])
+        assert list(live.ids()) == tokens.ids.tolist()
+        assert then.tokenize(EDITED).byte_spans[:, 1].tolist() == tokens.byte_ends.tolist()
+    assert replay.tokenizer.encode(EDITED) == text.at(last).ids.tolist()

@@ -375,7 +375,7 @@ class Tour:
 
     async def _go_round(self, app: Any, pilot: Any, chosen: Callable[[str], bool]) -> None:
         from tokviz.chat.request import ChatRequest
-        from tokviz.replay.request import ReplayRequest
+        from tokviz.session import ReplayRequest
         from tokviz.tui.app import actions_on
         from tokviz.tui.screens.registry import SCREENS
 

@@ -379,8 +379,7 @@ class Monkey:
 
     async def home(self) -> None:
         """Come to the state in which memory is compared; see the top."""
-        from tokviz.replay.request import ReplayRequest
-        from tokviz.session import UseTokenizer
+        from tokviz.session import ReplayRequest, UseTokenizer
         from tokviz.tui.screens.chat.editing import EMPTY
         from tokviz.tui.screens.registry import SCREENS
 

@@ -2,9 +2,8 @@
 
     python tests/robustness/workers.py 20
 
-Trains that often with two workers of a cluster, which merge, too, in about half of the runs, kills
-one of them at a random moment, and compares the merges, the history, the pieces and the files that
-paid for it with those of one process.
+Train that often with two workers, kill one of them at a random moment, and compare the merges, the
+history, the pieces and the attribution with those of a training in one process.
 """
 
 from __future__ import annotations
@@ -59,12 +58,12 @@ def killed(corpus: Path, alone: list[bytes], chance: random.Random) -> tuple[boo
     try:
         with local_cluster(2) as client:
             pids = list(client.run(os.getpid).values())
-            begun, sharded = time.monotonic(), chance.random() < 0.5
-            train(corpus, VOCABULARY, client=client, sharded=sharded)
+            begun = time.monotonic()
+            train(corpus, VOCABULARY, client=client)
             most = time.monotonic() - begun
             timer = Timer(chance.uniform(0, most), os.kill, (chance.choice(pids), signal.SIGKILL))
             timer.start()
-            run = train(corpus, VOCABULARY, client=client, sharded=sharded)
+            run = train(corpus, VOCABULARY, client=client)
             timer.join()
             n_new, deadline = 0, time.monotonic() + 60
             while not n_new and time.monotonic() < deadline:

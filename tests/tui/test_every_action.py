@@ -26,9 +26,7 @@ from tokviz.chat.conversation import Conversation
 from tokviz.compare.lanes import Other
 from tokviz.error_log import Unexpected
 from tokviz.jobs.train_messages import TrainRequest, TrainSummary
-from tokviz.replay.request import ReplayRequest
-from tokviz.replay.sources import source_named
-from tokviz.session import Opened, Request, Session, ShowConversation, ShowScreen
+from tokviz.session import Opened, ReplayRequest, Request, Session, ShowConversation, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, key_label
@@ -37,6 +35,7 @@ from tokviz.tui.dialogs.action_palette import ActionPalette, offers_here
 from tokviz.tui.screens.chat import ChatScreen, rendering
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.replay import ReplayScreen
+from tokviz.tui.screens.replay.opened import source_named
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.vocabulary import VocabularyScreen

@@ -19,8 +19,7 @@ from tokviz.chat.conversation import Conversation, Message
 from tokviz.errors import JobError
 from tokviz.explain.character import Inspected, inspect
 from tokviz.explain.why import PieceCut, Place, Why
-from tokviz.replay.request import ReplayRequest
-from tokviz.session import Opened, Request, Session, ShowConversation, ShowScreen
+from tokviz.session import Opened, ReplayRequest, Request, Session, ShowConversation, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import character

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokviz.bpe import kernels, merge_state
 from tokviz.bpe.counting import FileCounts, PieceCounts
-from tokviz.bpe.engines import LARGEST_POSITION, EngineName, why_it_ends
+from tokviz.bpe.engines import why_it_ends
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.layout import Layout
 from tokviz.bpe.merge_state import State
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _FIRST_BUDGET = 200_000
 _LEAST_BUDGET = 1_000
+_LARGEST_POSITION = 0x7FFFFFF0
+"""Positions have 32 bits: at most so many bytes of distinct pieces, and one more for each piece."""
 
 
 class CompiledTrainer:
@@ -34,7 +36,7 @@ class CompiledTrainer:
         end: Why no further merge is possible; None while it is.
     """
 
-    name: EngineName = "compiled"
+    name = "compiled"
 
     def __init__(self, pieces: PieceCounts, settings: TrainSettings) -> None:
         """Lay out the pieces and count their pairs.
@@ -45,10 +47,10 @@ class CompiledTrainer:
         self._pieces = pieces
         self._places: memoryview | None = None
         layout = Layout(pieces)
-        if layout.n_cells > LARGEST_POSITION:
+        if layout.n_cells > _LARGEST_POSITION:
             raise TokvizError(
                 f"the distinct pieces of this corpus have {layout.n_cells:,} bytes, more than "
-                f"{LARGEST_POSITION:,}: use less text or a split pattern with shorter pieces"
+                f"{_LARGEST_POSITION:,}: use less text or a split pattern with shorter pieces"
             )
         rule = get_tie_break(settings.tie_break).compiled
         assert rule is not None
@@ -90,7 +92,7 @@ class CompiledTrainer:
             )
             spent = time.perf_counter() - started
             if reason == merge_state.FULL:
-                self._state = with_room(self._state, self._rule)
+                self._state = _with_room(self._state, self._rule)
             elif reason == merge_state.PAUSED:
                 pace = min(2.0, max(0.2, seconds / spent))
                 self._budget = max(_LEAST_BUDGET, int(self._budget * pace))
@@ -102,21 +104,44 @@ class CompiledTrainer:
 
     def merges_from(self, first: int) -> list[tuple[int, int, int]]:
         """Give the merges from an index on: left id, right id, count."""
-        return [] if self._state is None else merges_of(self._state, first)
+        if self._state is None:
+            return []
+        n = self.n_merges
+        ids = self._state.merges[2 * first : 2 * n].tolist()
+        counts = self._state.merge_count[first:n].tolist()
+        return list(zip(ids[::2], ids[1::2], counts, strict=True))
 
     def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
         """Say which merges, from 0 on, have happened in some of the pieces, and how often."""
         if self._state is None:
             return zeros(0, "i"), zeros(0, "q")
         if self._places is None:
-            self._places = cells_of(self._pieces)
-        return merges_in(self._state, uses_of(self._state, self._places, counts))
+            self._places = zeros(len(self._pieces), "i")
+            kernels.find_cells(self._pieces.memory["offsets"], len(self._pieces), self._places)
+        uses = zeros(N_BYTES + self.n_merges, "q")
+        for _, pieces, times in counts:
+            kernels.count_tokens(self._state, self._places, pieces, times, len(pieces), uses)
+        merges = zeros(self.n_merges, "i")
+        n = kernels.count_merges(self._state, uses, merges)
+        return merges[:n], uses[:n]
 
     def history(self) -> TrainingHistory:
         """Give the merges so far, with ids from 256 on for the new tokens."""
         if self._state is None:
             return TrainingHistory.empty()
-        return history_of(self._state, self._n_single)
+        state, n = self._state, self.n_merges
+        n_tokens = array("q", [left + self._n_single for left in state.tokens_left[:n].tolist()])
+        return TrainingHistory(
+            left_id=_copy(state.merges[: 2 * n : 2]),
+            right_id=_copy(state.merges[1 : 2 * n : 2]),
+            new_id=memoryview(array("i", range(N_BYTES, N_BYTES + n))),
+            count=_copy(state.merge_count[:n]),
+            n_tied=_copy(state.merge_tied[:n]),
+            runner_up_left=_copy(state.runner_up[: 2 * n : 2]),
+            runner_up_right=_copy(state.runner_up[1 : 2 * n : 2]),
+            runner_up_count=_copy(state.runner_up_count[:n]),
+            n_tokens=memoryview(n_tokens),
+        )
 
 
 BY_PAIR = {
@@ -143,59 +168,7 @@ def note_capacities(state: State) -> None:
     state.numbers[merge_state.MOST_GROUPS] = 2 * len(state.left_group)
 
 
-def merges_of(state: State, first: int) -> list[tuple[int, int, int]]:
-    """Give the merges from an index on: left id, right id, count."""
-    n = state.numbers[merge_state.N_MERGES]
-    ids = state.merges[2 * first : 2 * n].tolist()
-    counts = state.merge_count[first:n].tolist()
-    return list(zip(ids[::2], ids[1::2], counts, strict=True))
-
-
-def cells_of(pieces: PieceCounts) -> memoryview:
-    """Find the first cell of every piece."""
-    places = zeros(len(pieces), "i")
-    kernels.find_cells(pieces.memory["offsets"], len(pieces), places)
-    return places
-
-
-def uses_of(state: State, places: memoryview, counts: Iterable[FileCounts]) -> memoryview:
-    """Count the tokens in some of the pieces, by token; `places` are their cells."""
-    uses = zeros(N_BYTES + state.numbers[merge_state.N_MERGES], "q")
-    for _, pieces, times in counts:
-        kernels.count_tokens(state, places, pieces, times, len(pieces), uses)
-    return uses
-
-
-def merges_in(state: State, uses: Memory) -> tuple[Memory, Memory]:
-    """Say which merges have made these tokens, and how often; `uses` is overwritten."""
-    merges = zeros(state.numbers[merge_state.N_MERGES], "i")
-    n = kernels.count_merges(state, uses, merges)
-    return merges[:n], uses[:n]
-
-
-def history_of(state: State, n_single: int) -> TrainingHistory:
-    """Give the merges so far, with ids from 256 on for the new tokens.
-
-    Args:
-        state: In which they are.
-        n_single: How often pieces of a single byte occur, which the state does not count.
-    """
-    n = state.numbers[merge_state.N_MERGES]
-    n_tokens = array("q", [left + n_single for left in state.tokens_left[:n].tolist()])
-    return TrainingHistory(
-        left_id=_copy(state.merges[: 2 * n : 2]),
-        right_id=_copy(state.merges[1 : 2 * n : 2]),
-        new_id=memoryview(array("i", range(N_BYTES, N_BYTES + n))),
-        count=_copy(state.merge_count[:n]),
-        n_tied=_copy(state.merge_tied[:n]),
-        runner_up_left=_copy(state.runner_up[: 2 * n : 2]),
-        runner_up_right=_copy(state.runner_up[1 : 2 * n : 2]),
-        runner_up_count=_copy(state.runner_up_count[:n]),
-        n_tokens=memoryview(n_tokens),
-    )
-
-
-def with_room(state: State, rule: int) -> State:
+def _with_room(state: State, rule: int) -> State:
     """Throw away what is stale; where too little comes free, enlarge."""
     kernels.compact(state, rule)
     n_fresh = len(state.fresh) // 2

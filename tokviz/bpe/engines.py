@@ -6,7 +6,7 @@ import time
 from array import array
 from collections.abc import Iterable
 from itertools import compress, pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tokviz.bpe.history import NO_TOKEN, TrainingHistory
 from tokviz.bpe.python_trainer import Merge, learn_merges
@@ -19,23 +19,6 @@ if TYPE_CHECKING:
 
 SMALL_WORK = 50_000
 """Up to so many tokens to look at, one a microsecond, plain Python is as quick as anything else."""
-
-
-EngineName = Literal["python", "compiled", "sharded"]
-
-LARGEST_POSITION = 0x7FFFFFF0
-"""One process merges unique pieces of so many bytes at most, with one more for each of them."""
-_BYTES_OF_A_CELL = 32
-"""What merging takes for each byte of the unique pieces."""
-
-
-def needs_shards(pieces: PieceCounts) -> bool:
-    """Tell whether merging here would take more than half of the memory that is free."""
-    import psutil
-
-    n_cells = len(pieces.memory["data"]) + len(pieces)
-    most = int(psutil.virtual_memory().available) // (2 * _BYTES_OF_A_CELL)
-    return n_cells > min(most, LARGEST_POSITION)
 
 
 def is_small(pieces: PieceCounts, n_merges: int) -> bool:
@@ -54,7 +37,7 @@ def is_small(pieces: PieceCounts, n_merges: int) -> bool:
 class PythonTrainer:
     """The engine for small corpora; see `tokviz.bpe.python_trainer`."""
 
-    name: EngineName = "python"
+    name = "python"
 
     def __init__(self, pieces: PieceCounts, settings: TrainSettings) -> None:
         """Count the pairs of the pieces."""

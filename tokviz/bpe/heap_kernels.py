@@ -16,7 +16,7 @@ from tokviz.bpe.merge_state import (
     THRESHOLD,
     State,
 )
-from tokviz.bpe.ties import FIRST, LEXICOGRAPHIC, PLACED, SMALLEST_ID
+from tokviz.bpe.ties import FIRST, LEXICOGRAPHIC, SMALLEST_ID
 from tokviz.compiled import helper, integer
 
 
@@ -37,7 +37,7 @@ def _compare_tokens(memory: State, one: int, other: int) -> int:
 
 
 @helper
-def key_of(memory: State, rule: int, pair: int) -> int:
+def _key_of(memory: State, rule: int, pair: int) -> int:
     """Make the number by which a pair is ordered among those of the same count, lowest first."""
     if rule == FIRST:
         # Occurrences are ascending and stale ones stay stale, so the search never starts again.
@@ -47,8 +47,6 @@ def key_of(memory: State, rule: int, pair: int) -> int:
         memory.pair_length[pair] -= place - memory.pair_start[pair]
         memory.pair_start[pair] = place
         return memory.occurrences[place]
-    if rule == PLACED:
-        return memory.pair_start[pair]
     left = memory.pair_tokens[2 * pair]
     if rule == SMALLEST_ID:
         return (left << 32) | memory.pair_tokens[2 * pair + 1]
@@ -103,7 +101,7 @@ def _move(memory: State, source: int, target: int) -> None:
 @helper
 def push(memory: State, rule: int, count: int, pair: int) -> None:
     """Put a pair into the heap."""
-    key = key_of(memory, rule, pair)
+    key = _key_of(memory, rule, pair)
     at = memory.numbers[N_HEAP]
     memory.numbers[N_HEAP] += 1
     while at > 0:
@@ -142,7 +140,7 @@ def _sink(memory: State, rule: int, count: int, key: int, pair: int) -> None:
 
 
 @helper
-def remove_top(memory: State, rule: int) -> None:
+def _remove_top(memory: State, rule: int) -> None:
     """Take the best pair out of the heap."""
     memory.numbers[N_HEAP] -= 1
     last = memory.numbers[N_HEAP]
@@ -164,14 +162,12 @@ def settle_top(memory: State, rule: int, but: int) -> bool:
         while numbers[N_HEAP] > 0:
             pair = memory.heap_pair[0]
             count = memory.pair_count[pair]
-            # A place that was not known sorted first; it is known now.
-            is_placed = rule != PLACED or memory.heap_key[0] == memory.pair_start[pair]
-            if count == memory.heap_count[0] and is_placed:
+            if count == memory.heap_count[0]:
                 return True
             if count >= numbers[THRESHOLD]:
-                _sink(memory, rule, count, key_of(memory, rule, pair), pair)
+                _sink(memory, rule, count, _key_of(memory, rule, pair), pair)
             else:
-                remove_top(memory, rule)
+                _remove_top(memory, rule)
         if numbers[THRESHOLD] <= 1:
             return False
         ceiling = numbers[THRESHOLD]
@@ -183,7 +179,7 @@ def settle_top(memory: State, rule: int, but: int) -> bool:
 
 
 @helper
-def n_tied(memory: State, count: int) -> int:
+def _n_tied(memory: State, count: int) -> int:
     """Count the pairs with the highest count, of which one is no longer in the heap."""
     if count < TALLIED:
         return memory.tally[count]
@@ -194,12 +190,14 @@ def n_tied(memory: State, count: int) -> int:
 
 
 @helper
-def note_merge(memory: State, rule: int) -> int:
+def note_merge(memory: State, rule: int) -> None:
     """Take the best pair out of the heap, and note it and what else could have been merged."""
     merged = memory.heap_pair[0]
+    left = memory.pair_tokens[2 * merged]
+    right = memory.pair_tokens[2 * merged + 1]
     count = memory.pair_count[merged]
     step = memory.numbers[N_MERGES]
-    remove_top(memory, rule)
+    _remove_top(memory, rule)
     memory.runner_up[2 * step] = NONE
     memory.runner_up[2 * step + 1] = NONE
     memory.runner_up_count[step] = 0
@@ -210,16 +208,8 @@ def note_merge(memory: State, rule: int) -> int:
         memory.runner_up[2 * step + 1] = memory.pair_tokens[2 * second + 1]
         memory.runner_up_count[step] = memory.pair_count[second]
         if memory.pair_count[second] == count:
-            memory.merge_tied[step] = n_tied(memory, count)
+            memory.merge_tied[step] = _n_tied(memory, count)
     memory.merge_count[step] = count
-    note_tokens(memory, memory.pair_tokens[2 * merged], memory.pair_tokens[2 * merged + 1])
-    return merged
-
-
-@helper
-def note_tokens(memory: State, left: int, right: int) -> None:
-    """Note the tokens that the next merge makes one."""
-    step = memory.numbers[N_MERGES]
     memory.merges[2 * step] = left
     memory.merges[2 * step + 1] = right
     memory.token_length[256 + step] = memory.token_length[left] + memory.token_length[right]

@@ -83,7 +83,7 @@ def _join_group(
 
 
 @helper
-def merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
+def _merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
     """Join every occurrence of a pair to the new token.
 
     Occurrences are met from left to right, so of overlapping ones ("aaa") the left is joined. To
@@ -154,7 +154,7 @@ def merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
 
 
 @helper
-def set_count(memory: State, pair: int, count: int) -> None:
+def _set_count(memory: State, pair: int, count: int) -> None:
     """Change how often a pair occurs."""
     before = memory.pair_count[pair]
     if before < TALLIED:
@@ -165,7 +165,7 @@ def set_count(memory: State, pair: int, count: int) -> None:
 
 
 @helper
-def settle_groups(
+def _settle_groups(
     memory: State,
     rule: int,
     merged: int,
@@ -191,12 +191,12 @@ def settle_groups(
         # What the merged pair loses to itself ("aaa") is gone with it; and of pairs of two new
         # tokens the loser is a group of this merge and has been counted down already.
         if old != merged and old < first_pair:
-            set_count(memory, old, memory.pair_count[old] - memory.group_loss[group])
+            _set_count(memory, old, memory.pair_count[old] - memory.group_loss[group])
     for i in range(n_fresh):
         pair = first_pair + memory.fresh[2 * i + 1]
         memory.occurrences[memory.pair_start[pair] + memory.pair_length[pair]] = memory.fresh[2 * i]
         memory.pair_length[pair] += 1
-    set_count(memory, merged, 0)
+    _set_count(memory, merged, 0)
     numbers[N_PAIRS] += n_groups
     for pair in range(first_pair, first_pair + n_groups):
         count = memory.pair_count[pair]
@@ -207,7 +207,7 @@ def settle_groups(
 
 
 @helper
-def has_room(memory: State, pair: int) -> bool:
+def _has_room(memory: State, pair: int) -> bool:
     """Tell whether there is room for all that the merge of a pair may bring."""
     n_fresh = 2 * memory.pair_length[pair]
     n_groups = min(n_fresh, memory.numbers[MOST_GROUPS])
@@ -228,15 +228,15 @@ def run_merges(memory: State, rule: int, n_merges: int, min_count: int, budget: 
         merged = memory.heap_pair[0]
         if memory.pair_count[merged] < min_count:
             return BELOW_MIN_COUNT
-        if not has_room(memory, merged):
+        if not _has_room(memory, merged):
             return FULL
         note_merge(memory, rule)
         new = 256 + numbers[N_MERGES]
         budget -= 64 + memory.pair_length[merged]
-        n_groups, n_fresh = merge_occurrences(memory, merged, new)
+        n_groups, n_fresh = _merge_occurrences(memory, merged, new)
         if rule == LEXICOGRAPHIC:
             _find_text(memory, merged, new)
-        settle_groups(memory, rule, merged, new, n_groups, n_fresh)
+        _settle_groups(memory, rule, merged, new, n_groups, n_fresh)
         memory.tokens_left[new - 256] = numbers[N_TOKENS]
         numbers[N_MERGES] += 1
     return FINISHED

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tokviz
-from tokviz.bpe.approximate import Approximation
 from tokviz.bpe.blame import Blame
 from tokviz.bpe.counting import PieceCounts
-from tokviz.bpe.engines import EngineName
 from tokviz.bpe.history import TrainingHistory
 from tokviz.bpe.run_checks import check_history, pieces_of_arrays, read_blame
 from tokviz.bpe.settings import N_BYTES, TrainSettings
@@ -52,11 +50,10 @@ class TrainingRun(NamedTuple):
         timings: How long it took.
         stopped_early: Why there are fewer tokens than asked for, in words; None if there are not.
         sources: The files that were read; "-" is standard input. Empty for texts from Python.
-        engine: Which engine merged.
+        engine: Which engine merged: "python" or "compiled" ("sharded" in runs of earlier versions).
         left_out: The files that could not be read and were left out, each with the reason.
         blame: Which files the merges come from; None if that was not kept.
         stored: What the storage told of each of the sources: sizes, and what changes with content.
-        approximation: What was left out of the corpus; None for nothing.
     """
 
     tokenizer: Tokenizer
@@ -66,11 +63,10 @@ class TrainingRun(NamedTuple):
     timings: TrainTimings
     stopped_early: str | None = None
     sources: tuple[str, ...] = ()
-    engine: EngineName = "python"
+    engine: str = "python"
     left_out: tuple[tuple[str, str], ...] = ()
     blame: Blame | None = None
     stored: tuple[Stored, ...] = ()
-    approximation: Approximation | None = None
 
     def token_lengths(self) -> npt.NDArray[np.int32]:
         """Give the bytes of every token by id, 0 for special tokens: what bits per byte need.
@@ -139,7 +135,6 @@ class TrainingRun(NamedTuple):
                 "complete": pieces.complete,
             },
             "settings": self.settings.as_json(),
-            "approximate": self.approximation and self.approximation._asdict(),
             "n_vocab": self.tokenizer.n_vocab,
             "n_merges": len(self.history),
             "stopped_early": self.stopped_early,
@@ -193,14 +188,12 @@ class TrainingRun(NamedTuple):
                 TrainTimings(**{name: about["seconds"][name] for name in TrainTimings._fields}),
                 about["stopped_early"],
                 tuple(map(str, about["corpus"]["files"])),
-                about["engine"],
+                str(about["engine"]),
                 tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
             )
             blame = read_blame(folder, run.sources, run.history, run.piece_counts.n_bytes)
             stored = tuple(Stored(**it) for it in about["corpus"].get("stored", ()))
-            left_out = about.get("approximate")
-            approximation = left_out and Approximation(**left_out)
-            run = run._replace(blame=blame, stored=stored, approximation=approximation)
+            run = run._replace(blame=blame, stored=stored)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
         except InputFileError:

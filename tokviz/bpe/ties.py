@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from tokviz.errors import TokvizError
 from tokviz.sentences import Sentence
 
-FIRST, LEXICOGRAPHIC, SMALLEST_ID, PLACED = range(4)
-"""The orders that the compiled loops know; PLACED is FIRST where others say what occurs first."""
+FIRST, LEXICOGRAPHIC, SMALLEST_ID = range(3)
+"""The orders that the compiled loops know."""
 
 Pair = tuple[int, int]
 """The ids of a left and a right token, without any offset for special tokens."""

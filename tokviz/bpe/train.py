@@ -11,16 +11,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokviz.bpe.approximate import without_rare
 from tokviz.bpe.blame import blame_of
 from tokviz.bpe.counting import CountProgress, PieceCounts, count_pieces
-from tokviz.bpe.engines import PythonTrainer, is_small, needs_shards
+from tokviz.bpe.engines import PythonTrainer, is_small
 from tokviz.bpe.progress import (
     N_NEWEST,
     Clock,
@@ -35,21 +34,19 @@ from tokviz.bpe.progress import (
 from tokviz.bpe.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.bpe.ties import get_tie_break
 from tokviz.corpus.corpus import DELIMITER, Corpus
-from tokviz.errors import CorpusError, TokvizError
+from tokviz.errors import CorpusError
 from tokviz.pretokenize.patterns import get_split_pattern
 from tokviz.pretokenize.scan import scanner_of
 
 if TYPE_CHECKING:
     from distributed import Client
 
-    from tokviz.bpe.cluster.client import ClusterShards
-    from tokviz.bpe.cluster.sharded_trainer import ShardedTrainer
     from tokviz.bpe.compiled_trainer import CompiledTrainer
     from tokviz.bpe.run import TrainingRun
     from tokviz.pretokenize.patterns import SplitPattern
     from tokviz.workers import ClusterState
 
-    Engine = PythonTrainer | CompiledTrainer | ShardedTrainer
+    Engine = PythonTrainer | CompiledTrainer
 
 SECONDS_BETWEEN_REPORTS = 0.05
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -80,8 +77,6 @@ def train(
     client: Client | str | None = None,
     work_folder: str | PathLike[str] | None = None,
     skip_unreadable: bool = False,
-    approximate: int = 1,
-    sharded: bool = False,
 ) -> TrainingRun:
     """Learn a byte-level BPE tokenizer.
 
@@ -114,10 +109,6 @@ def train(
             that is removed at the end.
         skip_unreadable: Leave out files that are not there and, with workers, those that cannot be
             read to their end; the run's `left_out` names them.
-        approximate: Leave out pieces that occur less often than this. Merges change by it, and
-            the run's `approximation` says which are certain.
-        sharded: Leave the pieces with the workers when they are merged. That is done by itself
-            where merging them would take more than half of the memory that is free here.
 
     Raises:
         VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
@@ -146,12 +137,9 @@ def train(
             skip_unreadable=skip_unreadable,
         )
     training = _Training(source, settings, on_progress, should_stop)
-    training.least_count = approximate
     if workers is None and client is None:
-        if sharded:
-            raise TokvizError("only workers can merge shards: say how many, or which cluster")
         return training.run()
-    from tokviz.bpe.cluster.client import ClusterCount, ClusterShards, shared_folder
+    from tokviz.bpe.cluster.client import ClusterCount, shared_folder
     from tokviz.workers import at_cluster, state_of
 
     with (
@@ -159,10 +147,8 @@ def train(
         shared_folder(work_folder) as folder,
     ):
         training.count = ClusterCount(cluster, folder, skip_unreadable)
-        training.shards, training.is_sharded = ClusterShards(cluster, folder), sharded
         training.look = partial(state_of, cluster)
-        with closing(training.shards):
-            return training.run()
+        return training.run()
 
 
 def train_bpe(
@@ -201,15 +187,9 @@ class _Training:
     Attributes:
         should_stop: Asked often.
         count: Counts the pieces of the corpus, as `count_pieces` does.
-        least_count: Pieces that occur less often are left out.
-        shards: Workers that can merge; None for none.
-        is_sharded: Whether they are to, even if this process could.
         look: Says what the workers do; None without any.
     """
 
-    least_count = 1
-    shards: ClusterShards | None = None
-    is_sharded = False
     look: Callable[[], ClusterState] | None = None
 
     count: Callable[..., PieceCounts] = staticmethod(count_pieces)
@@ -247,9 +227,6 @@ class _Training:
         )
         if pieces.complete and not len(pieces):
             raise CorpusError("the corpus holds no text, so there is nothing to learn from")
-        approximation = None
-        if self.least_count > 1 and pieces.complete:
-            pieces, approximation = without_rare(pieces, self.least_count)
         self._now = self._now._replace(
             n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
         )
@@ -274,16 +251,11 @@ class _Training:
             left_out=tuple(self._corpus.unreadable),
             engine=engine.name,
             blame=blame,
-            approximation=approximation and approximation.after(history),
         )
 
     def _make_engine(self, pieces: PieceCounts) -> Engine:
         self._start_phase("merging")
         in_python = get_tie_break(self._settings.tie_break).compiled is None
-        if not in_python and pieces.complete and self.shards is not None:
-            self.is_sharded = self.is_sharded or needs_shards(pieces)
-            if self.is_sharded:
-                return self.shards.trainer(pieces, self._settings)
         if in_python or not pieces.complete or is_small(pieces, self._settings.n_merges):
             return PythonTrainer(pieces, self._settings)
         from tokviz.bpe.compiled_trainer import CompiledTrainer

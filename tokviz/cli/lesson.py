@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             print("\n".join([*lines, *([f"  {said[k]}"] if k in said else [])]))
         print(lesson.verdict(replay.tokenizer.merges))
         return 0
-    from tokviz.replay.request import ReplayRequest
+    from tokviz.session import ReplayRequest
     from tokviz.tui.run import run as run_app
 
     run_app(first=ReplayRequest(folder, 0, lesson.text, lesson=lesson.name))

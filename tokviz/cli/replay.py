@@ -160,7 +160,7 @@ def _read_text(text: str | None) -> str | None:
 def _open_app(source: str, at: int | None, text: str | None, others: tuple[str, ...]) -> int:
     from tokviz.files import reading
     from tokviz.formats.registry import is_builtin, is_path_of_file, resolve_name
-    from tokviz.replay.request import ReplayRequest
+    from tokviz.session import ReplayRequest
     from tokviz.tui.run import run as run_app
 
     for name in (source, *others):

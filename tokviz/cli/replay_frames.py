@@ -126,8 +126,6 @@ def _window(shown: Sequence[Shown]) -> Sequence[Shown]:
 def start_lines(replay: Replay, text: ReplayText | None = None) -> Iterator[str]:
     """Show what there is before the first merge."""
     yield f"before merge 1 of {replay.n_merges:,}"
-    if replay.approximation:
-        yield f"  {replay.approximation}"
     if replay.has_counts:
         state = replay.state(0)
         pieces = "1 piece" if replay.n_pieces == 1 else f"{replay.n_pieces:,} different pieces"

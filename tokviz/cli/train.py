@@ -24,8 +24,7 @@ goes on from there.
 and at the end, with "phase": "done":
   {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
    "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
-   "longest_token", "peak_memory_bytes", "held_out", "left_out", "remarks",
-   "files"}
+   "longest_token", "peak_memory_bytes", "held_out", "left_out", "files"}
   "files" holds those that paid for most merges: [name, merges from it alone, mean share of all].
 """
 
@@ -86,19 +85,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_rules(parser)
     _add_reading(parser)
     workers.add_arguments(parser, "count", "its workers must see RUN's folder and the files")
-    add_flag(
-        parser,
-        "--sharded",
-        "leave the pieces with the workers while they are merged; done by itself where that "
-        "would take more than half of the memory that is free here",
-    )
-    add_number(
-        parser,
-        "--approximate",
-        "leave out pieces that occur fewer than N times: less memory, but other merges; the run "
-        "says how many are certain",
-        default=1,
-    )
     add_flag(
         parser,
         "--skip-unreadable",
@@ -299,20 +285,23 @@ def _print_report(report: TrainReport) -> None:
 
 
 def comparison_lines(summary: TrainSummary) -> list[str]:
-    """Write the comparison on held-out text and the remarks for people."""
+    """Describe the comparison on held-out text; empty if there was none."""
     held_out = summary.held_out
     if held_out is None:
-        return [*summary.remarks]
+        return []
     ratios = (f"{name} {ratio:.2f}" for name, ratio in held_out.bytes_per_token.items())
     line = f"bytes/token of {held_out.n_bytes:,} bytes held out: {', '.join(ratios)}"
     advice = held_out.advice.lines() if held_out.advice is not None else ()
-    return [line, *advice, *summary.remarks]
+    return [line, *advice]
 
 
 def summary_lines(summary: TrainSummary) -> list[str]:
-    """Write a summary for people, without the comparison and the remarks."""
-    spent = summary.seconds_by_phase.items()
-    seconds = ", ".join(f"{phase} {value:.2f}" for phase, value in spent if value >= 0.005)
+    """Describe a training, without the comparison on held-out text."""
+    seconds = ", ".join(
+        f"{phase} {value:.2f}"
+        for phase, value in summary.seconds_by_phase.items()
+        if value >= 0.005
+    )
     folder = safe(str(Path(summary.run_folder)))
     lines = [f"{folder}: {summary.n_vocab:,} tokens, {summary.n_merges:,} of them merged"]
     if summary.stopped_early:

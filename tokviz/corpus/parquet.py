@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tokviz.child.limits import Limits
 from tokviz.child.protocol import Body, unpack
 from tokviz.child.runner import JobClient
-from tokviz.corpus.fields import choice_of
+from tokviz.corpus.readers import choice_of
 from tokviz.corpus.storage import open_stored
 from tokviz.errors import InputFileError, JobError, missing_package
 from tokviz.files import input_error, looks_binary

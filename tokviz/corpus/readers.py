@@ -16,13 +16,12 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, BinaryIO, cast
 
 from tokviz import bytetext, json_file
-from tokviz.corpus.fields import choice_of
 from tokviz.corpus.storage import open_stored
 from tokviz.corpus.text_blocks import BLOCK_BYTES, Chunk
 from tokviz.errors import InputFileError, missing_package
@@ -32,6 +31,7 @@ from tokviz.json_file import in_words
 _ZSTANDARD_STEP = 1 << 10  # a few bytes may hold 128 KB
 
 _FIRST_READ = 1 << 16  # making room for more takes longer than reading a small file
+_MOST_NAMED = 8
 
 Reader = Callable[[BinaryIO, str, str], Iterator[Chunk]]
 """`reader(file, path, field)` gives the documents of an open file."""
@@ -256,3 +256,9 @@ def _kind_of(path: str) -> tuple[str, Callable[[BinaryIO, str], BinaryIO]]:
     if opener is None:
         return ending, _open_plain
     return os.path.splitext(stem)[1], opener
+
+
+def choice_of(kind: str, names: Iterable[str]) -> str:
+    """List the first fields or columns of a file, and say how to choose one."""
+    some = ", ".join(map(repr, [*names][:_MOST_NAMED]))
+    return f"its {kind}s are {some}: choose one with --field (in the app: Field, column)"

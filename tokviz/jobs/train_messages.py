@@ -43,8 +43,6 @@ class TrainRequest(NamedTuple):
         workers: How many workers of a Dask cluster are started to count; None for none.
         scheduler: The address of a cluster that counts; None for none.
         skip_unreadable: With workers, leave out files that cannot be read.
-        approximate: Leave out pieces that occur less often.
-        sharded: Leave the pieces with the workers while they are merged.
     """
 
     sources: tuple[str, ...]
@@ -65,8 +63,6 @@ class TrainRequest(NamedTuple):
     workers: int | None = None
     scheduler: str | None = None
     skip_unreadable: bool = False
-    approximate: int = 1
-    sharded: bool = False
 
     def to_json(self) -> Record:
         """Make the body of a request."""
@@ -159,7 +155,6 @@ class TrainSummary(NamedTuple):
         held_out: The comparison; None if there was none.
         files: The files that paid for most of the merges; empty if the corpus was one file or none.
         left_out: The files that could not be read and were left out, each with the reason.
-        remarks: What a part of the corpus gives, in sentences.
     """
 
     run_folder: str
@@ -179,7 +174,6 @@ class TrainSummary(NamedTuple):
     held_out: HeldOut | None = None
     files: tuple[FileShare, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
-    remarks: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -221,6 +215,5 @@ class TrainSummary(NamedTuple):
                 "held_out": held_out and HeldOut.from_json(held_out),
                 "files": tuple(FileShare(*part) for part in record["files"]),
                 "left_out": tuple(map(tuple, record["left_out"])),
-                "remarks": tuple(record["remarks"]),
             }
         )

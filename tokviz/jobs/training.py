@@ -64,7 +64,6 @@ class Training:
         self._seconds: dict[str, float] = {}
         self._run: TrainingRun | None = None
         self._held_out: HeldOut | None = None
-        self._remarks: list[str] = []
         has_workers = request.workers is not None or request.scheduler is not None
         folder = counting_folder(Path(os.path.normpath(request.run_folder)))
         self._work_folder = folder if has_workers else None
@@ -103,14 +102,8 @@ class Training:
             client=request.scheduler,
             work_folder=self._work_folder,
             skip_unreadable=request.skip_unreadable,
-            approximate=request.approximate,
-            sharded=request.sharded,
         )
         self._seconds.update(self._run.timings._asdict())
-        if self._run.engine == "sharded":
-            self._remarks.append("merged by the workers, each of which had a part of the pieces")
-        if self._run.approximation is not None:
-            self._remarks.append(self._run.approximation.line())
 
     def save(self) -> None:
         """Write the run folder.
@@ -135,10 +128,8 @@ class Training:
                 self._held_out = compare(self.learned.tokenizer, self._corpus.held_out)
                 width = self._request.advise
                 if width is not None:
-                    from tokviz.bpe.convergence import convergence_lines
                     from tokviz.replay.advice import advise
 
-                    self._remarks += convergence_lines(self.learned)
                     advice = advise(self.learned.tokenizer, self._corpus.held_out, width)
                     self._held_out = self._held_out._replace(advice=advice)
 
@@ -166,7 +157,6 @@ class Training:
             held_out=self._held_out,
             files=() if run.blame is None else tuple(run.blame.of_all()[:N_FILES]),
             left_out=run.left_out,
-            remarks=tuple(self._remarks),
         )
 
     def report(self) -> TrainReport:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tokviz.replay.pairs import CorpusTimes
     from tokviz.replay.steps import RecordedSteps
 
+LADDER_BYTES = 1_000
+"""The size of a corpus up to which its pieces are drawn after every merge, one row per merge."""
+
 MOST_PIECE_BYTES = 2_000
 """More of a piece is not shown: without a split pattern a whole document is one."""
 

@@ -29,10 +29,12 @@ from tokviz.bpe.run import TrainingRun
 from tokviz.bpe.ties import TIE_BREAKS, TokenPair, get_tie_break
 from tokviz.child.runner import JobDroppedError
 from tokviz.encoding.merging import Merge
+from tokviz.encoding.segment_encoder import SegmentEncoder
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import is_path_of_file
 from tokviz.formats.run import ABOUT
 from tokviz.formats.subprocess_loader import load
+from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
 from tokviz.replay.pairs import TieOrder
 from tokviz.replay.steps import ListedSteps, MergeStep, MergeSteps, RankedSteps, RecordedSteps
@@ -157,12 +159,6 @@ class Replay:
             self._opened_corpus()
 
     # -- what is known
-
-    @property
-    def approximation(self) -> str:
-        """What the training left out of its corpus, in words; empty for nothing."""
-        left_out = self.run and self.run.approximation
-        return left_out.line() if left_out else ""
 
     @property
     def has_counts(self) -> bool:
@@ -327,6 +323,13 @@ class Replay:
         with self._text_lock:
             return self._texts.prepare(text, parse_specials)
 
+    def tokenizer_after(self, k: int) -> Tokenizer:
+        """Give the tokenizer as it was after k merges: quick for any k.
+
+        Only its ids are those after k merges: its merges and ranks are still those of the whole.
+        """
+        return self.tokenizer.encoding_by(_EarlyEncoder(self, k))
+
     # -- the corpus
 
     def _opened_corpus(self) -> ReplayCorpus:
@@ -444,3 +447,18 @@ class ReplayState:
             return []
         with self._replay._lock:
             return self._replay._opened_corpus().pieces_of_merge(self.k + 1, n)
+
+
+class _EarlyEncoder(SegmentEncoder):
+    """Encodes with the first k merges of a replay."""
+
+    def __init__(self, replay: Replay, k: int) -> None:
+        super().__init__(replay.tokenizer.tables, whole=False)
+        self._replay, self._k = replay, k
+
+    def prepare(self) -> None:
+        """Do nothing: long texts need no preparation."""
+
+    def _encode_pieces(self, pattern: SplitPattern, text: str) -> Sequence[int]:
+        ids: list[int] = self._replay.text(text, parse_specials=False).at(self._k).ids.tolist()
+        return ids

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokviz.errors import TokvizError
 from tokviz.glyphs import n_cells, safe, short_label, token_label
 from tokviz.live.hues import N_HUES
-from tokviz.replay.request import LADDER_BYTES
+from tokviz.replay.corpus import LADDER_BYTES
 from tokviz.sentences import counted
 from tokviz.share.colours import LIGHT
 from tokviz.share.replayed import step_words

@@ -17,10 +17,8 @@ from tests.oracles.bpe import encode_by_merges
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.live.document import LiveDocument
 from tokviz.replay.replay import Replay
-from tokviz.replay.request import ReplayRequest
-from tokviz.replay.sources import source_named
 from tokviz.runs import runs_folder
-from tokviz.session import Opened, Session, ShowScreen
+from tokviz.session import Opened, ReplayRequest, Session, ShowScreen
 from tokviz.settings import Settings
 from tokviz.tui import tasks
 from tokviz.tui.actions import LEADER
@@ -33,6 +31,7 @@ from tokviz.tui.screens.replay import comparing as comparing_module
 from tokviz.tui.screens.replay import opening as opening_module
 from tokviz.tui.screens.replay import transport as transport_module
 from tokviz.tui.screens.replay.frames import Frame, make_frame
+from tokviz.tui.screens.replay.opened import source_named
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
@@ -92,12 +91,11 @@ def told(app: TokvizApp) -> str:
 
 async def test_the_title_follows_a_training_that_is_renamed(tmp_path: Path) -> None:
     run = runs_folder() / "old name"
-    tokviz.train(["ab ab cb"], 257, split_pattern="whitespace", approximate=2).save(run)
+    tokviz.train(["ab ab cb"], 257, split_pattern="whitespace").save(run)
     app = make_app(ReplayRequest(str(run)))
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        assert "old name (1 merge, approximate) ▾" in shown(app)
-        assert "The training is approximate: without 1 different piece" in shown(app)
+        assert "old name (1 merge) ▾" in shown(app)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: isinstance(app.screen, TokenizerPicker))
         await settle(pilot)
@@ -110,7 +108,7 @@ async def test_the_title_follows_a_training_that_is_renamed(tmp_path: Path) -> N
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ReplayScreen))
         await until(pilot, lambda: "old name" not in shown(app))
-        assert "new (1 merge, approximate)" in shown(app)
+        assert "new (1 merge)" in shown(app)
 
 
 @pytest.mark.parametrize(("size", "last"), [((80, 24), "Vocabulary"), ((40, 12), "more ▾")])

@@ -13,7 +13,6 @@ from tokviz.bpe.settings import SpecialIds
 from tokviz.lessons import lessons
 from tokviz.replay.beside import newest_training
 from tokviz.replay.replay import Replay
-from tokviz.replay.sources import Source, source_at_hand, source_named
 from tokviz.runs import runs_folder
 from tokviz.tui.palette import token_palette
 from tokviz.tui.screens.replay.card import (
@@ -26,7 +25,14 @@ from tokviz.tui.screens.replay.card import (
 from tokviz.tui.screens.replay.comparison import nothing_rows
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows, draw
 from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
-from tokviz.tui.screens.replay.opened import Opened, open_source, spread
+from tokviz.tui.screens.replay.opened import (
+    Opened,
+    Source,
+    open_source,
+    source_at_hand,
+    source_named,
+    spread,
+)
 from tokviz.tui.screens.replay.panels import CorpusSide
 from tokviz.tui.screens.replay.position import (
     FRAMES_SHOWN_UP_TO,

@@ -26,8 +26,8 @@ from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, form, plan, training
 from tokviz.tui.screens.train.corpus_list import CorpusList
+from tokviz.tui.screens.train.form import PRESETS
 from tokviz.tui.screens.train.plan import RegexVerdict
-from tokviz.tui.screens.train.presets import PRESETS
 from tokviz.tui.widgets.choices import Choices
 from tokviz.tui.widgets.push_button import PushButton
 

@@ -1,4 +1,4 @@
-"""Counts and merges by the workers of a Dask cluster."""
+"""Count the pieces of a corpus on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokviz.bpe.cluster.parts import Part, Rules, Span, parts_of
 from tokviz.bpe.counting import CountProgress, PieceCounts
 from tokviz.corpus.readers import encode
 from tokviz.errors import TokvizError
 from tokviz.files import read_file, write_file, writing
-from tokviz.workers import finished, results_of
+from tokviz.workers import finished
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
-    from tokviz.bpe.cluster.sharded_trainer import ShardedTrainer
-    from tokviz.bpe.settings import TrainSettings
     from tokviz.corpus.corpus import Corpus
     from tokviz.pretokenize.patterns import SplitPattern
 
@@ -32,8 +30,6 @@ _PARTS_OF_A_WORKER = 4
 _BUCKET_BYTES = 1 << 31
 """A bucket for so many bytes of corpus: what one worker holds at once when it joins."""
 _LEAST_BUCKETS, _MOST_BUCKETS = 8, 1024
-_MOST_CELLS = 1 << 28
-"""A shard of so many bytes takes about eight gigabytes."""
 _ABOUT = "inputs.json"
 
 
@@ -177,68 +173,3 @@ class ClusterCount:
 
 def _stopped() -> PieceCounts:
     return PieceCounts.of({}, complete=False)
-
-
-class ClusterShards:
-    """Merges by workers that keep the pieces among them; see `sharded_trainer`."""
-
-    def __init__(self, client: Client, folder: Path) -> None:
-        """Take the cluster, and a folder that all see by its name."""
-        self.folder = str(folder)
-        self._client = client
-        self._futures: list[Future[Any]] = []
-        self._homes: list[str | None] = []
-
-    def trainer(self, pieces: PieceCounts, settings: TrainSettings) -> ShardedTrainer:
-        """Share out the pieces, about the same number of bytes to each thread.
-
-        Raises:
-            OutputFileError: If they cannot be written.
-        """
-        import numpy as np
-
-        from tokviz.bpe.cluster.sharded_trainer import ShardedTrainer
-
-        with writing(self.folder):
-            Path(self.folder).mkdir(parents=True, exist_ok=True)
-        n_threads = max(1, sum(self._client.nthreads().values()))  # type: ignore[no-untyped-call]
-        cells = np.cumsum(np.asarray(pieces.lengths()) + 1)
-        n = max(n_threads, int(cells[-1]) // _MOST_CELLS + 1)
-        self._homes = [None for _ in range(n)]
-        borders = np.searchsorted(cells, [cells[-1] * number // n for number in range(1, n)])
-        return ShardedTrainer(pieces, settings, self, [*borders.tolist(), len(pieces)])
-
-    def ask(self, work: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> None:
-        """Have something done for each shard, where the shard is, unless nobody is there."""
-        self._futures = [
-            self._client.submit(
-                work, *one, pure=False, workers=home, allow_other_workers=bool(home)
-            )
-            for home, one in zip(self._homes, arguments, strict=True)
-        ]
-
-    def replies(self, seconds: float) -> list[Any] | None:
-        """Give what came of it for each; None if that takes longer.
-
-        Raises:
-            TokvizError: If a file cannot be read.
-            JobError: If workers die again and again.
-        """
-        from distributed import wait
-
-        try:
-            wait(self._futures, seconds)  # type: ignore[no-untyped-call]
-        except TimeoutError:
-            return None
-        replies = results_of(self._futures)
-        self._homes = [getattr(reply, "worker", None) for reply in replies]
-        return replies
-
-    def close(self) -> None:
-        """Let the workers forget their shards."""
-        from tokviz.bpe.cluster.shards import forget
-
-        if self._homes and self._client.status == "running":
-            with suppress(Exception):  # who is dead has forgotten them
-                self._client.cancel(self._futures, force=True)  # type: ignore[no-untyped-call]
-                self._client.run(forget, self.folder)

@@ -16,9 +16,8 @@ from textual.widgets import Input
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.glyphs import safe
 from tokviz.places import short_name
-from tokviz.replay.request import ReplayRequest
 from tokviz.runs import list_runs
-from tokviz.session import Request, RunAction, UseTokenizer
+from tokviz.session import ReplayRequest, Request, RunAction, UseTokenizer
 from tokviz.tui.actions import doable, key_label
 from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.tasks import in_thread

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokviz.lessons import lessons
-from tokviz.replay.request import ReplayRequest
 from tokviz.sentences import counted
+from tokviz.session import ReplayRequest
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen

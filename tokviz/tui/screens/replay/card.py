@@ -27,8 +27,6 @@ def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
     why: tuple[Sentence, ...] = ()
     if step is not None:
         why = (*replay.files(step.k), *replay.why(step.k).sentences)
-    elif replay.approximation:
-        why = ((f"The training is {replay.approximation}.",),)
     terms: Sentence = ()
     if state.frame is not None and step is not None and state.frame.number == step.k:
         if replay.has_counts:
@@ -72,7 +70,7 @@ def card_rows(
 
     Args:
         step: The merge; None at the start, before the first one.
-        why: Why it was this pair, at the start what else is to say: sentences of words and tokens.
+        why: Why it was this pair: sentences of words and tokens.
         position: Which frame is shown.
         n_bytes: The bytes of the corpus, None if there is none.
         width: Columns of a row.
@@ -81,9 +79,7 @@ def card_rows(
     """
     if step is None:
         corpus = "" if n_bytes is None else f" The corpus is {n_bytes:,} tokens long."
-        start = f"The start: every byte is a token of its own.{corpus}"
-        told = (word for sentence in why for word in sentence_words(sentence))
-        return flow([*words_of(start), *told], width)
+        return flow(words_of(f"The start: every byte is a token of its own.{corpus}"), width)
     reasons: list[Word] = [
         [span._replace(role="result" if span.action == Light(lit) else span.role) for span in word]
         for word in sentence_words(terms, Light)

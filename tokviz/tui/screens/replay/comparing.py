@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
-from tokviz.replay.sources import Source
 from tokviz.sentences import why
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -16,7 +15,7 @@ from tokviz.tui.screens.replay.comparison import (
     nothing_rows,
     waiting_rows,
 )
-from tokviz.tui.screens.replay.opened import Opened
+from tokviz.tui.screens.replay.opened import Opened, Source
 from tokviz.tui.screens.replay.opening import ask_source
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport

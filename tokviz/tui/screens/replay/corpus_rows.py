@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from tokviz.glyphs import token_label
 from tokviz.live.hues_by_id import hues_of
-from tokviz.replay.request import LADDER_BYTES
+from tokviz.replay.corpus import LADDER_BYTES
 from tokviz.tui.screens.replay.frames import TINY_PIECES, Frame, Pair, ShownPiece, merged, pair_of
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.widgets.fit import column, fit

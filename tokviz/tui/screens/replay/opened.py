@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.child.runner import raise_if_stopped
@@ -17,11 +18,42 @@ from tokviz.tui.widgets.curve import Curve, Scale, compression_curve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokviz.replay.sources import Source
     from tokviz.replay.text import ReplayText
+    from tokviz.tokenizer import Tokenizer
 
 N_POINTS = 160
 """Points of a curve on each of its two scales."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A training or a vocabulary to replay.
+
+    Attributes:
+        name: Its name on the screen.
+        opens: What `open_merges` takes: a path, a built-in name, a tokenizer or a replay.
+    """
+
+    name: str
+    opens: str | Tokenizer | Replay
+
+
+def source_named(opens: str) -> Source:
+    """Make a source of a path, or of the name of a built-in tokenizer."""
+    return Source(Path(opens).name or opens, opens)
+
+
+def source_at_hand(tokenizer: Tokenizer, remembered: str) -> Source:
+    """Make a source of the current tokenizer, or of the run folder that it was loaded from.
+
+    Args:
+        tokenizer: The current tokenizer.
+        remembered: The name or path of the tokenizer that was chosen last.
+    """
+    path = Path(remembered)
+    if is_run(path) and path.resolve().name == tokenizer.name:
+        return Source(tokenizer.name, str(path))
+    return Source(tokenizer.name, tokenizer)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

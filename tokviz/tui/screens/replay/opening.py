@@ -10,15 +10,19 @@ from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.glyphs import safe
-from tokviz.replay.request import ReplayRequest
-from tokviz.replay.sources import Source, source_at_hand, source_named
 from tokviz.sentences import counted, why
-from tokviz.session import ShowScreen, UseTokenizer
+from tokviz.session import ReplayRequest, ShowScreen, UseTokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.bars import CUT_NAME, LONGEST_NAME, SHORTENED_NAME
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
-from tokviz.tui.screens.replay.opened import Opened, open_source
+from tokviz.tui.screens.replay.opened import (
+    Opened,
+    Source,
+    open_source,
+    source_at_hand,
+    source_named,
+)
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.tasks import StoppedError
 from tokviz.tui.widgets.bar import BarItem, Role
@@ -154,9 +158,7 @@ class Opening(Controller):
             words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
             short = "opening…"
         elif opened is not None:
-            merges = counted(opened.replay.n_merges, "merge")
-            approximate = ", approximate" if opened.replay.approximation else ""
-            words.append((f" ({merges}{approximate})", "plain"))
+            words.append((f" ({counted(opened.replay.n_merges, 'merge')})", "plain"))
         shorter: tuple[tuple[str, Role], ...]
         shorter = (short, "chip"), (" ▾", "chip")
         return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter, least=CUT_NAME)

@@ -12,7 +12,6 @@ from textual.containers import Vertical
 
 from tokviz.live.backlog import LARGE
 from tokviz.live.document import LiveDocument
-from tokviz.replay.early import tokenizer_after
 from tokviz.sentences import counted
 from tokviz.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, action
@@ -186,7 +185,7 @@ class OwnText(Vertical):
     def _now(self) -> Tokenizer | None:
         """Give the tokenizer after the merges that are done."""
         replay = self._state.replay
-        return None if replay is None else tokenizer_after(replay, self._state.position.n_done)
+        return None if replay is None else replay.tokenizer_after(self._state.position.n_done)
 
     def asked(self, tokenizer: Tokenizer) -> Asked | str | None:
         """Say which token is meant by "Why?": at the cursor, or where it was clicked; else None."""

@@ -12,9 +12,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tokviz.replay.request import ReplayRequest
-from tokviz.replay.sources import source_named
-from tokviz.session import Request
+from tokviz.session import ReplayRequest, Request
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
@@ -25,7 +23,7 @@ from tokviz.tui.screens.replay.comparing import Comparing
 from tokviz.tui.screens.replay.frames import Candidate, Frame
 from tokviz.tui.screens.replay.framing import Framing
 from tokviz.tui.screens.replay.lighting import Lighting
-from tokviz.tui.screens.replay.opened import Opened
+from tokviz.tui.screens.replay.opened import Opened, source_named
 from tokviz.tui.screens.replay.opening import Opening
 from tokviz.tui.screens.replay.own_text import OwnText, YourText
 from tokviz.tui.screens.replay.panels import CorpusSide, Curves

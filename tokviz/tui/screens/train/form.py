@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar, get_args
+from typing import ClassVar, NamedTuple, get_args
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -17,12 +17,12 @@ from textual.widgets import Input, Static
 
 from tokviz.bpe.settings import SpecialIds
 from tokviz.bpe.ties import TIE_BREAKS
+from tokviz.chat.nanochat import SPECIAL_TOKENS
 from tokviz.corpus.entries import CorpusEntry, full_source, look_at
 from tokviz.glyphs import safe
 from tokviz.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import CUSTOM, FormValues, parse_count
-from tokviz.tui.screens.train.presets import PRESETS, Preset
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.choices import Choice, Choices
 from tokviz.tui.widgets.field import Field
@@ -50,6 +50,41 @@ _FIELDS = (
 )
 _CHOICES = ("pattern", "special_ids", "tie_break")
 _SLIM_COLUMNS = 60
+
+
+class Preset(NamedTuple):
+    """The settings of a well-known training.
+
+    Attributes:
+        name: What people call it.
+        about: What it is for, with its source.
+        vocab_size: The tokens, bytes and special tokens included.
+        split_pattern: How text is cut into pieces.
+        tie_break: The rule for ties.
+        special_tokens: The special tokens.
+    """
+
+    name: str
+    about: str
+    vocab_size: int
+    split_pattern: str
+    tie_break: str
+    special_tokens: tuple[str, ...]
+
+
+PRESETS = {
+    preset.name: preset
+    for preset in (
+        Preset("nanochat", "as karpathy/nanochat trains: digits in twos, nine special tokens",
+               65_536, "nanochat", "smallest_id", SPECIAL_TOKENS),
+        Preset("CS336", "as assignment 1 of Stanford CS336 asks for, on TinyStories",
+               10_000, "gpt2", "lexicographic", ("<|endoftext|>",)),
+        Preset("GPT-2", "the pattern, size and special token of GPT-2",
+               50_257, "gpt2", "smallest_id", ("<|endoftext|>",)),
+        Preset("code", "for a folder of code: GPT-4's pattern keeps indentation together",
+               32_000, "gpt4", "first", ("<|endoftext|>",)),
+    )
+}  # fmt: skip
 
 
 class SourceField(Field):

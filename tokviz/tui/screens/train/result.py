@@ -8,9 +8,9 @@ from tokviz.chat.templates import template_for
 from tokviz.corpus.entries import EXCLUDE
 from tokviz.formats.run import read_about
 from tokviz.jobs.train_messages import TrainSummary
-from tokviz.replay.request import LADDER_BYTES, ReplayRequest
+from tokviz.replay.corpus import LADDER_BYTES
 from tokviz.runs import copy_run
-from tokviz.session import TrainWith, UseTokenizer
+from tokviz.session import ReplayRequest, TrainWith, UseTokenizer
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.learning import curve_of_run

@@ -12,7 +12,7 @@ from tokviz.bpe.blame import N_FILES, folder_of
 from tokviz.glyphs import safe, token_label
 from tokviz.jobs.train_messages import HeldOut, TrainSummary
 from tokviz.listing import home_label, size_label
-from tokviz.sentences import counted, sentence
+from tokviz.sentences import counted
 from tokviz.tui.screens.train.learning import clock
 from tokviz.tui.screens.train.plan import labelled
 from tokviz.tui.widgets.fit import fit, fit_end
@@ -47,8 +47,6 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
         if advice is not None:
             lines += [Content(""), Content("How large a vocabulary pays").stylize("$text-muted")]
             lines += [Content(line) for text in advice.lines() for line in wrap(text, width)]
-    for remark in summary.remarks:
-        lines += [Content(""), *map(Content, wrap(sentence(remark), width))]
     return Content("\n").join(lines)
 
 
