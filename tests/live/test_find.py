@@ -101,7 +101,7 @@ def test_an_expression_that_never_ends_is_given_up_within_a_second_and_that_is_s
     matches = find_all("a" * 50_000 + "b", FindQuery("(a+)+$", regex=True))
     assert not matches.complete
     assert matches.problem == (
-        "Stopped, since it took too long: the expression can match in too many ways. "
+        "Stopped: the search took too long, because the expression can match in too many ways. "
         "Try a simpler one."
     )
 
