@@ -61,7 +61,7 @@ def allow_silence(seconds: float | None) -> None:
 
 
 HAS_CPU_LIMITS = hasattr(signal, "setitimer")
-"""Whether this system counts processor time; elsewhere the parent's clock is all there is."""
+"""True if this system counts processor time; elsewhere the parent's clock is all there is."""
 
 
 def _set_limit(name: str, wanted: int) -> None:

@@ -248,7 +248,7 @@ class _View:
 
     @property
     def is_tie(self) -> bool:
-        """Whether both pairs occur as often."""
+        """True if both pairs occur as often."""
         return self.count == self.own.count
 
 

@@ -290,7 +290,7 @@ class PackedMerges:
 
     @cached_property
     def lists_again(self) -> bool:
-        """Whether several merges make one token, so that a listed merge need not be what happens.
+        """True if several merges make one token, so that a listed merge need not be what happens.
 
         Files that were converted from ranks list every pair that makes a token.
         """

@@ -48,7 +48,7 @@ class StreamStep:
 
     @property
     def is_broken_alone(self) -> bool:
-        """Whether decoding this token by itself shows what does not stand in the text."""
+        """True if decoding this token by itself shows what does not stand in the text."""
         return "\ufffd" in self.alone and "\ufffd".encode() not in self.token
 
     @property
