@@ -41,7 +41,7 @@ class Vocabulary(NamedTuple):
         lengths: The length of each token, at most 255.
         slots: Shape (a power of two, 2): a token's key and its place plus one, 0 for a free slot.
         filter: One bit per value that the key of some token has.
-        first_ranks: The rank at which each pair of bytes merges, followed by the place of each byte.
+        first_ranks: The rank at which each pair of bytes merges; then the place of each byte.
         pair_slots: Like `slots`, for merges: left and right place, rank plus one. Empty if ranks
             are the places of concatenations.
         products: The place of the product of each merge.
