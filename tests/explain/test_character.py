@@ -39,7 +39,7 @@ def test_every_character_of_nasty_text_is_told_exactly_and_safely(text: str) -> 
         for form in found.forms:
             wanted = [bytetext.to_bytes(found.text)] + [
                 bytetext.to_bytes(unicodedata.normalize(name, found.text))  # type: ignore[arg-type]
-                for name in form.name.replace("as it is", "").split(", ")
+                for name in form.name.replace("original", "").split(", ")
                 if name
             ]
             assert set(wanted[1:] or wanted) == {form.data}

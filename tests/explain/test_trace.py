@@ -213,7 +213,7 @@ def test_a_merge_that_comes_too_late_names_the_one_that_was_first() -> None:
     found = why_not_one_token(tok, b"abc")
     assert found.reason == "too late"
     assert str(found) == (
-        "The vocabulary holds it (id 258), but the merge 'a' + 'b' (rank 1) comes too late: "
+        "The vocabulary contains it (id 258), but the merge 'a' + 'b' (rank 1) comes too late: "
         "'b' + 'c' (rank 0) is applied first and uses 'b'."
     )
 

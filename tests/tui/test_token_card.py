@@ -184,7 +184,7 @@ async def test_the_selected_bytes_are_exactly_those_selected() -> None:
         app.card.set_selection((1, 11))
         while "…" in app.lines():
             await pilot.pause()
-        assert "The selection starts or ends inside a token." in app.lines()
+        assert "The selection begins or ends inside a token." in app.lines()
         assert app.card._explained is not None
         assert app.card._explained[2] == b"nbelievabl"
 

@@ -92,4 +92,4 @@ async def test_tokens_that_drift_are_marked_with_the_cause(open_dialog: OpenDial
         assert pilot.shows("│ 15339 hello")
         assert pilot.shows("71 ≠ h")
         assert pilot.shows("1917   ·world")
-        assert pilot.shows("≠ In the piece hello, encoding merges h + ello (rank 15,339).")
+        assert pilot.shows("≠ In the pre-token hello, encoding merges h + ello (rank 15,339).")
