@@ -180,8 +180,8 @@ def test_a_selection_shows_its_tokens_and_why_it_is_not_one() -> None:
 def test_a_selection_across_a_cut_names_the_split_pattern() -> None:
     assert why(b"the cat")[4:] == [
         "The split pattern gpt2 cuts it into 2",
-        "pre-tokens, at byte 3, between “the” and “·cat”.",
-        "No token spans two pre-tokens.",
+        "pre-tokens, at byte 3, between “the” and",
+        "“·cat”. No token spans two pre-tokens.",
     ]
 
 
