@@ -438,8 +438,8 @@ def test_a_cache_that_cannot_be_written_says_so_once(cache: Cache) -> None:
         for module in (counting_kernels, kernels):
             assert store.load(module)
     assert [str(warning.message) for warning in told] == [
-        f"compiled code cannot be kept in {cache.folder}: File exists. So every process makes it "
-        "anew; make it a folder that only you may write to"
+        f"compiled code cannot be kept in {cache.folder}: File exists. So every process compiles "
+        "it again; make it a folder that only you can write to"
     ]
 
 
@@ -450,7 +450,9 @@ def test_a_full_disk_is_no_matter_of_permissions(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(store._Folder, "write", full)
-    with pytest.warns(RuntimeWarning, match=r"No space left on device\. .* anew; make room$"):
+    with pytest.warns(
+        RuntimeWarning, match=r"No space left on device\. .* again; free disk space$"
+    ):
         assert store.load(counting_kernels)
 
 

@@ -241,7 +241,7 @@ def test_a_call_whose_requests_cannot_be_made_ends_and_the_next_is_answered(
     splitter: Splitter,
 ) -> None:
     splitter.pieces("a", "a")
-    assert "cannot be asked" in _error_of_a_call(splitter.client, [{"do": object()}])
+    assert "the requests for the" in _error_of_a_call(splitter.client, [{"do": object()}])
     assert splitter.pieces("b", "b") == ["b"]
 
 

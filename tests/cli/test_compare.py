@@ -15,7 +15,7 @@ def test_a_table_and_the_first_disagreements_with_their_causes(tokviz):
         "  gpt2         . append",
         "  cl100k_base  .append",
     ]
-    assert "  split: gpt2 (pattern gpt2) has 2 pieces . (punctuation" in found
+    assert "  split: gpt2 (pattern gpt2) has 2 pre-tokens . (punctuation" in found
 
 
 def test_json_says_the_same(tokviz, tmp_path):

@@ -15,7 +15,7 @@ def test_the_lanes_and_the_cause_are_shown(tokviz, tmp_path):
         "token 1: hello",
         "  sampled  h ello",
         "  encoded  hello",
-        "  merges: In the piece hello, encoding merges h + ello (rank 15,339).",
+        "  merges: In the pre-token hello, encoding merges h + ello (rank 15,339).",
     ]
     assert tokviz("drift", *SPELLED).out == done.out
     assert tokviz("drift", stdin=b'{"ids": [71, 4896, 1917], "tokenizer": "gpt-4"}').out == done.out

@@ -140,7 +140,7 @@ def test_the_difference_of_two_runs(tokviz, words):
     assert (result.code, result.err) == (0, "")
     assert f"A  {words}/first: " in result.text
     assert "It is a tie" in result.text
-    assert "settings\n  rule for ties: A first, B lexicographic" in result.text
+    assert "settings\n  tie-breaking rule: A first, B lexicographic" in result.text
     assert "\ntext: " in result.text
     (record,) = records_of(
         tokviz("replay", words / "first", "--diff", words / "lexicographic", "--json")

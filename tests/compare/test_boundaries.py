@@ -80,11 +80,11 @@ def test_what_is_named_the_cause_makes_the_disagreement_go_away_and_less_does_no
 @pytest.mark.parametrize(
     ("text", "names", "cause", "said"),
     [
-        ("x.append", ["gpt2", "gpt4"], "split", "the piece '.append' (letters, with one"),
-        (" 12345", ["gpt2", "gpt4"], "split", "has the piece ' 12345' (digits"),
+        ("x.append", ["gpt2", "gpt4"], "split", "the pre-token '.append' (letters, with one"),
+        (" 12345", ["gpt2", "gpt4"], "split", "has the pre-token ' 12345' (digits"),
         ("Unbelievable", ["gpt2", "gpt4o"], "merges", "gpt2 has no such merge"),
         ("<|im_start|>", ["gpt4", "qwen2"], "specials", "is a special token of qwen2"),
-        ("e\u0301", ["gpt4", "composing"], "normalization", "turns the text into"),
+        ("e\u0301", ["gpt4", "composing"], "normalization", "normalizes the text to"),
     ],
 )
 def test_each_cause_is_said_in_a_sentence(
@@ -101,7 +101,7 @@ def test_the_first_merge_that_one_has_and_the_other_lacks_is_named() -> None:
     [found] = compare("abc", [a, b]).disagreements
     assert found.cause == "merges"
     assert found.explanation == (
-        "In the piece 'abc', b merges 'b' + 'c' (rank 0), a has no such merge."
+        "In the pre-token 'abc', b merges 'b' + 'c' (rank 0); a has no such merge."
     )
 
 
@@ -111,8 +111,8 @@ def test_where_a_merge_comes_first_the_order_is_named() -> None:
     b = Tokenizer(vocab, [(b"b", b"c"), (b"a", b"b")], name="b")
     [found] = compare("abc", [a, b]).disagreements
     assert found.explanation == (
-        "In the piece 'abc', b merges 'b' + 'c' (rank 0), for a it is rank 1, and 'a' + 'b' "
-        "(rank 0) comes first."
+        "In the pre-token 'abc', b merges 'b' + 'c' (rank 0); in a, that merge has rank 1, so "
+        "'a' + 'b' (rank 0) is applied first."
     )
 
 
@@ -128,12 +128,12 @@ def test_of_another_librarys_tokens_no_merges_are_told(tmp_path: Path) -> None:
     try:
         [found] = compare("playing", lanes).disagreements
         assert found.explanation == (
-            "Of the piece 'playing', short.json makes 'play' + 'ing', "
+            "For the pre-token 'playing', short.json makes 'play' + 'ing', "
             "long.json makes 'playi' + 'ng'."
         )
         [found] = compare("playing", [CAST["gpt2"](), lanes[0]]).disagreements
         assert found.explanation == (
-            "Of the piece 'playing', gpt2 makes 'playing', short.json makes 'play' + 'ing'."
+            "For the pre-token 'playing', gpt2 makes 'playing', short.json makes 'play' + 'ing'."
         )
     finally:
         for lane in lanes:

@@ -59,7 +59,7 @@ def test_a_token_that_crosses_a_border_of_pieces_is_the_split():
     [span] = Drift(crossing, [256]).spans
     assert span.cause == "split"
     assert said([span.why]) == (
-        "The token 'x1' crosses a border of pieces: the split pattern gpt4 cuts between "
+        "The token 'x1' crosses a pre-token boundary: the split pattern gpt4 cuts between "
         "'x' and '1'."
     )
 
@@ -67,7 +67,9 @@ def test_a_token_that_crosses_a_border_of_pieces_is_the_split():
 def test_other_merges_of_the_same_piece_are_named():
     [span] = Drift(GPT4, [one_token(b"h"), one_token(b"ello")]).spans
     assert span.cause == "merges"
-    assert said([span.why]) == ("In the piece 'hello', encoding merges 'h' + 'ello' (rank 15,339).")
+    assert said([span.why]) == (
+        "In the pre-token 'hello', encoding merges 'h' + 'ello' (rank 15,339)."
+    )
 
 
 def test_tokens_that_no_merges_make_are_merges_too():

@@ -51,7 +51,9 @@ def test_a_tokenizer_that_changes_text_is_said_and_cannot_be_the_best():
 def test_a_round_trip_that_fails_without_reason_is_an_error(monkeypatch):
     tok = tokviz.load("gpt2")
     monkeypatch.setattr(tok, "decode_bytes", lambda ids: b"other")
-    with pytest.raises(VocabularyError, match="gpt2 gives the text 'greeting' decode to another"):
+    with pytest.raises(
+        VocabularyError, match="gpt2 encodes the text 'greeting' as ids that decode to another"
+    ):
         tokviz.compression_report([tok], {"greeting": "hello"})
 
 

@@ -47,7 +47,7 @@ def test_rules_part_at_a_tie(rule_a, rule_b) -> None:
     assert set(diff.only_in[0]) == in_a - in_b
     assert set(diff.only_in[1]) == in_b - in_a
     assert diff.n_shared == len(in_a & in_b)
-    assert ("rule for ties", rule_a, rule_b) in diff.settings
+    assert ("tie-breaking rule", rule_a, rule_b) in diff.settings
 
 
 @pytest.mark.parametrize(("rule_a", "rule_b"), PAIRS)
@@ -55,7 +55,7 @@ def test_the_rule_of_foreign_merges_is_found_out(rule_a, rule_b) -> None:
     found = diff_merges(RUNS[rule_a], RUNS[rule_b].tokenizer.merges).first_difference
     assert found is not None
     assert found.kind == "tie"
-    assert f"is what the rule “{rule_b}” takes" in str(found)
+    assert f"is picked by the rule “{rule_b}”" in str(found)
 
 
 def test_the_one_without_counts_may_stand_first() -> None:
@@ -66,7 +66,7 @@ def test_the_one_without_counts_may_stand_first() -> None:
     assert found.count_in_a is None
     assert found.b is not None
     assert found.count_in_b == found.b.count
-    assert "is what the rule “first” takes" in str(found)
+    assert "is picked by the rule “first”" in str(found)
 
 
 def test_a_tie_that_no_rule_breaks_so_is_said_to_be_one() -> None:
@@ -75,7 +75,7 @@ def test_a_tie_that_no_rule_breaks_so_is_said_to_be_one() -> None:
     found = diff_merges(a, [(b"c", b"d")]).first_difference
     assert found is not None
     assert found.kind == "tie"
-    assert "what no known rule takes" in str(found)
+    assert "is not picked by any known rule" in str(found)
 
 
 def test_wrong_counts_are_told_from_ties() -> None:
@@ -99,7 +99,11 @@ TEXT = "numbers 123456 and 123457 don't 123456 123 it's the theory of 123456 123
         ({"split_pattern": "whitespace"}, "pattern", "“gpt4” gives '456', in B, “whitespace” '123"),
         ({"split_pattern": r"\d\d|\D+|\d"}, "pattern", "gives '123', in B"),
         ({"special_tokens": ["the"]}, "specials", "in B 'the' is cut out, and ' the' occurs 3"),
-        ({"tie_break": "lexicographic"}, "tie", "The rule of B, “lexicographic”, takes"),
+        (
+            {"tie_break": "lexicographic"},
+            "tie",
+            "The tie-breaking rule of B, “lexicographic”, picks",
+        ),
         ({"source": [TEXT, " the the"]}, "corpus", "' the' occurs 5 times in B, 3 times in A."),
         ({"source": [TEXT.replace("1", "9")]}, "corpus", "'123' occurs 6 times in A, never in B"),
     ],
@@ -147,7 +151,7 @@ def test_three_stand_side_by_side() -> None:
         assert set(found) == own - set.union(*others)
     third = diff.more[0].first_difference
     assert third is not None
-    assert "C merges" in str(third) and "The rule of C" in str(third)
+    assert "C merges" in str(third) and "The tie-breaking rule of C" in str(third)
 
 
 def test_the_same_token_of_other_parts_is_a_difference() -> None:
@@ -165,7 +169,7 @@ def test_a_shorter_training_ends() -> None:
         found = diff_merges(a, b).first_difference
         assert found is not None
         assert (found.k, found.kind) == (21, "end")
-        assert f"has all 20 merges of {which}, and goes on with" in str(found)
+        assert f"has all 20 merges of {which}, and continues with" in str(found)
 
 
 def test_equal_trainings_have_no_difference() -> None:
@@ -181,7 +185,7 @@ def test_pretrained_vocabularies_are_compared_without_counts() -> None:
     found = diff.first_difference
     assert found is not None
     assert (found.k, found.kind) == (1, "unknown")
-    assert "not known" in str(found)
+    assert "The counts of both pairs are unknown." in str(found)
     assert b" the" not in diff.only_in[0]
     assert diff_merges("gpt2", "gpt2").first_difference is None
 

@@ -32,7 +32,7 @@ from tokviz.explain.describe import CutCharacter, cut_characters, kind, look_ali
         ("\u0378".encode(), "unassigned characters"),
         (b"\xe4", "a byte"),
         (b"\xe4\xb8", "bytes that are not whole characters"),
-        (b".\n", "punctuation and line ends"),
+        (b".\n", "punctuation and line breaks"),
         (b"\t{", "white space and punctuation"),
     ],
 )

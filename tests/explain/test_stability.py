@@ -61,7 +61,7 @@ def test_a_text_that_ends_in_a_space_says_what_it_makes_unreachable() -> None:
         assert tok.encode("once upon a" + token.decode()) == [*tok.encode("once upon a"), token_id]
     sentences = said(sentences_of(found))
     assert "The text ends in white space." in sentences
-    assert "33,134 longer tokens begin with ' '" in sentences
+    assert "33,134 longer tokens start with ' '" in sentences
     assert "Token healing" in sentences
 
 

@@ -107,7 +107,7 @@ def test_a_million_byte_token_is_not_taken_apart() -> None:
     vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"a" * 1_000_000}
     node = lineage(Tokenizer(vocab, []), 256)
     assert node.children == ()
-    assert node.note == "1,000,000 bytes: too long to take apart"
+    assert node.note == "1,000,000 bytes: too long to divide"
 
 
 def test_a_very_deep_lineage_is_cut_with_a_note() -> None:
@@ -116,7 +116,7 @@ def test_a_very_deep_lineage_is_cut_with_a_note() -> None:
     rows = render_lineage(lineage(deep, 256 + len(letters) - 2))
     notes = [row.node.note for row in rows if row.node.note != "a single byte"]
     assert [note for note in notes if note] == [
-        f"{len(letters) - trace.MAX_LINEAGE_DEPTH:,} bytes, not taken apart further"
+        f"{len(letters) - trace.MAX_LINEAGE_DEPTH:,} bytes, not divided further"
     ]
 
 
@@ -183,13 +183,13 @@ def test_trace_of_any_bytes_follows_a_merge_list(piece: bytes) -> None:
 def test_a_million_byte_piece_is_not_traced() -> None:
     found = encode_trace(tokviz.load("gpt2"), b"a" * 1_000_000)
     assert found.steps == ()
-    assert found.note == "1,000,000 bytes are too many to show step by step."
+    assert found.note == "A pre-token of 1,000,000 bytes is too long to show step by step."
 
 
 def test_a_cut_of_the_split_pattern_is_named() -> None:
     found = why_not_one_token(tokviz.load("cl100k_base"), b"the cat")
     assert found.reason == "split"
-    assert "split pattern gpt4 cuts it into 2 pieces, at byte 3" in str(found)
+    assert "split pattern gpt4 cuts it into 2 pre-tokens, at byte 3" in str(found)
     assert (b"the" in found.sentences[0]) and (b" cat" in found.sentences[0])
 
 
@@ -197,7 +197,7 @@ def test_a_token_that_the_pattern_never_lets_form_is_told() -> None:
     tok = merge_list((b"e", b" "))
     found = why_not_one_token(tok, b"e ")
     assert found.reason == "split"
-    assert "The vocabulary holds it (id 256)" in str(found)
+    assert "The vocabulary contains it (id 256)" in str(found)
 
 
 def test_text_that_is_no_token_shows_where_the_merges_end() -> None:
@@ -213,8 +213,8 @@ def test_a_merge_that_comes_too_late_names_the_one_that_was_first() -> None:
     found = why_not_one_token(tok, b"abc")
     assert found.reason == "too late"
     assert str(found) == (
-        "The vocabulary holds it (id 258), but the merge 'a' + 'b' (rank 1) comes too late: "
-        "'b' + 'c' (rank 0) is applied before it and takes 'b' away."
+        "The vocabulary contains it (id 258), but the merge 'a' + 'b' (rank 1) comes too late: "
+        "'b' + 'c' (rank 0) is applied first and uses 'b'."
     )
 
 
@@ -230,7 +230,7 @@ def test_specials_are_named_only_when_they_are_parsed() -> None:
 
 
 def test_one_token_and_nothing_are_answered() -> None:
-    assert str(why_not_one_token(THE, b"the")) == "Standing alone it is one token: 'the', id 257."
+    assert str(why_not_one_token(THE, b"the")) == "Encoded alone, it is one token: 'the', id 257."
     assert why_not_one_token(THE, b"").reason == "empty"
 
 
@@ -248,11 +248,11 @@ def test_of_another_librarys_tokens_no_merges_are_told(tmp_path: Path) -> None:
             (
                 b"playing",
                 "not in the vocabulary",
-                "library makes 2 tokens of it: 'play' + '##ing'.",
+                "library encodes it as 2 tokens: 'play' + '##ing'.",
             ),
-            (b"ing", "one token", "Standing alone it becomes one token: '[UNK]', id 0."),
-            (b"play", "one token", "Standing alone it is one token: 'play', id 1."),
-            (b"xx", "left out", "The tokenizer leaves this text out: it makes no tokens of it."),
+            (b"ing", "one token", "Encoded alone, it becomes one token: '[UNK]', id 0."),
+            (b"play", "one token", "Encoded alone, it is one token: 'play', id 1."),
+            (b"xx", "left out", "The tokenizer omits this text: it produces no tokens for it."),
         ):
             found = why_not_one_token(tok, data)
             assert (found.reason, found.trace) == (reason, None)
@@ -265,7 +265,7 @@ def test_a_token_that_is_too_long_to_trace_is_told_in_one_sentence() -> None:
     vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab" * 300}
     found = why_not_one_token(Tokenizer(vocab, []), b"ab" * 300)
     assert found.reason == "too long"
-    assert str(found).endswith("600 bytes are too many to show step by step.")
+    assert str(found).endswith("600 bytes is too long to show step by step.")
 
 
 @pytest.mark.parametrize("data", [b"a" * 1_000_000, b"\xff" * 1_000_000, "你".encode() * 400_000])

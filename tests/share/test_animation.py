@@ -81,13 +81,13 @@ def test_a_text_is_joined_as_the_vocabulary_does_it_and_what_changes_nothing_is_
 
 def test_it_says_what_is_too_much() -> None:
     replay = Replay.open("gpt2")
-    with pytest.raises(TokvizError, match="give a text"):
+    with pytest.raises(TokvizError, match="pass a text"):
         next(animation(replay, 1, 9))
     with pytest.raises(TokvizError, match="no merge changes"):
         next(animation(replay, 1, 9, replay.text("a")))
     with pytest.raises(TokvizError, match="too long to draw"):
         next(animation(replay, 1, 9, replay.text("in the " * 300)))
-    with pytest.raises(TokvizError, match="no room in a line"):
+    with pytest.raises(TokvizError, match="does not fit in a line"):
         long = Replay.open(tokviz.train(["a" * 256], 264, split_pattern="whitespace"))
         next(animation(long, 1, 9))
 

@@ -121,7 +121,7 @@ def test_a_megabyte_is_shown_but_is_too_long_for_a_picture_of_points() -> None:
     made = figure(" " * 999_000 + "\n" * 1000)
     for form in ("html", "svg"):
         assert sum(map(len, written(made, form))) > 1_000_000
-    with pytest.raises(TokvizError, match=f"which holds {MOST_LINES}"):
+    with pytest.raises(TokvizError, match=f"which holds at most {MOST_LINES}"):
         written(made, "png")
 
 

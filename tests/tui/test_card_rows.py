@@ -167,7 +167,7 @@ def test_a_selection_shows_its_tokens_and_why_it_is_not_one() -> None:
         "un bel iev ably",
         "",
         "Why not one token?",
-        "No token of the vocabulary is these 12",
+        "The vocabulary has no token for these 12",
         "bytes: the merges end at “un” + “bel” +",
         "“iev” + “ably”.",
         "",
@@ -180,8 +180,8 @@ def test_a_selection_shows_its_tokens_and_why_it_is_not_one() -> None:
 def test_a_selection_across_a_cut_names_the_split_pattern() -> None:
     assert why(b"the cat")[4:] == [
         "The split pattern gpt2 cuts it into 2",
-        "pieces, at byte 3, between “the” and “·cat”.",
-        "No token crosses a cut.",
+        "pre-tokens, at byte 3, between “the” and",
+        "“·cat”. No token spans two pre-tokens.",
     ]
 
 

@@ -278,7 +278,7 @@ async def test_it_says_what_cut_the_piece_the_merges_and_where_the_token_is_from
         for part in ("What cut it", "How it is encoded", "not one token", "Made by merging"):
             assert part in said, (part, said)
         assert "is missing" in said
-        assert "Alternative 9 of 12 of the pattern gpt2 takes it" in said
+        assert "Alternative 9 of 12 of the pattern gpt2 matches it" in said
         marked = [span.text for row in dialog.view.rows for span in row if span.role == "left"]
         assert marked == [r" ?\p{N}+"]
 
@@ -499,7 +499,7 @@ async def test_a_text_that_ends_in_a_space_says_which_words_cannot_come() -> Non
         await pilot.press("shift+f1")
         said = " ".join(words(await answered(pilot)).split())
         assert "At the end of the text" in said
-        assert "33,134 longer tokens begin with" in said
+        assert "33,134 longer tokens start with" in said
         assert "the” (262)" in said
         assert "Token healing" in said
 

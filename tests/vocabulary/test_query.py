@@ -100,8 +100,8 @@ def test_scripts_can_be_listed() -> None:
         ("script:klingon", "klingon"),
         ("is:", "is:special"),
         ("is:nice", "is:partial"),
-        ("0xe", "Two hexadecimal digits"),
-        ("bytes:zz", "Two hexadecimal digits"),
+        ("0xe", "two hexadecimal digits"),
+        ("bytes:zz", "two hexadecimal digits"),
         ("//", "between slashes"),
         ('""', "between the quotes"),
         ("/" + "a" * (MAX_REGEX + 1), str(MAX_REGEX)),
@@ -178,7 +178,7 @@ def test_a_filter_that_is_put_in_by_a_click_leaves_the_space_before_the_first_wo
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("lenght:5", "“lenght:” is not a filter, so it is searched for as text."),
+        ("lenght:5", "“lenght:” is not a filter, so it is searched as text."),
         ("lenght:5", "Did you mean “len:”?"),
         ("-Scripts:han", "Did you mean “script:”?"),
         ("foo:bar", "The filters are id:, len:, chars:, script:, is:, bytes:."),

@@ -1,5 +1,5 @@
-"""Work in a child process that can be limited, cancelled and killed.
+"""Work in a child process that can be limited, canceled and killed.
 
-What the work is stands in `tokviz.jobs`, which is imported in the child only; so any part of the
-core may ask for a job.
+The jobs are in `tokviz.jobs`, which only the child imports, so any part of the core can request
+them.
 """

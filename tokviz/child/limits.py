@@ -11,20 +11,20 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Limits(NamedTuple):
-    """What a child may use. None stands for no limit."""
+    """Resource limits of a child; None for no limit."""
 
     memory_mb: int | None = 2048
     """Address space, in 2**20 bytes."""
     cpu_seconds: int | None = 120
     """Processor time of one run."""
     niceness: int = 5
-    """How far the child steps back behind the app, 0 to 19."""
+    """Niceness of the child relative to the app, 0 to 19."""
     silent_seconds: float | None = None
-    """Processor time without an answer; a machine that is busy with other things takes none."""
+    """Processor time without an answer, which does not count waiting on a busy machine."""
 
 
 def settle_in(limits: Limits) -> None:
-    """Prepare this process for being a child: the user's Ctrl+C is not for it, limits hold."""
+    """Set up this process as a child: ignore the user's Ctrl+C and apply the limits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "win32":
         return
@@ -36,13 +36,13 @@ def settle_in(limits: Limits) -> None:
 
 
 def allow_memory(megabytes: int | None) -> None:
-    """Let this process have so much memory, more or less than before."""
+    """Limit the memory of this process, above or below the previous limit."""
     if megabytes is not None:
         _set_limit("RLIMIT_AS", megabytes << 20)
 
 
 def allow_cpu(seconds: int | None) -> None:
-    """Let this process use so much more processor time from now on, then die by SIGXCPU."""
+    """Let this process use this much more processor time before SIGXCPU ends it."""
     if sys.platform == "win32" or seconds is None:
         return
     import resource
@@ -52,20 +52,20 @@ def allow_cpu(seconds: int | None) -> None:
 
 
 def allow_silence(seconds: float | None) -> None:
-    """Let this process use so much processor time before the next call, then die by SIGVTALRM.
+    """Let this process use this much processor time until the next call, or SIGVTALRM ends it.
 
-    None for as much as it likes.
+    None removes the limit.
     """
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds or 0)
 
 
 HAS_CPU_LIMITS = hasattr(signal, "setitimer")
-"""Whether this system counts processor time; elsewhere the parent's clock is all there is."""
+"""True if this system measures processor time; otherwise only the parent's clock limits a run."""
 
 
 def _set_limit(name: str, wanted: int) -> None:
-    """Set a soft limit, never above the hard one. Systems that lack a limit go without."""
+    """Set a soft limit, at most the hard one, if the system supports it."""
     if sys.platform == "win32":
         return
     import resource
@@ -78,15 +78,15 @@ def _set_limit(name: str, wanted: int) -> None:
     try:
         resource.setrlimit(which, (soft, hard))
     except (OSError, ValueError):
-        # macOS knows RLIMIT_AS but refuses it.
+        # macOS defines RLIMIT_AS but rejects it.
         return
 
 
 def _die_with_parent() -> None:
     """Ask Linux to kill this process when the thread that started it ends.
 
-    The net below the other rule (a child leaves when its stdin closes), for native code that
-    keeps the interpreter from noticing.
+    Normally a child exits when its stdin closes; this also ends native code that keeps the
+    interpreter from noticing.
     """
     import ctypes
 

@@ -1,4 +1,4 @@
-"""How much memory this process uses, and has used at most; and how its threads share it."""
+"""Memory use of this process, current and peak, and settings of its allocator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
-# Of glibc's malloc.h.
+# From glibc's malloc.h.
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
@@ -17,13 +17,13 @@ _KEPT_BYTES = 1 << 24
 
 
 def memory_bytes() -> int | None:
-    """The physical memory in use now, mapped files included; None where no system tells."""
+    """Return the physical memory in use, including mapped files; None if unknown."""
     return _from_status("VmRSS")
 
 
 def peak_memory_bytes() -> int | None:
-    """The most physical memory that was in use at any time; None on Windows."""
-    # Linux's getrusage remembers the parent's memory too, from before the child became itself.
+    """Return the peak physical memory; None on Windows."""
+    # On Linux, getrusage includes the parent's memory, from before the child called exec.
     peak = _from_status("VmHWM")
     if peak is not None or sys.platform == "win32":
         return peak
@@ -34,17 +34,17 @@ def peak_memory_bytes() -> int | None:
 
 
 def mapped_bytes() -> int:
-    """The address space in use now, which limits count; 0 where no system tells."""
+    """Return the address space in use, which limits count; 0 if the system reports none."""
     return _from_status("VmSize") or 0
 
 
 def share_one_heap() -> None:
-    """Let the threads that begin from now on take memory where the main thread takes it.
+    """Let all threads started from now on allocate from the main thread's heap.
 
-    glibc gives each a heap of its own, and what is freed there is of no use to the others. Where
-    threads read vocabularies and encode texts that is hundreds of megabytes. And after the first
-    large block was freed, it takes the next ones from the heap, which is then full of holes: large
-    ones stay on their own here, and go back to the system. Elsewhere this does nothing.
+    glibc gives each thread a heap, whose freed memory other threads cannot use. With threads that
+    read vocabularies and encode texts, this wastes hundreds of megabytes. Also, once a large block
+    has been freed, glibc allocates the next ones from the heap and fragments it; here large blocks
+    stay separate and return to the system. Does nothing on other systems.
     """
     _tell_malloc("mallopt", _M_ARENA_MAX, 1)
     _tell_malloc("mallopt", _M_MMAP_THRESHOLD, _LARGE_BYTES)
@@ -52,10 +52,10 @@ def share_one_heap() -> None:
 
 
 def give_back() -> None:
-    """Let the system have the memory that was freed.
+    """Return freed memory to the system.
 
-    glibc keeps what lies below something that is still in use: after large texts and vocabularies
-    it comes to hundreds of megabytes. Elsewhere this does nothing.
+    glibc keeps freed memory below blocks that are in use: after large texts and vocabularies,
+    hundreds of megabytes. Does nothing on other systems.
     """
     _tell_malloc("malloc_trim", 0)
 

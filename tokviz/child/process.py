@@ -1,4 +1,4 @@
-"""One child process as the parent sees it: start, write, read, kill, last words."""
+"""The parent's view of one child process: start, write, read, kill, last output."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _LAST_WORDS_BYTES = 16_000
 
 
 class JobTimeoutError(JobError):
-    """A run that gave no sign of life for longer than it may."""
+    """A run without any sign of life for longer than allowed."""
 
     over = "time"
 
     def __init__(self, job: str, seconds: float = 0.0) -> None:
-        """Take the job's name, and its patience in seconds if that is what came to its end."""
+        """Create the error from the job's name, and its patience in seconds if that ran out."""
         self.seconds = seconds
-        end = f"gave no answer for {seconds:g} s" if seconds else "took longer than it may"
+        end = f"gave no answer for {seconds:g} s" if seconds else "exceeded its time limit"
         super().__init__(f"the {job} job {end} and was stopped")
 
 
@@ -41,10 +41,10 @@ class ChildProcess:
     """A running `python -m tokviz.jobs NAME`.
 
     Attributes:
-        memory: What the parent knows of the child's state; gone with the process, like the state.
-        last_sign: `time.monotonic()` of the last thing heard from the child or said to it.
+        memory: The parent's record of the child's state; lost with the process, like the state.
+        last_sign: `time.monotonic()` of the last data received from or sent to the child.
         ready: True once the child has started.
-        has_ended: True once whoever takes its answers knows that no more come.
+        has_ended: True once the client knows that no more answers will come.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ChildProcess:
         on_message: Callable[[ChildProcess, Message], None],
         on_end: Callable[[ChildProcess], None],
     ) -> None:
-        """Start the child. Both callbacks come from a thread of this object.
+        """Start the child. Both callbacks are called from a thread of this object.
 
         Raises:
             JobError: If no process can be started.
@@ -80,7 +80,7 @@ class ChildProcess:
                 unless_started.pop_all()  # closed in `reap`
         except OSError as error:
             raise JobError(f"the {job} job cannot be started: {error}") from error
-        if sys.platform != "win32":  # where writing may take as long as the child likes
+        if sys.platform != "win32":  # otherwise a write blocks until the child reads
             os.set_blocking(self._requests, False)
         self._reader = threading.Thread(target=self._read, name=f"{job} answers", daemon=True)
         self._reader.start()
@@ -96,24 +96,24 @@ class ChildProcess:
         return self._process.stdin.fileno()
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send as many bytes as there is room for and give their number: 0 if the child reads none.
+        """Send as many bytes as fit, and return their number: 0 if the child reads none.
 
-        A line of a few words goes whole or not at all.
+        A short line is sent as a whole or not at all.
 
         Raises:
-            JobError: If the child is gone.
+            JobError: If the child has ended.
         """
         try:
             n_bytes = os.write(self._requests, data)
         except BlockingIOError:
             return 0
         except (OSError, ValueError) as error:
-            raise JobError(f"the {self._job} job is gone") from error
+            raise JobError(f"the {self._job} job has ended") from error
         self.last_sign = time.monotonic()
         return n_bytes
 
     def wait_for_room(self, seconds: float) -> None:
-        """Wait until more can be sent or the child is gone, but not for longer."""
+        """Wait until more can be sent or the child has ended, at most for this long."""
         poll = select.poll()
         poll.register(self._requests, select.POLLOUT)
         poll.poll(seconds * 1000)
@@ -123,10 +123,10 @@ class ChildProcess:
         self._process.kill()
 
     def reap(self) -> JobError:
-        """Wait for the end of a killed or crashed child and tell how it came."""
+        """Wait for the end of a killed or crashed child, and return the reason."""
         self._process.kill()
         code = self._process.wait()
-        # It ends with the pipe, unless somebody else holds the other end.
+        # The reader ends with the pipe, unless another process holds the other end.
         self._reader.join(timeout=1.0)
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
@@ -134,7 +134,7 @@ class ChildProcess:
         with self._stderr:
             words = self._last_words()
         if -code == getattr(signal, "SIGVTALRM", None):
-            # Its own watchdog, in processor time: see `tokviz.pretokenize.step_limit`.
+            # The child's watchdog ended it, in processor time: see `tokviz.pretokenize.step_limit`.
             return JobTimeoutError(self._job)
         end = self._garbled or JobError(_obituary(self._job, code, words))
         if -code == getattr(signal, "SIGXCPU", None):
@@ -155,7 +155,7 @@ class ChildProcess:
         except JobError as error:
             self._garbled = error
         except (OSError, ValueError):
-            # The stream was closed under us by `reap`.
+            # `reap` closed the stream.
             return
         finally:
             self._on_end(self)
@@ -164,8 +164,8 @@ class ChildProcess:
         size = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, size - _LAST_WORDS_BYTES))
         lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
-        # A traceback ends with its reason, a fault handler's dump begins with it, and what made
-        # native code give up comes before that.
+        # A traceback ends with its reason, a fault handler's dump starts with it, and native code
+        # prints the cause of an abort before that.
         begins = "memory allocation of", "Fatal Python error"
         fatal = next((line for line in lines if line.startswith(begins)), None)
         return fatal or (lines[-1] if lines else "")
@@ -173,7 +173,7 @@ class ChildProcess:
 
 def _obituary(job: str, code: int, words: str) -> str:
     if -code == getattr(signal, "SIGXCPU", None):
-        return f"the {job} job used more processor time than it may"
+        return f"the {job} job exceeded its limit of processor time"
     if code < 0:
         try:
             end = f"was ended by {signal.Signals(-code).name}"

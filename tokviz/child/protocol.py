@@ -1,6 +1,6 @@
-r"""What parent and child say to each other: one JSON object per line, UTF-8, versioned.
+r"""Protocol between parent and child: one JSON object per line, UTF-8, versioned.
 
-Every message holds `v` (the version), `type` and, but for `ready`, `run` (the run it belongs to).
+Every message contains `v` (the version), `type` and, except `ready`, `run` (the run's id).
 
 | from | type | more fields | meaning |
 |---|---|---|---|
@@ -8,14 +8,14 @@ Every message holds `v` (the version), `type` and, but for `ready`, `run` (the r
 | parent | `request` | `body` | one request of the run; a run may have several, in order |
 | parent | `end` | | the run has no more requests |
 | parent | `cancel` | | stop the run at the next answer |
-| parent | `enough` | | end the run with what there is |
+| parent | `enough` | | end the run with the results so far |
 | child | `answer` | `body` | a part of the result |
 | child | `handled` | | one request is done |
 | child | `done` | | the run is complete |
 | child | `cancelled` | | the run was stopped |
 | child | `error` | `error`, `expected` | the run failed; see `describe_error` |
 
-JSON escapes everything that is not ASCII, so lone surrogates of byte text pass unharmed.
+JSON escapes everything outside ASCII, so lone surrogates of byte text are preserved.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Body = Mapping[str, Any]
 
 
 def encode_line(message_type: str, run: int | None = None, **fields: object) -> bytes:
-    """Write one message as a line."""
+    """Encode one message as a line."""
     message: Message = {"v": VERSION, "type": message_type, **fields}
     if run is not None:
         message["run"] = run
@@ -43,30 +43,30 @@ def encode_line(message_type: str, run: int | None = None, **fields: object) -> 
 
 
 def decode_line(line: bytes) -> Message:
-    """Read one message.
+    """Decode one message.
 
     Raises:
-        JobError: If the line is no message, or one of another version.
+        JobError: If the line is not a message, or has another version.
     """
     try:
         message = json.loads(line)
     except ValueError as error:
-        raise JobError(f"a job sent what is not a message: {line[:80]!r}") from error
+        raise JobError(f"a job sent an invalid message: {line[:80]!r}") from error
     if not isinstance(message, dict) or "type" not in message:
-        raise JobError(f"a job sent what is not a message: {line[:80]!r}")
+        raise JobError(f"a job sent an invalid message: {line[:80]!r}")
     if message.get("v") != VERSION:
         raise JobError(
-            f"a job speaks version {message.get('v')!r} of the protocol, not {VERSION}: "
-            "tokviz was changed while it ran; start it again"
+            f"a job uses version {message.get('v')!r} of the protocol instead of {VERSION}: "
+            "tokviz was updated while it ran; restart it"
         )
     return message
 
 
 def describe_error(error: BaseException) -> Message:
-    """Turn a child's exception into the fields of an `error` message.
+    """Convert a child's exception to the fields of an `error` message.
 
-    `expected` is true for errors that the job raised on purpose (`TokvizError`): the child goes
-    on. After any other its state is not to be trusted.
+    `expected` is true for errors that the job raised intentionally (`TokvizError`), after which the
+    child continues. After any other error, its state is not reliable.
     """
     if isinstance(error, PatternError):
         fields = {"pattern": error.pattern, "reason": error.reason, "position": error.position}
@@ -83,16 +83,16 @@ def describe_error(error: BaseException) -> Message:
 
 
 def restore_error(job: str, message: Body) -> TokvizError:
-    """Make the parent's exception from an `error` message.
+    """Create the parent's exception from an `error` message.
 
-    What the job raised on purpose is said in its own words, the rest with the name of the job.
+    Errors that the job raised intentionally keep their text; others include the name of the job.
     """
     described = message["error"]
     if described.get("name") == "PatternError":
         fields = {key: described[key] for key in ("reason", "position", "place", "piece")}
         return PatternError(described["pattern"], **fields)
     if described.get("name") == "MemoryError":
-        error = JobError(f"the {job} job needs more memory than it may have")
+        error = JobError(f"the {job} job exceeded its memory limit")
         error.over = "memory"
         return error
     text = described.get("text")
@@ -100,20 +100,20 @@ def restore_error(job: str, message: Body) -> TokvizError:
 
 
 def pack(data: bytes) -> str:
-    """Write bytes compactly, in base64."""
+    """Encode bytes as base64."""
     return base64.b64encode(data).decode("ascii")
 
 
 def unpack(packed: str) -> bytes:
-    """Read what `pack` wrote."""
+    """Decode the output of `pack`."""
     return base64.b64decode(packed)
 
 
 def pack_numbers(numbers: array[int]) -> str:
-    """Write an array compactly."""
+    """Encode an array as base64."""
     return pack(numbers.tobytes())
 
 
 def unpack_numbers(packed: str, typecode: Literal["I", "q"] = "I") -> array[int]:
-    """Read what `pack_numbers` wrote of an array of this typecode."""
+    """Decode the output of `pack_numbers` for an array of this typecode."""
     return array(typecode, unpack(packed))

@@ -10,15 +10,15 @@ from tokviz.child.protocol import Body
 from tokviz.errors import JobError, missing_package
 
 Job = Callable[[Body, dict[str, Any]], Generator[Body, None, None]]
-"""A job answers one request: `job(request, state)` yields the bodies of its answers.
+"""A job handles one request: `job(request, state)` yields the bodies of its answers.
 
-`state` is the job's own memory between requests, empty when the child starts. A job that works
-for long yields often: between two answers it can be cancelled, and silence is taken for a hang.
-Errors for the user are raised as `TokvizError`.
+`state` is a dict that the job keeps between requests, empty when the child starts. A long-running
+job must yield often, because it can be canceled only between two answers, and silence counts as a
+hang. It raises errors for the user as `TokvizError`.
 """
 
 ENOUGH = "enough"
-"""In `state` once the parent has enough: a job that can ends with what it has."""
+"""Key in `state` once the parent wants no more: a job may then end with its results so far."""
 
 JOBS: dict[str, str] = {
     "chat_template": "tokviz.jobs.chat_template:answer",
@@ -30,18 +30,18 @@ JOBS: dict[str, str] = {
     "split": "tokviz.jobs.split:answer",
     "train": "tokviz.jobs.train:answer",
 }
-"""Where each job is: "module:function"."""
+"""Job name → "module:function"."""
 
 
 def load_job(name: str) -> Job:
     """Import a job.
 
     Raises:
-        JobError: If there is no such job.
+        JobError: If no job has this name.
     """
     place = JOBS.get(name)
     if place is None:
-        raise JobError(f"no job is called {name!r}; there are: {', '.join(sorted(JOBS))}")
+        raise JobError(f"no job is named {name!r}; the jobs are: {', '.join(sorted(JOBS))}")
     module, function = place.split(":")
     try:
         job: Job = getattr(import_module(module), function)

@@ -1,10 +1,10 @@
-"""The parent's side: run jobs in a child without ever waiting for it.
+"""The parent's side: run jobs in a child without waiting for it.
 
-A `JobClient` owns one persistent child, started when it is first needed and again after it had
-to be killed. Only the newest run counts: a new one takes the place of the one before.
+A `JobClient` owns one persistent child, which it starts on first use and again after killing it.
+Only the newest run counts: a new one replaces the previous one.
 
 One thread of the client starts the child, writes to it and watches the clock; another reads the
-answers. (On Linux a child dies with the *thread* that started it, so that thread lives as long as
+answers. (On Linux a child dies with the *thread* that started it, so this thread lives as long as
 the client.)
 """
 
@@ -25,14 +25,14 @@ from tokviz.child.protocol import Body, Message, encode_line, restore_error
 from tokviz.errors import JobError, TokvizError
 
 START_SECONDS = 30.0
-"""How long a child may take to start, on a machine under load."""
+"""Time limit for starting a child, on a machine under load."""
 
 GRACE_SECONDS = 0.2
-"""How long a child that was asked to stop may go on before it is killed."""
+"""Time between asking a child to stop and killing it."""
 
 
 class JobDroppedError(JobError):
-    """A run that was given up before it was over."""
+    """A run that was canceled before it was complete."""
 
 
 _stopped: ContextVar[Callable[[], bool] | None] = ContextVar("stopped", default=None)
@@ -41,7 +41,7 @@ _LOOKS_SECONDS = 0.05
 
 @contextmanager
 def stopped_by(stopped: Callable[[], bool]) -> Iterator[None]:
-    """Give up every `JobClient.call` of this thread, meanwhile, once nobody wants its result."""
+    """Cancel every `JobClient.call` of this thread within the block once `stopped` returns True."""
     before = _stopped.set(stopped)
     try:
         yield
@@ -50,40 +50,40 @@ def stopped_by(stopped: Callable[[], bool]) -> Iterator[None]:
 
 
 def raise_if_stopped() -> None:
-    """End work of this thread that is not done by a child; see `stopped_by`.
+    """Cancel work of this thread outside a child; see `stopped_by`.
 
     Raises:
-        JobDroppedError: If nobody wants its result.
+        JobDroppedError: If the work was canceled.
     """
     stopped = _stopped.get()
     if stopped is not None and stopped():
-        raise JobDroppedError("it was given up")
+        raise JobDroppedError("it was canceled")
 
 
 Requests = Callable[[dict[str, Any]], Iterable[Body]]
-"""Makes a run's requests, in the client's thread, just before they are sent.
+"""Creates a run's requests, in the client's thread, just before they are sent.
 
-The argument is the parent's memory of what this very child holds; the function keeps it true.
+The argument is the parent's record of the current child's state; the function keeps it up to date.
 """
 
 
 def _ignore(*_: object) -> None:
-    """What is done where nobody asked for more."""
+    """Do nothing: the default handler."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunHandlers:
-    """What to call as a run goes on; always with the run id first, from a thread of the client.
+    """Callbacks of a run, called from a thread of the client with the run id as first argument.
 
-    Handlers of a run that was cancelled or replaced are not called any more, except when they
-    are being called already: compare the run id where it matters.
+    Handlers of a canceled or replaced run are no longer called, except for calls already in
+    progress: compare the run id where it matters.
     """
 
     on_answer: Callable[[int, Message], object] = _ignore
     on_done: Callable[[int], object] = _ignore
     on_error: Callable[[int, TokvizError], object] = _ignore
     on_dropped: Callable[[int], object] = _ignore
-    """For a run that is cancelled, replaced or closed; in the thread which does so, in a lock."""
+    """Called for a canceled, replaced or closed run, in the thread that does so, within a lock."""
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class _Run:
 
 
 class JobClient:
-    """Runs one kind of job in a child process. Only `call` waits; all is safe in any thread."""
+    """Client that runs one kind of job in a child process. Thread-safe; only `call` waits."""
 
     def __init__(
         self,
@@ -110,19 +110,18 @@ class JobClient:
         keeps_child: bool = True,
         replaces_child: bool = True,
     ) -> None:
-        """Prepare a client; the child starts with the first run.
+        """Create a client; the child starts with the first run.
 
         Args:
             job: A name from `tokviz.child.registry.JOBS`.
-            limits: What the child may use.
+            limits: Resource limits of the child.
             patience: Seconds of wall clock without any answer after which a run is killed and
                 fails with `JobTimeoutError`; None for no such limit.
-            grace: Seconds that a child may go on after it was asked to stop; `GRACE_SECONDS` if
-                None.
+            grace: Seconds between asking a child to stop and killing it; `GRACE_SECONDS` if None.
             keeps_child: Keep the child for the next run, with its state; otherwise it ends with
-                its run, and gives its memory back.
-            replaces_child: Start another child for the run after the death of one; otherwise that
-                run fails, for what the child held is lost.
+                its run and frees its memory.
+            replaces_child: Start another child for the run after a child died; otherwise that run
+                fails, because the child's state is lost.
         """
         self._job = job
         self._limits = limits or Limits()
@@ -146,16 +145,16 @@ class JobClient:
         *,
         in_turn: bool = True,
     ) -> list[Message]:
-        """Run, wait until all is answered, and give the answers.
+        """Start a run, wait until it is complete, and return the answers.
 
         Args:
             requests: See `run`.
-            on_answer: Takes each answer when it comes, in a thread of the client.
-            in_turn: Wait for the call that is under way; otherwise it is given up.
+            on_answer: Called with each answer when it arrives, in a thread of the client.
+            in_turn: Wait for a call in progress; otherwise cancel it.
 
         Raises:
-            JobDroppedError: If the run is given up meanwhile, or the client is closed.
-            TokvizError: What the run failed with.
+            JobDroppedError: If the run is canceled meanwhile, or the client is closed.
+            TokvizError: The error with which the run failed.
         """
         answers: list[Message] = []
         ends: SimpleQueue[TokvizError | None] = SimpleQueue()
@@ -168,7 +167,7 @@ class JobClient:
             take,
             lambda run: ends.put(None),
             lambda run, error: ends.put(error),
-            lambda run: ends.put(JobDroppedError(f"the {self._job} job was given up")),
+            lambda run: ends.put(JobDroppedError(f"the {self._job} job was canceled")),
         )
         with self._calls if in_turn else nullcontext():
             run = self.run(requests, handlers)
@@ -178,7 +177,7 @@ class JobClient:
         return answers
 
     def ask(self, requests: Iterable[Body]) -> list[Message]:
-        """Call with requests that are the same for every child."""
+        """Call with requests that do not depend on the child's state."""
         return self.call(lambda memory: requests)
 
     def _end(self, run: int, ends: SimpleQueue[TokvizError | None]) -> TokvizError | None:
@@ -191,7 +190,7 @@ class JobClient:
                     self.cancel(run)
 
     def run(self, requests: Requests, handlers: RunHandlers) -> int:
-        """Begin a run in place of any other and return its id."""
+        """Start a run, which replaces any other, and return its id."""
         with self._changed:
             if self._closed:
                 raise JobDroppedError(f"the {self._job} job is closed")
@@ -207,10 +206,10 @@ class JobClient:
             return self._last_id
 
     def cancel(self, run: int | None = None) -> None:
-        """Give up the current run: the child is asked to stop and, if it does not, killed.
+        """Cancel the current run: ask the child to stop, and kill it if it does not.
 
         Args:
-            run: Only if it is this one.
+            run: Cancel only if this run is the current one.
         """
         with self._changed:
             if run is not None and run != self._last_id:
@@ -219,7 +218,7 @@ class JobClient:
             self._changed.notify_all()
 
     def finish(self) -> None:
-        """Ask a job that can do so to end with what it has; its answers come as ever."""
+        """Ask a job that supports it to end with its results so far."""
         with self._changed:
             for run in (self._next, self._active):
                 if run is not None:
@@ -227,7 +226,7 @@ class JobClient:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """End the child at once. Safe to call twice."""
+        """Kill the child. Safe to call twice."""
         with self._changed:
             self._closed = True
             self._drop_runs()
@@ -237,7 +236,7 @@ class JobClient:
 
     @property
     def pid(self) -> int | None:
-        """The child's process id while there is a child."""
+        """The child's process id, None without a child."""
         child = self._child
         return None if child is None else child.pid
 
@@ -248,7 +247,7 @@ class JobClient:
                 run.handlers.on_dropped(run.id)
         self._next = None
 
-    # In the owner's thread.
+    # -- in the owner's thread
 
     def _serve(self) -> None:
         while (run := self._wait_for_run()) is not None:
@@ -259,10 +258,10 @@ class JobClient:
                 self._fail(run, error if isinstance(error, JobTimeoutError) else end or error)
                 continue
             except Exception as error:
-                # Whatever happens where requests are made: somebody waits for the end.
+                # Report any error in creating the requests, because a caller waits for the end.
                 self._bury()
                 reason = f"{type(error).__name__}: {error}"
-                self._fail(run, JobError(f"the {self._job} job cannot be asked: {reason}"))
+                self._fail(run, JobError(f"the requests for the {self._job} job failed: {reason}"))
                 continue
             self._watch(run)
             if run.child_unusable or not self._keeps_child:
@@ -279,7 +278,7 @@ class JobClient:
 
     def _living_child(self) -> ChildProcess:
         if self._child is not None and self._child.has_ended:
-            # It died between two runs; nobody was waiting for it.
+            # It died between two runs, when no caller was waiting.
             end = self._bury()
             if end is not None and not self._replaces_child:
                 raise end
@@ -292,13 +291,13 @@ class JobClient:
         return self._child
 
     def _send(self, run: _Run, child: ChildProcess) -> None:
-        """Send all requests, also of a run that is unwanted by now: the memory must stay true."""
+        """Send all requests, even of a canceled run, because `memory` must match the child."""
         for body in run.requests(child.memory):
             self._write(run, child, encode_line("request", run.id, body=body))
         self._write(run, child, encode_line("end", run.id))
 
     def _write(self, run: _Run, child: ChildProcess, line: bytes) -> None:
-        """Send a line, as the child takes it; one that takes nothing for too long is given up."""
+        """Send a line as fast as the child reads it; raise if it reads nothing for too long."""
         rest = memoryview(line)
         while rest := rest[child.write(rest) :]:
             patience = self._patience_with(child)
@@ -309,7 +308,7 @@ class JobClient:
             child.wait_for_room(_LOOKS_SECONDS)
 
     def _watch(self, run: _Run) -> None:
-        """Wait until the run is over, by itself or by force."""
+        """Wait until the run is over, and kill the child if necessary."""
         child = self._child
         assert child is not None
         give_up_at: float | None = None
@@ -335,21 +334,21 @@ class JobClient:
         end = self._bury()
         if not died:
             end = JobTimeoutError(self._job, self._patience_with(child) or 0.0)
-        self._fail(run, end or JobError(f"the {self._job} job is gone"))
+        self._fail(run, end or JobError(f"the {self._job} job has ended"))
 
     def _patience_with(self, child: ChildProcess) -> float | None:
         return self._patience if child.ready else START_SECONDS
 
     def _tell(self, child: ChildProcess, wish: str, run: _Run) -> bool:
-        """Tell the child what is wished, if it has room for it: nothing is waited for in a lock."""
+        """Send a request if there is room for it, because a lock must not wait for the child."""
         try:
             return child.write(encode_line(wish, run.id)) > 0
         except JobError:
-            # Gone already; the reader will note it.
+            # The child has ended; the reader will notice.
             return False
 
     def _bury(self) -> JobError | None:
-        """End the child for good and tell how it died; None if there was none."""
+        """Kill the child and return the reason of its end; None if there was none."""
         with self._changed:
             child, self._child = self._child, None
         return None if child is None else child.reap()
@@ -361,7 +360,7 @@ class JobClient:
         if wanted:
             run.handlers.on_error(run.id, error)
 
-    # In the child's reading thread.
+    # -- in the child's reading thread
 
     def _hear(self, child: ChildProcess, message: Message) -> None:
         with self._changed:

@@ -25,21 +25,21 @@ def serve(name: str, limits: Limits) -> None:
 
 
 def _take_over_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Keep stdin and stdout for the protocol.
+    """Reserve stdin and stdout for the protocol.
 
-    Whatever a job or a library prints goes to stderr, and nothing else reads the requests.
+    Output of the job and its libraries goes to stderr, and they cannot read the requests.
     """
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
-    sys.stdin = open(0, closefd=False)  # noqa: SIM115  the old one may have read ahead
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115  the old object may have read ahead
     return requests, answers
 
 
 class _Child:
-    """One job with its state. `listen` runs in a thread of its own, the rest in the main one."""
+    """One job with its state. `listen` runs in its own thread, everything else in the main one."""
 
     def __init__(self, job: Job, limits: Limits, answers: BinaryIO) -> None:
         self.inbox: SimpleQueue[Message] = SimpleQueue()
@@ -51,7 +51,7 @@ class _Child:
         self._over_run = -1
 
     def listen(self, requests: BinaryIO) -> None:
-        """Queue requests and note cancellations; when the parent is gone, leave at once."""
+        """Queue requests and record cancellations; exit at once when the parent has ended."""
         try:
             for line in requests:
                 message = decode_line(line)
@@ -62,13 +62,13 @@ class _Child:
                 else:
                     self.inbox.put(message)
         except BaseException as error:
-            # Without this thread the child would never notice the end of its parent.
+            # Without this thread, the child would never notice the end of its parent.
             print(describe_error(error)["error"]["text"], file=sys.stderr, flush=True)
             os._exit(1)
         os._exit(0)
 
     def say(self, message_type: str, run: int | None = None, **fields: object) -> None:
-        """Write one message to the parent; when it is gone, leave."""
+        """Write one message to the parent; exit if it has ended."""
         try:
             self._answers.write(encode_line(message_type, run, **fields))
             self._answers.flush()
@@ -76,10 +76,10 @@ class _Child:
             os._exit(0)
 
     def handle(self, message: Message) -> None:
-        """Work on one message of the parent.
+        """Handle one message of the parent.
 
-        Requests of a cancelled run are begun all the same: they may change the job's state, and
-        the parent believes in what it has sent.
+        Requests of a canceled run are started anyway, because the parent assumes that they have
+        changed the job's state.
         """
         run = message["run"]
         if message["type"] == "end":
@@ -102,7 +102,7 @@ class _Child:
         answers = self._job(body, self._state)
         for answer in answers:
             if self._cancelled_run == run:
-                # Whoever hears that may end this process, so nothing is to be left by then.
+                # The parent may kill this process once it hears of it, so clean up first.
                 answers.close()
                 if self._over_run != run:
                     self._over_run = run

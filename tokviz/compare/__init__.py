@@ -1,4 +1,4 @@
-"""Two tokenizers, or two trainings, side by side."""
+"""Comparison of tokenizers or trainings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 class _Compare(ModuleType):
-    """This package, which can be called: it has the name of a public function."""
+    """This package as a callable, because it has the same name as a public function."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Do what `tokviz.compare` does."""
+        """Call `tokviz.compare`."""
         from tokviz.compare.boundaries import compare
 
         return compare(*arguments, **named)
 
 
-# Whoever imports a part of it makes `tokviz.compare` mean the package.
+# Importing a submodule rebinds `tokviz.compare` to this package, so make the package callable.
 sys.modules[__name__].__class__ = _Compare

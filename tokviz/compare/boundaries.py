@@ -1,7 +1,7 @@
-"""Where tokenizers cut the same text into other tokens, and what of them is the cause.
+"""Disagreements of tokenizers about a text, and their causes.
 
-A *disagreement* is the smallest stretch of text whose ends are borders of tokens in every tokenizer
-and which they do not all make the same tokens of. Its cause is found by trying; see
+A *disagreement* is the smallest stretch of text whose ends are token borders in every tokenizer,
+and which the tokenizers do not all encode as the same tokens. Its cause is found by experiment; see
 `tokviz.compare.causes`.
 
 >>> import tokviz
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A stretch of text of which tokenizers make other tokens.
+    """A stretch of text that tokenizers encode as different tokens.
 
     Attributes:
-        byte_span: Where it starts and ends, in the bytes of the text: the nearest places that are
-            borders of tokens in every tokenizer.
+        byte_span: Its start and end in the bytes of the text: the nearest positions that are token
+            borders in every tokenizer.
         ids: By tokenizer, the ids of exactly this stretch.
         reasons: By tokenizer, why it and the first one disagree here; without causes where they
             agree.
@@ -56,21 +56,21 @@ class Disagreement:
 
     @property
     def cause(self) -> Cause:
-        """What makes `other` differ from the first tokenizer, the first if several things do."""
+        """The part that makes `other` differ from the first tokenizer, or the first of several."""
         return self.reasons[self.other].causes[0]
 
     @property
     def other(self) -> int:
-        """The number of the tokenizer that `cause` and `explanation` are about."""
+        """The number of the tokenizer that `cause` and `explanation` refer to."""
         return next(number for number, reason in enumerate(self.reasons) if reason.causes)
 
     @property
     def explanation(self) -> str:
-        """Say in a sentence or two what the cause comes to here, bytes as Python writes them."""
+        """An explanation of the cause in one or two sentences, with bytes as Python literals."""
         return said(self.sentences(self.other))
 
     def sentences(self, other: int) -> tuple[Sentence, ...]:
-        """Say why a tokenizer makes other tokens here than the first one; nothing if it does not.
+        """Explain why a tokenizer produces other tokens here than the first one, if it does.
 
         Args:
             other: Its number.
@@ -78,18 +78,18 @@ class Disagreement:
         return self._comparison.why(self.byte_span, other, self.reasons[other].causes)
 
     def tokens(self, number: int) -> list[bytes]:
-        """Give the tokens of one of the tokenizers."""
+        """Return the tokens of one of the tokenizers."""
         tokenizer = self._comparison.sides[number].tokenizer
         return [tokenizer.token_bytes(token_id) for token_id in self.ids[number]]
 
 
 class Comparison:
-    """The same text in several tokenizers.
+    """One text encoded by several tokenizers.
 
     Attributes:
         text: The text, as byte text.
-        sides: What each tokenizer makes of it.
-        n_replaced: Lone surrogates in the text that became U+FFFD.
+        sides: Its encoding by each tokenizer.
+        n_replaced: Number of lone surrogates in the text that were replaced with U+FFFD.
     """
 
     def __init__(
@@ -112,11 +112,11 @@ class Comparison:
 
     @cached_property
     def figures(self) -> tuple[Figures, ...]:
-        """What it comes to by tokenizer."""
+        """Statistics by tokenizer."""
         return tuple(figures_of(self.text, count, len(self.data)) for count in self.counts)
 
     def place(self, byte: int) -> tuple[int, int]:
-        """Give the row and the column, in characters, of a byte offset."""
+        """Return the row and the column, in characters, of a byte offset."""
         before = self.data[:byte]
         row_start = before.rfind(b"\n") + 1
         return before.count(b"\n"), len(bytetext.from_bytes(before[row_start:]))
@@ -132,7 +132,7 @@ class Comparison:
         return differing(self.sides)[1]
 
     def tokens_in(self, index: int) -> list[list[bytes]]:
-        """Give by tokenizer the tokens of one of the `spans`."""
+        """Return the tokens in one of the `spans`, by tokenizer."""
         span = self.spans[index : index + 1]
         return [
             [side.tokenizer.token_bytes(one) for one in side.ids_in(span)[0]] for side in self.sides
@@ -140,11 +140,11 @@ class Comparison:
 
     @cached_property
     def disagreements(self) -> tuple[Disagreement, ...]:
-        """Every stretch of which they do not all make the same tokens."""
+        """All stretches that the tokenizers do not encode as the same tokens."""
         return self.disagreements_in(self.spans)
 
     def disagreements_in(self, spans: Int64s) -> tuple[Disagreement, ...]:
-        """Describe some of the disagreements, given by their `spans`; shape (n, 2)."""
+        """Return some of the disagreements, given by their `spans`; shape (n, 2)."""
         first, *others = self.sides or (None,)
         if first is None:
             return ()
@@ -162,16 +162,16 @@ class Comparison:
     def why(
         self, byte_span: tuple[int, int], other: int, causes: tuple[Cause, ...]
     ) -> tuple[Sentence, ...]:
-        """Say why the first tokenizer and another one differ in a disagreement."""
+        """Explain why the first tokenizer and another one differ in a disagreement."""
         sides = self.sides[0], self.sides[other]
         return tuple(why_other(self.data, byte_span, *sides, cause) for cause in causes)
 
 
 def differing(sides: Sequence[Side]) -> tuple[Int64s, Int64s]:
-    """Find where tokenizers disagree, as far as all sides reach.
+    """Find where tokenizers disagree, in the range covered by all sides.
 
     Returns:
-        The places that are borders of tokens in all of them, shape (n,), and the byte spans of the
+        The positions that are token borders in all of them, shape (n,), and the byte spans of the
         disagreements, shape (m, 2); both ascending.
     """
     import numpy as np
@@ -188,12 +188,12 @@ def differing(sides: Sequence[Side]) -> tuple[Int64s, Int64s]:
 def compare(
     text: str, tokenizers: Sequence[Tokenizer], allowed_special: AllowedSpecial = "all"
 ) -> Comparison:
-    """Tokenize a text by several tokenizers and find where they disagree.
+    """Encode a text with several tokenizers and find where they disagree.
 
     Args:
         text: Any `str`; see `Tokenizer.encode`.
-        tokenizers: The tokenizers. The first one is what the causes of all others are told by.
-        allowed_special: Which special tokens of each are recognised; see `Tokenizer.encode`.
+        tokenizers: The tokenizers. Causes compare each of them to the first.
+        allowed_special: Special tokens to recognize; see `Tokenizer.encode`.
     """
     mended, n_replaced = bytetext.replace_surrogates(text)
     return Comparison(mended, tokenizers, allowed_special, n_replaced)

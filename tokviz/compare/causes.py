@@ -1,8 +1,8 @@
-"""What of a tokenizer makes it cut a text otherwise than another one: found by trying.
+"""Causes of differences between two tokenizers, found by experiment.
 
-A tokenizer is made of four parts: how it normalizes, its special tokens, its split pattern, and its
-merges (with its vocabulary). Tokenizers that are part the one and part the other tell which parts
-are the cause: those that the one has to take over so that it makes the tokens of the other.
+A tokenizer has four parts: normalization, special tokens, split pattern, and merges (with the
+vocabulary). Hybrids of two tokenizers show which parts are the cause: those that one tokenizer must
+take from the other to produce the same tokens.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 Cause = Literal["normalization", "specials", "split", "merges"]
 """A part of a tokenizer."""
 CAUSES: tuple[Cause, ...] = ("normalization", "specials", "split", "merges")
-"""In the order in which a text meets them."""
+"""The causes in the order in which encoding applies the parts."""
 
 
 class Reason(NamedTuple):
-    """Why two tokenizers disagree somewhere.
+    """The reason why two tokenizers disagree about a stretch.
 
     Attributes:
-        causes: The parts that one of the two has to take over from the other so that they agree, as
-            few as possible; none if they agree.
-        first_takes: Whether it is the first one that has to take them over. Else only the other
-            one can: it agrees once it has these parts of the first one.
+        causes: The smallest set of parts that one of the two must take from the other to agree
+            with it; empty if they agree.
+        first_takes: Whether the first one must take them. Otherwise only the other one can agree,
+            by taking these parts from the first.
     """
 
     causes: tuple[Cause, ...] = ()
@@ -44,17 +44,17 @@ class Reason(NamedTuple):
 def reasons_of(
     text: str, spans: Int64s, one: Side, other: Side, *, allowed: AllowedSpecial | bool
 ) -> list[Reason]:
-    """Find why two tokenizers disagree.
+    """Find the reasons why two tokenizers disagree.
 
     Args:
         text: Byte text.
-        spans: Where they or others disagree, in bytes, ascending; shape (n, 2).
-        one: What the first tokenizer makes of the text.
-        other: What the other one makes of it.
-        allowed: Which special tokens were recognised.
+        spans: Byte spans where these or other tokenizers disagree, ascending; shape (n, 2).
+        one: Encoding of the text by the first tokenizer.
+        other: Encoding by the other one.
+        allowed: Special tokens that were recognized.
 
     Returns:
-        One reason for each disagreement, without causes where these two agree.
+        One reason per disagreement, without causes where these two agree.
     """
     import numpy as np
 
@@ -69,7 +69,7 @@ def reasons_of(
     for taken, first_takes in _tries(parts):
         if not len(left):
             break
-        # The other one with parts of the first is the first one with all the other parts.
+        # The other tokenizer with parts of the first is the first with all remaining parts.
         own = taken if first_takes else tuple(part for part in parts if part not in taken)
         if own not in hybrids:
             hybrid = combined(one.tokenizer, other.tokenizer, own)
@@ -82,7 +82,7 @@ def reasons_of(
 
 
 def _tries(parts: Sequence[Cause]) -> Iterator[tuple[tuple[Cause, ...], bool]]:
-    """Give what may be taken over, few parts first, by the first tokenizer or by the other one."""
+    """Yield the sets of parts to take, smallest first, by the first tokenizer or by the other."""
     for number in range(1, len(parts) + 1):
         for first_takes in (True, False):
             for taken in combinations(parts, number):
@@ -90,7 +90,7 @@ def _tries(parts: Sequence[Cause]) -> Iterator[tuple[tuple[Cause, ...], bool]]:
 
 
 def _unlike_parts(text: str, one: Side, other: Side) -> list[Cause]:
-    """List the parts that may matter: those that are not the same, as far as this text goes."""
+    """Return the parts that differ, and so may matter for this text."""
     a, b = one.tokenizer, other.tokenizer
     unlike: dict[Cause, bool] = {
         "normalization": a.changes(text) != b.changes(text),
@@ -102,12 +102,12 @@ def _unlike_parts(text: str, one: Side, other: Side) -> list[Cause]:
 
 
 def combined(one: Tokenizer, other: Tokenizer, taken: tuple[Cause, ...]) -> Tokenizer:
-    """Make a tokenizer of one with parts of another; the ids of its special tokens are its own.
+    """Return a hybrid of two tokenizers, with new ids for its special tokens.
 
     Args:
         one: A tokenizer that is not `remote`.
-        other: The same.
-        taken: What it has of `other`.
+        other: Another such tokenizer.
+        taken: The parts to take from `other`.
     """
     merges, split, specials, normalization = (
         other if cause in taken else one

@@ -1,7 +1,7 @@
-"""Sampled ids beside what their text is encoded to: where they drift apart, and why.
+"""Retokenization drift: where sampled ids differ from the encoding of their text, and why.
 
-A model may write a text in other tokens than the tokenizer would. Who stores the text and encodes
-it again, to train on it or to continue it, then has ids that were never sampled.
+A model may sample other tokens for a text than the tokenizer would produce. A program that stores
+the text and encodes it again, for training or generation, then uses ids that were never sampled.
 
 >>> import tokviz
 >>> tok = tokviz.load("gpt-4")
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DriftSpan:
-    """A stretch of text that was sampled in other tokens than it is encoded to.
+    """A stretch of text whose sampled tokens differ from its encoding.
 
     Attributes:
-        byte_span: Where it starts and ends in the bytes of the text: the nearest places that are
-            borders of tokens in both.
-        first: The number of the first sampled token in it, from 0.
+        byte_span: Its start and end in the bytes of the text: the nearest positions that are token
+            borders in both.
+        first: The number of its first sampled token, from 0.
         sampled: The sampled ids.
-        encoded: The ids that encoding gives.
-        cause: "split" if a sampled token crosses a border of pieces, "merges" if the merges make
-            other tokens of the same pieces, "specials" if a special token was spelled out or a
-            sampled one is plain text, "normalization" if encoding changes the text first.
+        encoded: The ids of the encoding.
+        cause: "split" if a sampled token crosses a pre-token boundary, "merges" if the merges make
+            other tokens of the same pre-tokens, "specials" if a special token was sampled as text
+            or the reverse, "normalization" if encoding changes the text first.
         why: The cause in a sentence.
     """
 
@@ -57,13 +57,13 @@ class DriftSpan:
 
 
 class Drift:
-    """Sampled ids beside the ids that their text is encoded to.
+    """Sampled ids compared with the encoding of their text.
 
     Attributes:
         tokenizer: The tokenizer of both.
-        data: The bytes that the sampled ids stand for.
+        data: The bytes of the sampled tokens.
         sampled: The sampled tokens.
-        encoded: The tokens that encoding gives.
+        encoded: The tokens of the encoding.
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class Drift:
         ids: Sequence[int],
         allowed_special: AllowedSpecial | bool = True,
     ) -> None:
-        """Encode the text of ids again.
+        """Decode the ids and encode the text again.
 
         Args:
             tokenizer: The tokenizer.
             ids: The sampled ids.
-            allowed_special: Which special tokens are recognised in the text.
+            allowed_special: Special tokens to recognize in the text.
 
         Raises:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
-            TokvizError: If the text is not the bytes of its tokens, one after another.
+            TokvizError: If the decoded text is not the concatenation of its tokens.
         """
         import numpy as np
 
@@ -101,19 +101,19 @@ class Drift:
 
     @property
     def n_drifting(self) -> int:
-        """How many of the sampled tokens lie where the two differ."""
+        """Number of sampled tokens in stretches that differ."""
         return sum(len(span.sampled) for span in self.spans)
 
     @property
     def summary(self) -> str:
-        """Say how many tokens drift."""
+        """A sentence about how many tokens drift."""
         n_drifting, n_ids = self.n_drifting, len(self.sampled.ids)
         verb = "drifts" if 1 in (n_drifting, n_ids) else "drift"
         return f"{n_drifting:,} of {counted(n_ids, 'token')} {verb}"
 
     @cached_property
     def spans(self) -> tuple[DriftSpan, ...]:
-        """Where the two differ, in the order of the text."""
+        """The stretches that differ, in the order of the text."""
         _, stretches = shared_stretches([self.sampled.borders, self.encoded.borders])
         sampled, encoded = self.sampled.ids_in(stretches), self.encoded.ids_in(stretches)
         firsts = self.sampled.numbers_in(stretches)[0].tolist()
@@ -125,46 +125,46 @@ class Drift:
         )
 
     def tokens(self, ids: Sequence[int]) -> list[bytes]:
-        """Give the bytes of tokens."""
+        """Return the bytes of tokens."""
         return [self.tokenizer.token_bytes(token_id) for token_id in ids]
 
     def _cause(
         self, span: tuple[int, int], sampled: tuple[int, ...], encoded: tuple[int, ...]
     ) -> tuple[Cause, Sentence]:
         if special := self._first_special(encoded, sampled):
-            return "specials", (special, " is plain text in the sampled ids, and encoding reads it "
+            return "specials", (special, " is plain text in the sampled ids, but encoding reads it "
                                 "as the special token.")  # fmt: skip
         if special := self._first_special(sampled, encoded):
-            return "specials", (special, " was sampled as the special token, and encoding reads it "
+            return "specials", (special, " was sampled as the special token, but encoding reads it "
                                 "as plain text.")  # fmt: skip
         changed = b"".join(self.tokens(encoded))
         if changed != self.data[slice(*span)]:
-            return "normalization", ("Encoding first turns the text into ", changed, ".")
+            return "normalization", ("Encoding first normalizes the text to ", changed, ".")
         return self._crossing(span) or ("merges", self._merges(span))
 
     def _first_special(self, ids: Sequence[int], others: Sequence[int]) -> bytes | None:
-        """Give the first special token that the others do not hold."""
+        """Return the first special token that is not among the others."""
         is_special = self.tokenizer.is_special
         return next(
             (self.tokenizer.token_bytes(i) for i in ids if is_special(i) and i not in others), None
         )
 
     def _crossing(self, span: tuple[int, int]) -> tuple[Cause, Sentence] | None:
-        """Find the first sampled token that crosses a border of pieces."""
+        """Find the first sampled token that crosses a pre-token boundary."""
         borders = [end for _, end in self.encoded.pieces_in(span)]
         for start, end in pairwise([span[0], *self.sampled.tokens_of(span)]):
             border = next((border for border in borders if start < border < end), None)
             if border is not None:
                 parts = self.data[start:border], self.data[border:end]
                 return "split", (
-                    "The token ", self.data[start:end], " crosses a border of pieces: the split "
+                    "The token ", self.data[start:end], " crosses a pre-token boundary: the split "
                     f"pattern {self.tokenizer.split_pattern.name} cuts between ", parts[0], " and ",
                     parts[1], ".",
                 )  # fmt: skip
         return None
 
     def _merges(self, span: tuple[int, int]) -> Sentence:
-        """Say which merge encoding applies that the sampled tokens do without."""
+        """Describe the merge that encoding applies and the sampled tokens lack."""
         for piece in self.encoded.pieces_in(span):
             own, others = self.sampled.tokens_of(piece), self.encoded.tokens_of(piece)
             if own == others:
@@ -173,9 +173,9 @@ class Drift:
             borders = {end - piece[0] for end in own}
             for step in encode_trace(self.tokenizer, token).steps:
                 if any(step.start < border < step.end for border in borders):
-                    return ("In the piece ", token, ", encoding merges ", step.left, " + ",
+                    return ("In the pre-token ", token, ", encoding merges ", step.left, " + ",
                             step.right, f" (rank {step.rank:,}).")  # fmt: skip
             lacking = next((end for end in others if end not in own), piece[1])
-            return ("In the piece ", token, ", no merge joins what stands around byte "
+            return ("In the pre-token ", token, ", no merge joins the bytes around byte "
                     f"{lacking - piece[0]}: encoding leaves more tokens there.")  # fmt: skip
-        return ("The same bytes, under another id.",)
+        return ("These are the same bytes with another id.",)

@@ -1,4 +1,4 @@
-"""How many tokens a text takes, and what that comes to for each of its units."""
+"""Number of tokens in a text, in total and relative to its bytes, characters and words."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from tokviz.compare.side import Side
 
 HEADS = ("tokens", "bytes/token", "chars/token", "tokens/word", "difference")
-"""Of the columns of a table of figures, behind the names."""
+"""Column heads of a table of statistics, after the name."""
 NONE = "–"
-"""What stands for a number that there is not."""
+"""Placeholder for a missing number."""
 TableRow = tuple[str, ...]
 """The cells of a row, its name first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A text in one tokenizer, in numbers.
+    """Statistics of a text in one tokenizer.
 
     Attributes:
-        n_tokens: Tokens.
-        n_bytes: Bytes.
-        n_chars: Characters; a byte that is not valid UTF-8 counts as one.
-        n_words: Stretches without white space.
+        n_tokens: Number of tokens.
+        n_bytes: Number of bytes.
+        n_chars: Number of characters; a byte that is not valid UTF-8 counts as one.
+        n_words: Number of words, separated by white space.
     """
 
     n_tokens: int
@@ -41,42 +41,42 @@ class Figures:
 
     @property
     def bytes_per_token(self) -> float | None:
-        """How many bytes a token stands for on average; None if there is no token."""
+        """Average number of bytes per token; None if there is no token."""
         return self.n_bytes / self.n_tokens if self.n_tokens else None
 
     @property
     def chars_per_token(self) -> float | None:
-        """How many characters a token stands for on average; None if there is no token."""
+        """Average number of characters per token; None if there is no token."""
         return self.n_chars / self.n_tokens if self.n_tokens else None
 
     @property
     def tokens_per_word(self) -> float | None:
-        """How many tokens a word takes on average (fertility); None if there is no word."""
+        """Average number of tokens per word (fertility); None if there is no word."""
         return self.n_tokens / self.n_words if self.n_words else None
 
     def difference(self, base: Figures) -> float | None:
-        """Give the share by which it takes more tokens than another, below 0 for fewer.
+        """Return the relative difference in tokens to another text, below 0 for fewer tokens.
 
-        None if the other one takes none.
+        None if the other one has no tokens.
         """
         return self.n_tokens / base.n_tokens - 1 if base.n_tokens else None
 
 
 def figures_of(text: str, n_tokens: int, n_bytes: int) -> Figures:
-    """Count the units of byte text."""
+    """Return the statistics of byte text."""
     return Figures(n_tokens, n_bytes, len(text), len(text.split()))
 
 
 class WordCounter:
-    """Counts the words of a text in parts, of which few are new each time it has changed."""
+    """Counter of the words of a text in parts, which recounts only parts that changed."""
 
     def __init__(self) -> None:
-        """Begin without a text."""
+        """Create a counter for an empty text."""
         self._parts: Sequence[Part] = ()
         self._found: list[tuple[int, bool, bool]] = []
 
     def count(self, parts: Sequence[Part]) -> int:
-        """Count the words of byte text that is given in parts; a word may reach across several."""
+        """Count the words of byte text given in parts; a word may span several parts."""
         first, old_last, new_last = changed_range(self._parts, parts)
         self._found[first:old_last] = [_words(part.text) for part in parts[first:new_last]]
         self._parts = parts
@@ -89,12 +89,12 @@ class WordCounter:
 
 
 def _words(text: str) -> tuple[int, bool, bool]:
-    """Count words, and tell whether the text begins and ends inside one."""
+    """Count words, and return whether the text starts and ends inside one."""
     return len(text.split()), not text[:1].isspace(), not text[-1:].isspace()
 
 
 def figure_cells(figures: Figures, base: Figures | None) -> TableRow:
-    """Write figures under `HEADS`; `base` is what they are compared with, None for nothing."""
+    """Format statistics as cells under `HEADS`; `base` is the reference for differences."""
     return (
         f"{figures.n_tokens:,}",
         *map(ratio, (figures.bytes_per_token, figures.chars_per_token, figures.tokens_per_word)),
@@ -103,17 +103,17 @@ def figure_cells(figures: Figures, base: Figures | None) -> TableRow:
 
 
 def ratio(value: float | None) -> str:
-    """Write a ratio, “–” where there is none."""
+    """Format a ratio, “–” for None."""
     return NONE if value is None else f"{value:.2f}"
 
 
 def percent(value: float | None) -> str:
-    """Write a difference in per cent, “–” where there is none."""
+    """Format a difference in percent, “–” for None."""
     return NONE if value is None else f"{value:+.1%}"
 
 
 def markdown_table(rows: Sequence[TableRow]) -> Iterator[str]:
-    """Write a table whose first row are heads as Markdown."""
+    """Format a table as Markdown; the first row contains the heads."""
     for number, row in enumerate(rows):
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
         if not number:
@@ -121,13 +121,13 @@ def markdown_table(rows: Sequence[TableRow]) -> Iterator[str]:
 
 
 class ScriptFigures(NamedTuple):
-    """What of a text is in one script.
+    """Statistics of the part of a text in one script.
 
     Attributes:
         script: The script's name; "Common" for a text without any letter.
-        n_chars: Characters, with the spaces, digits and marks behind them.
-        n_bytes: Bytes.
-        n_tokens: By tokenizer, the tokens that end there.
+        n_chars: Number of characters, including the spaces, digits and marks after them.
+        n_bytes: Number of bytes.
+        n_tokens: By tokenizer, the number of tokens that end there.
     """
 
     script: str
@@ -137,14 +137,14 @@ class ScriptFigures(NamedTuple):
 
 
 def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
-    """Count by script, that of most characters first.
+    """Return statistics by script, most characters first.
 
-    A character that belongs to no script goes with the letter before it, at the beginning of the
-    text with the first one.
+    A character without a script counts for the letter before it, or for the first letter at the
+    start of the text.
 
     Args:
         text: Byte text.
-        sides: What each tokenizer makes of it.
+        sides: Its encoding by each tokenizer.
     """
     import numpy as np
 
@@ -181,7 +181,7 @@ def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
 
 
 def sum_by_script(texts: Iterable[Iterable[ScriptFigures]]) -> list[ScriptFigures]:
-    """Add up what several texts come to by script, that of most characters first."""
+    """Sum the statistics of several texts by script, most characters first."""
     sums: dict[str, ScriptFigures] = {}
     for one in chain.from_iterable(texts):
         known = sums.get(one.script, ScriptFigures(one.script, 0, 0, (0,) * len(one.n_tokens)))
@@ -193,7 +193,7 @@ def sum_by_script(texts: Iterable[Iterable[ScriptFigures]]) -> list[ScriptFigure
 
 
 def script_cells(found: Sequence[ScriptFigures], names: Sequence[str]) -> Iterator[TableRow]:
-    """Write a row a script: its characters, and by tokenizer the characters of a token."""
+    """Format one row per script: its characters, and by tokenizer the characters per token."""
     yield ("script", "chars", *names)
     for script, n_chars, _, n_tokens in found:
         yield (script, f"{n_chars:,}", *(ratio(n_chars / n if n else None) for n in n_tokens))

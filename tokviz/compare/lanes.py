@@ -1,7 +1,7 @@
-"""The same edited text in several tokenizers: documents that follow another, and where they differ.
+"""Live comparison of one edited text in several tokenizers.
 
-What a `LiveDocument` holds may be looked through by another thread as a `Track`: the chunks that it
-has now, whose text and tokens never change.
+Another thread can read the content of a `LiveDocument` as a `Track`: its current chunks, whose text
+and tokens never change.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 _MOST_FOLLOWED = 64 * 1024
-"""A change of more characters than this is better taken up by a new document, in a thread."""
+"""Larger changes, in characters, are better handled by a new document in a thread."""
 _FIRST_LOOK, _LAST_LOOK = 4096, 1024 * 1024
-"""Bytes that are searched in one go: at first, and at most."""
+"""Bytes searched per step: at first, and at most."""
 _COUNTED = 256 * 1024
-"""Bytes that are searched in one go where all disagreements are wanted: others have their turn."""
+"""Bytes searched per step when all disagreements are wanted, so that other threads get a turn."""
 _MOST_WINDOW = 4 * 1024 * 1024
-"""Bytes around a disagreement that are tokenized again, at most, to find its cause."""
+"""Maximum number of bytes around a disagreement to tokenize again to find its cause."""
 
 
 class Lane:
-    """A text that is edited elsewhere, in another tokenizer.
+    """A copy, in another tokenizer, of a text edited elsewhere.
 
     Attributes:
         document: The text with its tokens.
@@ -45,16 +45,16 @@ class Lane:
     def __init__(
         self, parts: Iterable[Part], tokenizer: Tokenizer, parse_specials: bool, revision: int
     ) -> None:
-        """Take the text, as it is at a revision. For any thread."""
+        """Copy the text at a revision. Callable from any thread."""
         texts = (part.text for part in parts)
         self.document = LiveDocument(texts, tokenizer, parse_specials=parse_specials)
         self._revision = revision
 
     def follow(self, live: LiveDocument) -> bool:
-        """Make the edits that have been made in another document.
+        """Apply the edits made in another document.
 
         Returns:
-            False if another lane has to be made, since so much has changed.
+            False if a new lane is needed, because too much has changed.
         """
         change = live.changes.since(self._revision)
         if change is None or live.parse_specials != self.document.parse_specials:
@@ -69,19 +69,19 @@ class Lane:
 
 
 MOST_OTHERS = 3
-"""So many tokenizers are compared with the one in use."""
+"""Maximum number of tokenizers to compare with the current one."""
 
 
 @dataclass(eq=False)
 class Other:
-    """A tokenizer that is compared with the one in use.
+    """A tokenizer compared with the current one.
 
     Attributes:
-        source: What loads it.
+        source: The name or path to load it from.
         tokenizer: The tokenizer, None until it is loaded.
-        lane: The text in it, None until that is made.
-        error: Why it cannot be loaded.
-        asked: Counts the lanes that were asked for: the last one counts.
+        lane: The text in it, None until it is created.
+        error: The reason why it cannot be loaded.
+        asked: Number of lanes requested so far: only the last one counts.
     """
 
     source: str
@@ -92,21 +92,21 @@ class Other:
 
     @property
     def name(self) -> str:
-        """What to call it, safe to show."""
+        """The displayed name, safe for terminals."""
         tokenizer = self.tokenizer
         return place_words(self.source)[0] if tokenizer is None else short_name(tokenizer.name)
 
 
 class Track:
-    """What a document holds now, for any thread.
+    """A snapshot of a document for any thread.
 
     Attributes:
         tokenizer: Its tokenizer.
-        n_bytes: Bytes of the text.
+        n_bytes: Number of bytes of the text.
     """
 
     def __init__(self, document: LiveDocument) -> None:
-        """Take a document; for the thread that edits it."""
+        """Take a snapshot of a document. Editing thread only."""
         assert document.tokenizer is not None
         self.tokenizer = document.tokenizer
         self.parse_specials = document.parse_specials
@@ -123,14 +123,14 @@ class Track:
         return range(first, max(last, first + 1))
 
     def text_around(self, start: int, end: int) -> tuple[int, str]:
-        """Give the text of whole chunks that holds some bytes, and the byte at which it starts."""
+        """Return the text of whole chunks that contain some bytes, and the byte it starts at."""
         numbers = self._chunks_in(start, end)
         return self._starts[numbers[0]], "".join(self._chunks[n].text for n in numbers)
 
     def side(self, start: int, end: int) -> Side | None:
-        """Give the tokens of at least the bytes from `start` to `end`; None if some are unknown.
+        """Return the tokens of at least the bytes from `start` to `end`; None if some are unknown.
 
-        All places in it are those in the whole text. It knows no pieces.
+        All positions refer to the whole text. The side has no pre-tokens.
         """
         import numpy as np
 
@@ -167,11 +167,11 @@ class Track:
 
 
 class Found(NamedTuple):
-    """What a search came to.
+    """The result of a search.
 
     Attributes:
         span: The bytes of a disagreement, None if there is none.
-        waits: Whether the search had to end at text whose tokens are not known yet.
+        waits: Whether the search stopped at text whose tokens are not known yet.
     """
 
     span: tuple[int, int] | None
@@ -179,7 +179,7 @@ class Found(NamedTuple):
 
 
 def _spans_in(tracks: Sequence[Track], start: int, end: int) -> tuple[list[list[int]], int, int]:
-    """List the disagreements in some bytes, and between which bytes they are all that there are.
+    """Return the disagreements in a byte range, and the bytes between which they are complete.
 
     Raises:
         _Unknown: If some tokens are not known.
@@ -203,7 +203,7 @@ class _Unknown(Exception):
 def _spans_from(
     tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool], most: int = _LAST_LOOK
 ) -> Iterator[tuple[list[list[int]], int]]:
-    """Give the disagreements that start at a byte or behind it, and up to where they are all.
+    """Yield the disagreements that start at a byte or later, and up to where they are complete.
 
     Raises:
         _Unknown: If some tokens are not known.
@@ -213,15 +213,15 @@ def _spans_from(
         spans, _, last = _spans_in(tracks, at, min(at + look, n_bytes))
         yield [span for span in spans if span[0] >= at], max(at, last)
         if last <= at and at + look >= n_bytes:
-            return  # the tokens of one of them do not end where the text does
-        # Where a stretch without a shared border is longer than what was looked at, look at more.
+            return  # in one of them, the tokens do not end where the text does
+        # If a stretch without a shared border fills the range, search a larger range.
         at, look = max(at, last), min(look * 4, most) if last > at else look * 4
 
 
 def next_span(
     tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool] = lambda: False
 ) -> Found:
-    """Find the first disagreement that starts at a byte or behind it. For any thread."""
+    """Find the first disagreement that starts at a byte or later. Callable from any thread."""
     try:
         for (start, end), *_ in (
             spans for spans, _ in _spans_from(tracks, byte, cancelled) if spans
@@ -237,12 +237,12 @@ def all_starts(
     cancelled: Callable[[], bool] = lambda: False,
     told: Callable[[float], object] = lambda share: None,
 ) -> array[int] | None:
-    """Find where every disagreement starts, ascending; None if some tokens are not known.
+    """Return the start of every disagreement, ascending; None if some tokens are not known.
 
     Args:
-        tracks: What is compared.
-        cancelled: Ends it with what is found by then.
-        told: Is told what share of the text is done, now and then.
+        tracks: The tracks to compare.
+        cancelled: Stops the search once it returns True, with the results so far.
+        told: Called with the share of the text that is done.
     """
     starts = array("q")
     try:
@@ -257,7 +257,7 @@ def all_starts(
 def previous_span(
     tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool] = lambda: False
 ) -> Found:
-    """Find the last disagreement that starts before a byte. For any thread."""
+    """Find the last disagreement that starts before a byte. Callable from any thread."""
     behind, look = min(byte + _FIRST_LOOK, tracks[0].n_bytes), 2 * _FIRST_LOOK
     while behind > 0 and not cancelled():
         try:
@@ -275,7 +275,7 @@ def previous_span(
 
 
 def span_at(tracks: Sequence[Track], byte: int) -> Found:
-    """Find the disagreement that a byte is in. For any thread."""
+    """Find the disagreement that contains a byte. Callable from any thread."""
     found = previous_span(tracks, byte + 1)
     if found.span is not None and not found.span[0] <= byte < found.span[1]:
         return Found(None)
@@ -283,13 +283,13 @@ def span_at(tracks: Sequence[Track], byte: int) -> Found:
 
 
 def explained(tracks: Sequence[Track], span: tuple[int, int]) -> Disagreement | None:
-    """Work out the causes of a disagreement from the text around it. For any thread.
+    """Find the causes of a disagreement from the text around it. Callable from any thread.
 
-    So much of the text is tokenized again that the tokens of the disagreement are those that they
-    are in the whole text; the span of what is returned counts from the start of that.
+    It tokenizes enough of the text again to get the same tokens as in the whole text; the span of
+    the result counts from the start of this part.
 
     Returns:
-        None if that would take too much text, or if some tokens are not known any more.
+        None if that would take too much text, or if some tokens are no longer known.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Anything that holds merges, opened as a Replay so that it can be compared with another."""
+"""Loading of anything with merges as a Replay, for comparison."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Source = str | PathLike[str] | Replay | TrainingRun | Tokenizer | Sequence[Merge
 
 
 def open_merges(source: Source, split_pattern: SplitPattern | None = None) -> Replay:
-    """Open what holds merges.
+    """Load merges from any source.
 
     Args:
-        source: A run folder, the name of a built-in tokenizer, a file that holds a tokenizer, a
-            file of merges or ranks (see `tokviz.formats.merge_files`), or any of their contents.
-        split_pattern: How text is cut for merges that come without a pattern; if None that of
-            GPT-2, for ranks what their number suggests.
+        source: A run folder, the name of a built-in tokenizer, a tokenizer file, a file of merges
+            or ranks (see `tokviz.formats.merge_files`), or the content of any of these.
+        split_pattern: The split pattern for merges without one; None for that of GPT-2, or for
+            ranks the one that their number suggests.
 
     Raises:
-        InputFileError: If a file cannot be read, or its merges do not hold together.
-        VocabularyError: If merges that are given as a list do not hold together.
-        UnknownTokenizerError: If there is neither a file nor a tokenizer of that name.
+        InputFileError: If a file cannot be read, or its merges are inconsistent.
+        VocabularyError: If merges given as a list are inconsistent.
+        UnknownTokenizerError: If there is neither a file nor a tokenizer with this name.
     """
     if isinstance(source, Replay):
         return source

@@ -1,4 +1,4 @@
-"""How many tokens texts of many kinds and languages take: the compression report.
+"""Compression report: the number of tokens for texts of many kinds and languages.
 
 >>> import tokviz
 >>> gpt2, gpt4 = tokviz.load("gpt2"), tokviz.load("gpt-4")
@@ -39,11 +39,11 @@ SAMPLES = {
     "log": "log.txt",
     "JSON": "data.json",
 }
-"""Texts that ship with tokviz: what to call them → their file."""
+"""Texts that ship with tokviz: name → file."""
 
 PARALLEL_TITLE = "Universal Declaration of Human Rights, articles 1 to 6"
 PARALLEL_BASE = "English"
-"""The language that the others are measured by."""
+"""The reference language for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class ReportRow:
     """One text in one tokenizer.
 
     Attributes:
-        text: What the text is called; the text itself where it was given without a name.
+        text: The name of the text, or the text itself if it has no name.
         tokenizer: The tokenizer's name.
-        n_bytes: Bytes of the text.
-        n_tokens: Tokens of the text.
+        n_bytes: Number of bytes of the text.
+        n_tokens: Number of tokens of the text.
         lossless: Whether the ids decode to the text, byte for byte.
     """
 
@@ -66,28 +66,28 @@ class ReportRow:
 
     @property
     def bytes_per_token(self) -> float | None:
-        """How many bytes a token stands for on average; None if there is no token."""
+        """Average number of bytes per token; None if there is no token."""
         return self.n_bytes / self.n_tokens if self.n_tokens else None
 
     def relative(self, base: ReportRow) -> float | None:
-        """Give how many tokens it takes for one of another row; None if that takes none."""
+        """Return its tokens per token of another row; None if that has none."""
         return self.n_tokens / base.n_tokens if base.n_tokens else None
 
     def difference(self, base: ReportRow) -> float | None:
-        """Give the share by which it takes more tokens than another row, below 0 for fewer."""
+        """Return the relative difference in tokens to another row, below 0 for fewer tokens."""
         relative = self.relative(base)
         return None if relative is None else relative - 1
 
 
 Group = tuple[ReportRow, ...]
-"""The rows of one text, a row for each tokenizer."""
+"""The rows of one text, one per tokenizer."""
 
 
 class Report(NamedTuple):
-    """What texts and languages take.
+    """The compression of texts and languages.
 
     Attributes:
-        texts: A group a text; the last is the sum of all.
+        texts: One group per text; the last is the total.
         languages: The same text in many languages, `PARALLEL_BASE` first.
     """
 
@@ -104,8 +104,8 @@ def report_on(
 
     Args:
         tokenizers: The tokenizers.
-        own: What was measured besides.
-        told: Is told what share is done after each text; what it raises ends the work.
+        own: Additional texts, already measured.
+        told: Called with the completed share after each text; an exception from it ends the work.
     """
     items = [*sample_texts(), *parallel_texts().items()]
     groups = []
@@ -128,11 +128,11 @@ def compression_report(
             Special tokens in them are plain text.
 
     Returns:
-        Text by text, a row for each tokenizer in the order in which they are given.
+        The rows, text by text, one per tokenizer in the given order.
 
     Raises:
-        VocabularyError: If the ids of a text do not decode to it though the tokenizer should not
-            change any text. Where it is known to (`Tokenizer.lossy`), the row says so.
+        VocabularyError: If the ids of a text do not decode to it although the tokenizer should
+            not change any text. If it is known to (`Tokenizer.lossy`), the row notes it.
     """
     if texts is None:
         texts = sample_texts()
@@ -165,15 +165,15 @@ def _row(
     lossless = tokenizer.decode_bytes(ids) == data
     if not lossless and not (tokenizer.lossy or tokenizer.remote):
         raise VocabularyError(
-            f"the ids that {tokenizer.name} gives the text {name[:60]!r} decode to another text"
+            f"{tokenizer.name} encodes the text {name[:60]!r} as ids that decode to another text"
         )
     return ReportRow(name, tokenizer.name, len(data), len(ids), lossless)
 
 
 def best_of(rows: Sequence[ReportRow]) -> list[ReportRow]:
-    """Choose the rows of one text that take the fewest tokens; none if all take as many.
+    """Return the rows of one text with the fewest tokens; none if all have the same number.
 
-    A tokenizer that changes the text does not count.
+    A tokenizer that changes the text is excluded.
     """
     counts = [row.n_tokens for row in rows if row.lossless]
     if not counts or min(counts) == max(row.n_tokens for row in rows):
@@ -182,7 +182,7 @@ def best_of(rows: Sequence[ReportRow]) -> list[ReportRow]:
 
 
 def totals(groups: Sequence[Sequence[ReportRow]], name: str) -> tuple[ReportRow, ...]:
-    """Add up the rows of several texts, tokenizer by tokenizer."""
+    """Sum the rows of several texts by tokenizer."""
     return tuple(
         ReportRow(
             name,
@@ -196,13 +196,13 @@ def totals(groups: Sequence[Sequence[ReportRow]], name: str) -> tuple[ReportRow,
 
 
 def sample_texts() -> Iterator[tuple[str, str]]:
-    """Give the texts that ship with tokviz, each with its name."""
+    """Yield the texts that ship with tokviz, each with its name."""
     for name, file in SAMPLES.items():
         yield name, asset_path(f"evaluation/{file}").read_text(encoding="utf-8")
 
 
 def parallel_texts() -> dict[str, str]:
-    """Give the same text in many languages, `PARALLEL_BASE` first; see assets/evaluation."""
+    """Return the same text in many languages, `PARALLEL_BASE` first; see assets/evaluation."""
     content = asset_path("evaluation/declaration.json").read_text(encoding="utf-8")
     texts: dict[str, str] = json.loads(content)
     return texts

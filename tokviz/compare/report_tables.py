@@ -1,4 +1,4 @@
-"""The compression report in writing: cells, Markdown, JSON."""
+"""Formats of the compression report: cells, Markdown, JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tokviz.glyphs import safe
 
 
 def cells_of(group: Group, base: int = 0) -> Iterator[TableRow]:
-    """Write a text's rows: name, tokens, bytes a token, difference to the base, whether best."""
+    """Format the rows of a text: name, tokens, bytes/token, difference to the base, best."""
     best = best_of(group)
     for number, row in enumerate(group):
         yield (
@@ -22,29 +22,29 @@ def cells_of(group: Group, base: int = 0) -> Iterator[TableRow]:
 
 
 def languages_title(languages: Sequence[Group]) -> TableRow:
-    """Say what the table of languages is about, in two lines."""
+    """Return the title of the table of languages, in two lines."""
     english = ", ".join(f"{safe(row.tokenizer)} {row.n_tokens:,}" for row in languages[0])
     title = f"{PARALLEL_TITLE}, in {len(languages)} languages:"
     return title, f"tokens relative to English ({english})"
 
 
 def by_cost(languages: Sequence[Group]) -> list[Group]:
-    """Order languages by what they cost in the first tokenizer."""
+    """Sort languages by their number of tokens in the first tokenizer."""
     return sorted(languages, key=lambda group: group[0].n_tokens)
 
 
 ORDERS = ("as listed", "name", "bytes")
-"""What a report can be sorted by, besides what texts cost in each tokenizer."""
+"""Sort orders of a report, besides the number of tokens in each tokenizer."""
 
 
 def ordered(groups: Sequence[Group], order: int, *, backwards: bool, per_byte: bool) -> list[Group]:
     """Sort texts or languages.
 
     Args:
-        groups: As they are listed.
-        order: A number of `ORDERS`; behind them, the tokens in each tokenizer.
-        backwards: Whether the last come first.
-        per_byte: Whether tokens per byte are meant, for texts that do not say the same.
+        groups: The groups in their listed order.
+        order: An index into `ORDERS`; higher numbers sort by the tokens in each tokenizer.
+        backwards: Whether to reverse the order.
+        per_byte: Whether to sort by tokens per byte, for texts with different content.
     """
 
     def key(group: Group) -> object:
@@ -58,7 +58,7 @@ def ordered(groups: Sequence[Group], order: int, *, backwards: bool, per_byte: b
 
 
 def language_rows(languages: Sequence[Group], base: Group) -> Iterator[TableRow]:
-    """Write what languages cost for one token of `base`, heads first, the mean last."""
+    """Format the tokens of languages per token of `base`, heads first, the mean last."""
     yield ("", "bytes", *(safe(row.tokenizer) for row in base))
     relatives = [[row.relative(one) for row, one in zip(group, base, strict=True)]
                  for group in languages]  # fmt: skip
@@ -69,7 +69,7 @@ def language_rows(languages: Sequence[Group], base: Group) -> Iterator[TableRow]
 
 
 def markdown(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[str]:
-    """Write the report as two tables in Markdown."""
+    """Format the report as two Markdown tables."""
     rows: list[TableRow] = [("text", "bytes", *(safe(row.tokenizer) for row in groups[0]), "best")]
     for group in groups:
         cells = [
@@ -84,7 +84,7 @@ def markdown(groups: Sequence[Group], languages: Sequence[Group]) -> Iterator[st
 
 
 def nanochat_rows(groups: Sequence[Group], base: int) -> Iterator[TableRow]:
-    """Write the first tokenizer beside another one, as karpathy/nanochat `scripts/tok_eval.py`.
+    """Compare the first tokenizer with another one, as karpathy/nanochat `scripts/tok_eval.py`.
 
     The difference is the share of the other one's tokens that the first one saves.
     """
@@ -99,7 +99,7 @@ def nanochat_rows(groups: Sequence[Group], base: int) -> Iterator[TableRow]:
 
 
 def record(groups: Sequence[Group], languages: Sequence[Group]) -> dict[str, object]:
-    """Give the report for JSON; `tokviz eval --help` says what is in it."""
+    """Return the report for JSON; `tokviz eval --help` describes its content."""
 
     def text_record(group: Group) -> dict[str, object]:
         best = [row.tokenizer for row in best_of(group)]

@@ -1,4 +1,4 @@
-"""What one tokenizer makes of a text, in a form that is quick to compare with another's."""
+"""One tokenizer's encoding of a text, in a form that is fast to compare with another."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Side:
     Attributes:
         tokenizer: The tokenizer.
         ids: The token ids, n of them.
-        ends: Where each token ends, in bytes of the text; shape (n,).
-        borders: Where tokens end, each place once, with the start and the end of the text.
-        piece_ends: Where each piece ends; shape (m,).
-        marks: What places cannot tell: for every token that is special, or whose bytes are not what
-            stands in the text, where it ends (at least 1), whether it is special, and its bytes.
+        ends: The end of each token, in bytes of the text; shape (n,).
+        borders: The token borders without duplicates, including the start and end of the text.
+        piece_ends: The end of each pre-token; shape (m,).
+        marks: Differences invisible in positions: for every token that is special, or whose bytes
+            differ from the text, its end (at least 1), whether it is special, and its bytes.
     """
 
     tokenizer: Tokenizer
@@ -57,12 +57,12 @@ class Side:
         return cls(tokenizer, story.ids, ends, borders, piece_ends, frozenset(marks))
 
     def numbers_in(self, stretches: Int64s) -> tuple[Int64s, Int64s]:
-        """Give the number of the first token in each stretch of bytes, and the one behind its last.
+        """Return, per stretch of bytes, the number of its first token and the one after its last.
 
-        A token without any bytes belongs to what is before it.
+        A token without bytes belongs to the stretch before it.
 
         Args:
-            stretches: Byte spans, ascending; shape (n, 2). They begin and end at borders.
+            stretches: Byte spans that start and end at borders, ascending; shape (n, 2).
         """
         import numpy as np
 
@@ -71,7 +71,7 @@ class Side:
         return firsts, np.searchsorted(self.ends, stretches[:, 1], side="right")
 
     def ids_in(self, stretches: Int64s) -> list[tuple[int, ...]]:
-        """Give the ids of each stretch."""
+        """Return the ids of each stretch."""
         firsts, lasts = self.numbers_in(stretches)
         pairs = zip(firsts.tolist(), lasts.tolist(), strict=True)
         return [tuple(self.ids[first:last]) for first, last in pairs]
@@ -82,7 +82,7 @@ class Side:
         return {mark for mark in self.marks if mark[1]}
 
     def pieces_in(self, span: tuple[int, int]) -> list[tuple[int, int]]:
-        """Give the byte spans of the pieces that touch a stretch of bytes."""
+        """Return the byte spans of the pre-tokens that touch a stretch of bytes."""
         import numpy as np
 
         first = int(np.searchsorted(self.piece_ends, span[0], side="right"))
@@ -92,11 +92,11 @@ class Side:
         return list(zip([start, *ends], ends, strict=False))
 
     def has_piece(self, piece: tuple[int, int]) -> bool:
-        """Tell whether a stretch of bytes is one piece."""
+        """Return whether a stretch of bytes is one pre-token."""
         return self.pieces_in(piece) == [piece]
 
     def tokens_of(self, span: tuple[int, int]) -> list[int]:
-        """Give where the tokens end that end in a stretch of bytes."""
+        """Return the ends of the tokens that end in a stretch of bytes."""
         import numpy as np
 
         first, last = np.searchsorted(self.ends, span, side="right")
@@ -104,14 +104,14 @@ class Side:
         return ends
 
     def same_in(self, stretches: Int64s, other: Side) -> Bools:
-        """Tell for each stretch of bytes whether another one makes the same tokens of it.
+        """Return for each stretch of bytes whether another side has the same tokens there.
 
-        The same are tokens of the same bytes at the same places, special in both or in none.
+        Tokens are the same if they have the same bytes and position, and are both special or not.
 
         Args:
-            stretches: Byte spans, ascending; shape (n, 2). They need not end at borders: then they
-                are the same only if they end at borders in both.
-            other: What another tokenizer makes of the text.
+            stretches: Byte spans, ascending; shape (n, 2). If they do not end at borders of both
+                sides, they are not the same.
+            other: The encoding of the text by another tokenizer.
         """
         import numpy as np
 
@@ -124,11 +124,11 @@ class Side:
 
 
 def borders_of(start: int, ends: Int64s, end: int) -> Int64s:
-    """Give the places of ascending ends, each once, with the start and the end of the text."""
+    """Return ascending ends without duplicates, including the start and end of the text."""
     import numpy as np
 
     edges = np.concatenate([[start], ends, [end]])
-    # They ascend already, which `unique` would take no advantage of.
+    # They are already sorted, which `np.unique` would not exploit.
     borders: Int64s = edges[np.concatenate([[True], edges[1:] != edges[:-1]])]
     return borders
 
@@ -142,11 +142,11 @@ def marks_of(
     data: bytes,
     at: int = 0,
 ) -> set[tuple[int, bool, bytes]]:
-    """Make the marks of some tokens; see `Side.marks`.
+    """Return the marks of some tokens; see `Side.marks`.
 
     Args:
         tokenizer: The tokenizer.
-        numbers: Which of the tokens to look at.
+        numbers: The numbers of the tokens to check.
         ids: The token ids, n of them.
         spans: The byte spans of the tokens; shape (n, 2).
         special: Whether each is special; shape (n,).
@@ -163,13 +163,13 @@ def marks_of(
 
 
 def shared_stretches(borders: Sequence[Int64s]) -> tuple[Int64s, Int64s]:
-    """Find the places that are borders of tokens in all tokenizers.
+    """Find the positions that are token borders in all tokenizers.
 
     Args:
-        borders: Of each tokenizer, each place once, ascending.
+        borders: The borders of each tokenizer, without duplicates, ascending.
 
     Returns:
-        The places, shape (n,), and the stretches between neighbours, shape (n - 1, 2).
+        The positions, shape (n,), and the stretches between neighbors, shape (n - 1, 2).
     """
     import numpy as np
 
@@ -180,7 +180,7 @@ def shared_stretches(borders: Sequence[Int64s]) -> tuple[Int64s, Int64s]:
 
 
 def none_in(stretches: Int64s, places: Int64s) -> Bools:
-    """Tell for each stretch whether no place is behind its start and not behind its end."""
+    """Return for each stretch whether no position lies after its start, up to its end."""
     import numpy as np
 
     before = np.searchsorted(places, stretches[:, 0], side="right")

@@ -1,4 +1,4 @@
-"""Where two trainings part, and why: for somebody whose own trainer gives other merges.
+"""First difference of two trainings and its cause, to debug a trainer with other merges.
 
 >>> import tokviz
 >>> a = tokviz.train(["xy zw"], 258, split_pattern="gpt2", tie_break="first")
@@ -28,35 +28,35 @@ from tokviz.replay.why import times
 from tokviz.sentences import Sentence, said
 
 Kind = Literal["end", "parts", "tie", "pattern", "specials", "corpus", "counts", "unknown"]
-"""Why two trainings part: one of them ends; they make the same token of other parts; several pairs
-occurred as often; a piece was cut otherwise by the split pattern, or by special tokens; a piece
-occurs more often; they counted differently, who knows why; or nothing is known of the counts."""
+"""Kinds of differences: one training ends; the same token has different parts; several pairs are
+tied; the split pattern or special tokens cut a pre-token differently; a pre-token occurs more
+often; the counts differ for an unknown reason; or the counts are unknown."""
 
 NAMES = "ABC"
-"""What the trainings that are compared are called: so many at most."""
+"""Names of the compared trainings, which limit their number."""
 
 MOST_PIECES = 5_000
-"""So many pieces that hold a pair are looked at for one that was counted differently."""
+"""Maximum number of pre-tokens with a pair that are checked for one with different counts."""
 _LONGEST_PIECE, _MOST_PARTS = 100, 4
 _RUNGS_BEFORE, _RUNGS = 2, 8
 
 Rung = tuple[int, tuple[MergeStep | None, ...]]
-"""A number, and the merge that has it in each of several trainings, None where one has ended."""
+"""A merge number, and that merge in each training, None if the training has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first merge at which two trainings part.
+    """The first merge at which two trainings differ.
 
     Attributes:
         k: Its number.
-        a: What the first one merges; None if it has ended.
-        b: What the second one merges; None if it has ended.
-        kind: What kind of difference it is.
-        sentences: Why they part, in words and tokens.
-        count_in_a: How often the pair of `b` occurs in the corpus of the first one just before;
-            None if that is not known.
-        count_in_b: How often the pair of `a` occurs in the corpus of the second one.
+        a: The merge of the first one; None if it has ended.
+        b: The merge of the second one; None if it has ended.
+        kind: The kind of difference.
+        sentences: An explanation in words and tokens.
+        count_in_a: The count of the pair of `b` in the corpus of the first one just before the
+            merge; None if unknown.
+        count_in_b: The count of the pair of `a` in the corpus of the second one.
     """
 
     k: int
@@ -68,22 +68,22 @@ class Difference:
     count_in_b: int | None = None
 
     def __str__(self) -> str:
-        """Read the sentences, bytes as Python writes them."""
+        """Return the sentences, with bytes as Python literals."""
         return said(self.sentences)
 
 
 @dataclass(frozen=True, slots=True)
 class MergesDiff:
-    """Two lists of merges.
+    """Comparison of two lists of merges.
 
     Attributes:
         a: The first one.
         b: The second one.
-        first_difference: Where they part; None if all merges are equal.
-        only_in: The merged tokens that each has and none of the others, in the order of its merges.
-        n_shared: How many merged tokens the first two have.
-        settings: What is different about the trainings, as far as it is known: (what, a's, b's).
-        more: The first one compared with others.
+        first_difference: The first difference; None if all merges are equal.
+        only_in: For each, the merged tokens that no other has, in the order of its merges.
+        n_shared: Number of merged tokens shared by the first two.
+        settings: Settings that differ, as far as they are known: (name, a's, b's).
+        more: Comparisons of the first one with others.
     """
 
     a: Replay
@@ -96,17 +96,17 @@ class MergesDiff:
 
     @property
     def replays(self) -> tuple[Replay, ...]:
-        """All that are compared."""
+        """All compared trainings."""
         return self.a, self.b, *(diff.b for diff in self.more)
 
     @property
     def first_number(self) -> int | None:
-        """The number of the first merge that is not the same in all; None if all are equal."""
+        """The number of the first merge that differs in any of them; None if all are equal."""
         found = [diff.first_difference for diff in (self, *self.more)]
         return min((difference.k for difference in found if difference is not None), default=None)
 
     def rungs(self, at: int | None = None) -> list[Rung]:
-        """Give the merges around a number, or around the first at which not all are the same."""
+        """Return the merges around a number, or around the first one that differs."""
         first = max(1, (at or self.first_number or 1) - _RUNGS_BEFORE)
         last = min(first + _RUNGS, max(replay.n_merges for replay in self.replays) + 1)
         return [
@@ -116,19 +116,19 @@ class MergesDiff:
 
     @property
     def n_equal(self) -> int:
-        """How many merges are equal before the first difference."""
+        """Number of equal merges before the first difference."""
         if self.first_difference is None:
             return self.a.n_merges
         return self.first_difference.k - 1
 
     def effect(self, text: str, parse_specials: bool = True) -> Comparison:
-        """Tell what becomes of byte text.
+        """Compare the encodings of byte text.
 
         Raises:
             VocabularyError: If one of the two has no token for a byte of it.
         """
         found = Comparison(text, [self.a.tokenizer, self.b.tokenizer], parse_specials)
-        len(found.spans)  # Worked out now: whoever shows them must not wait.
+        len(found.spans)  # compute them now, so that displaying them is fast
         return found
 
 
@@ -136,14 +136,14 @@ def diff_merges(a: Source, b: Source, *more: Source) -> MergesDiff:
     """Compare two or more trainings, vocabularies or lists of merges.
 
     Args:
-        a: A run folder, a name, a file, or what they hold; see `open_merges`.
-        b: The same. Merges that come without a split pattern get that of the other one.
-        more: Others, which are compared with the first one too.
+        a: A run folder, a name, a file, or the content of one; see `open_merges`.
+        b: The same. Merges without a split pattern get the pattern of the other one.
+        more: Others to compare with the first one.
 
     Raises:
-        InputFileError: If a file cannot be read, or its merges do not hold together.
-        VocabularyError: If merges that are given as a list do not hold together.
-        UnknownTokenizerError: If there is neither a file nor a tokenizer of that name.
+        InputFileError: If a file cannot be read, or its merges are inconsistent.
+        VocabularyError: If merges given as a list are inconsistent.
+        UnknownTokenizerError: If there is neither a file nor a tokenizer with this name.
     """
     one = open_merges(a)
     others = [open_merges(source, one.tokenizer.split_pattern) for source in (b, *more)]
@@ -170,11 +170,11 @@ def _diff(one: Replay, other: Replay, name: str) -> MergesDiff:
 
 
 def _first_difference(a: Replay, b: Replay) -> int | None:
-    """Find the number of the first merge that is not the same in both."""
+    """Return the number of the first merge that differs, or None."""
     n_both = min(a.n_merges, b.n_merges)
     tokens = zip(a.tokens, b.tokens, strict=False)
     n_same = next((i for i, (one, other) in enumerate(tokens) if one != other), n_both)
-    # The merges of ranks follow from the tokens: recovering them would take seconds.
+    # Merges of ranks follow from the tokens, and recovering them would take seconds.
     if not (a.tokenizer.by_ranks and b.tokenizer.by_ranks):
         n_same = next((i for i in range(n_same) if a.merge(i + 1) != b.merge(i + 1)), n_same)
     return None if n_same == a.n_merges == b.n_merges else n_same + 1
@@ -214,12 +214,12 @@ def _end(
 ) -> Sentence:
     other, which, ended, step = (name, "A", a, in_b) if in_a is None else ("A", name, b, in_a)
     assert step is not None
-    has_all = f"{other} has all {ended.n_merges:,} merges of {which}, and goes on with "
+    has_all = f"{other} has all {ended.n_merges:,} merges of {which}, and continues with "
     return (has_all, *step.pair.words, ".")
 
 
 def _count_of(replay: Replay, step: MergeStep, k: int) -> int | None:
-    """Count the other one's pair in the corpus of a training; 0 if it has no such tokens yet."""
+    """Return the count of the other one's pair in a training's corpus, 0 without such tokens."""
     if not replay.has_counts:
         return None
     ids = [replay.tokenizer.token_id(token) for token in (step.left, step.right)]
@@ -230,14 +230,14 @@ def _count_of(replay: Replay, step: MergeStep, k: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What a training with counts says of both merges.
+    """A training with counts, and both merges.
 
     Attributes:
-        which: What to call it.
+        which: Its displayed name.
         replay: The training.
-        own: What it merges.
-        other: What the other one merges.
-        count: How often the pair of the other one occurs in its corpus.
+        own: Its merge.
+        other: The merge of the other one.
+        count: The count of the other one's pair in its corpus.
     """
 
     which: str
@@ -248,22 +248,22 @@ class _View:
 
     @property
     def is_tie(self) -> bool:
-        """Whether both pairs occur as often."""
+        """True if both pairs are tied."""
         return self.count == self.own.count
 
 
 def _reasons(views: list[_View], k: int) -> tuple[Kind, list[Sentence]]:
-    """Say why two trainings part, as far as their corpora are known."""
+    """Explain why two trainings differ, as far as their corpora are known."""
     if not views:
-        return "unknown", [("How often either pair occurred is not known.",)]
+        return "unknown", [("The counts of both pairs are unknown.",)]
     if not all(view.is_tie for view in views):
         sentences = [_less(view) for view in views if not view.is_tie]
         cause = _cause(views[0], views[1], k) if len(views) == 2 else None
         if cause is not None:
             return cause[0], [cause[1], *sentences]
         advice = (
-            "The two counted different things. Look at the corpus, the split pattern, special "
-            "tokens, and at counts that an earlier merge should have changed."
+            "The two counted differently. Check the corpus, the split pattern, the special "
+            "tokens, and the counts that an earlier merge should have changed."
         )
         return "counts", [*sentences, (advice,)]
     if len(views) == 2:
@@ -272,10 +272,10 @@ def _reasons(views: list[_View], k: int) -> tuple[Kind, list[Sentence]]:
 
 
 def _cause(first: _View, second: _View, k: int) -> tuple[Kind, Sentence] | None:
-    """Find a piece that the two have counted differently, and by trying, why.
+    """Find a pre-token that the two counted differently, and the cause by experiment.
 
-    The merges before are equal, so equal pieces have equal tokens. If the pairs do not occur as
-    often, one of the two must have more of a piece that holds what it merges.
+    The previous merges are equal, so equal pre-tokens have equal tokens. If the pairs have
+    different counts, one training must have more of a pre-token that contains its pair.
     """
     both = (first, second), (second, first)
     excesses = [excess for own, other in both for excess in _excesses(own, other, k)]
@@ -306,7 +306,7 @@ def _cause(first: _View, second: _View, k: int) -> tuple[Kind, Sentence] | None:
 def _excesses(
     own: _View, other: _View, k: int
 ) -> Iterator[tuple[int, _View, _View, bytes, int, int]]:
-    """Give pieces of which a training has more, and the pairs of merge k that it has by that."""
+    """Yield the pre-tokens of which a training has more, and how many of its pairs result."""
     counts = dict(_pieces_of(other.replay))
     pair = own.own.left_id, own.own.right_id
     for piece in own.replay.state(k - 1).pieces_of_next(MOST_PIECES):
@@ -324,7 +324,7 @@ def _pieces_of(replay: Replay) -> Iterator[tuple[bytes, int]]:
 def _cut_otherwise(
     piece: bytes, own: SplitPattern, other: SplitPattern, replay: Replay
 ) -> list[bytes]:
-    """Give what the other pattern makes of a piece: by itself, before others, or within one."""
+    """Return how another pattern cuts a pre-token: alone, before other text, or within one."""
     for tail in (b"", b"a", b" a", b"\n"):
         cut = _cut(other, piece + tail)
         inside = [*takewhile(lambda end: end <= len(piece), accumulate(map(len, cut)))]
@@ -335,7 +335,7 @@ def _cut_otherwise(
 
 
 def _size(replay: Replay) -> tuple[int, ...]:
-    """Give figures of a corpus that do not depend on how it is cut."""
+    """Return properties of a corpus that do not depend on the split pattern."""
     pieces = replay.run and replay.run.piece_counts
     return (pieces.n_bytes, pieces.n_chars, pieces.n_documents) if pieces else ()
 
@@ -348,7 +348,7 @@ def _cut(pattern: SplitPattern, piece: bytes) -> list[bytes]:
 def _less(view: _View) -> Sentence:
     count, own = view.count, view.own.count
     occurs = "does not occur" if not count else f"occurs only {times(count)}"
-    where = f" {occurs} in the corpus of {view.which}, which merges what occurs "
+    where = f" {occurs} in the corpus of {view.which}, which merges a pair that occurs "
     return (*view.other.pair.words, f"{where}{times(own or 0)}.")
 
 
@@ -356,29 +356,32 @@ def _tie_of_both(first: _View, second: _View) -> list[Sentence]:
     rules = first.replay.tie_break or "", second.replay.tie_break or ""
     tie: Sentence = (f"It is a tie: both pairs occur {times(first.count)}.",)
     if rules[0] == rules[1]:
-        same = f"Both have the rule “{rules[0]}”: their texts, or their tokens' ids, differ."
+        same = f"Both use the tie-breaking rule “{rules[0]}”: their texts or their ids differ."
         return [tie, (same,)]
     which = zip((first.which, second.which), rules, strict=True)
-    takes = (f"The rule of {one}, “{rule}”, takes {TIE_BREAKS[rule].title}." for one, rule in which)
+    takes = (
+        f"The tie-breaking rule of {one}, “{rule}”, picks {TIE_BREAKS[rule].title}."
+        for one, rule in which
+    )
     return [tie, *((sentence,) for sentence in takes)]
 
 
 def _tie_of_one(view: _View, k: int) -> list[Sentence]:
-    """Say which rules would take the pair of the one whose rule is not known."""
+    """List the rules that would pick the pair of the training whose rule is unknown."""
     n_more = (view.own.n_tied or 2) - 2
     more = "" if not n_more else f", and so {_do(n_more)}"
     tie = f"It is a tie: both pairs occur {times(view.count)}{more}."
     rule = TIE_BREAKS[view.replay.tie_break or "first"]
-    own = f"The rule of {view.which}, “{rule.name}”, takes {rule.title}."
+    own = f"The tie-breaking rule of {view.which}, “{rule.name}”, picks {rule.title}."
     state = view.replay.state(k - 1)
     sentences: list[Sentence] = [(tie,), (own,)]
     for name, rule in TIE_BREAKS.items():
         best = state.top_pairs(1, name)[0]
         if (best.left, best.right) == (view.other.left, view.other.right):
-            taken = f" is what the rule “{name}” takes: {rule.title} (as {rule.source})."
+            taken = f" is picked by the rule “{name}”: {rule.title} (as {rule.source})."
             sentences.append((*view.other.pair.words, taken))
     if len(sentences) == 2:
-        sentences.append((*view.other.pair.words, " is what no known rule takes."))
+        sentences.append((*view.other.pair.words, " is not picked by any known rule."))
     return sentences
 
 
@@ -387,7 +390,7 @@ def _do(n: int) -> str:
 
 
 def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
-    """List what is different about two trainings."""
+    """Return the settings of two trainings that differ."""
     rows = [
         ("merges", f"{a.n_merges:,}", f"{b.n_merges:,}"),
         ("split pattern", a.tokenizer.split_pattern.name, b.tokenizer.split_pattern.name),
@@ -395,9 +398,9 @@ def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
     ]
     if a.run is not None and b.run is not None:
         rows += [
-            ("bytes of the corpus", f"{a.n_bytes:,}", f"{b.n_bytes:,}"),
-            ("different pieces", f"{a.n_pieces:,}", f"{b.n_pieces:,}"),
-            ("rule for ties", f"{a.tie_break}", f"{b.tie_break}"),
+            ("corpus bytes", f"{a.n_bytes:,}", f"{b.n_bytes:,}"),
+            ("unique pre-tokens", f"{a.n_pieces:,}", f"{b.n_pieces:,}"),
+            ("tie-breaking rule", f"{a.tie_break}", f"{b.tie_break}"),
             ("lowest count", f"{a.run.settings.min_count}", f"{b.run.settings.min_count}"),
         ]
     patterns = a.tokenizer.split_pattern.regex, b.tokenizer.split_pattern.regex

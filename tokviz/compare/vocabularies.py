@@ -1,4 +1,4 @@
-"""What the vocabularies of two tokenizers share, and what only one of them has."""
+"""Shared tokens of two vocabularies, and tokens that only one of them has."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Group(NamedTuple):
-    """Tokens of a script, or of some lengths: how many there are only in A, in both, only in B."""
+    """Counts of tokens by script or length: only in A, in both, only in B."""
 
     name: str
     only_in_a: int
@@ -29,16 +29,16 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class VocabularyDifference:
-    """Two vocabularies side by side.
+    """Comparison of two vocabularies.
 
-    The same tokens are those of the same bytes, special in both or in none. Of several ids for the
-    same token, the lowest counts. Tokens are rows of their index.
+    Tokens are the same if they have the same bytes and are special in both or none. If a token has
+    several ids, the lowest counts. Tokens are given as rows of their index.
 
     Attributes:
         a: The first vocabulary.
         b: The second one.
-        in_a: Where the shared tokens stand in A, ascending; shape (n,).
-        in_b: Where each of them stands in B; shape (n,).
+        in_a: The shared tokens, rows of A, ascending; shape (n,).
+        in_b: Their rows of B; shape (n,).
         only_in_a: Tokens that B lacks, rows of A, ascending.
         only_in_b: Tokens that A lacks, rows of B, ascending.
     """
@@ -52,7 +52,7 @@ class VocabularyDifference:
 
     @cached_property
     def under_other_ids(self) -> Int64s:
-        """The shared tokens whose ids differ, as places in `in_a` and `in_b`."""
+        """The shared tokens whose ids differ, as indexes into `in_a` and `in_b`."""
         import numpy as np
 
         return np.flatnonzero(self.a.ids[self.in_a] != self.b.ids[self.in_b])
@@ -89,10 +89,10 @@ def diff_vocabularies(
     Args:
         a: The first one.
         b: The second one.
-        cancelled: Asked now and then; True ends the work.
+        cancelled: Called regularly; the work ends once it returns True.
 
     Raises:
-        Cancelled: If it was.
+        Cancelled: If `cancelled` returned True.
     """
     import numpy as np
 
@@ -118,7 +118,7 @@ def diff_vocabularies(
 
 
 def _of_length(index: VocabularyIndex, length: int) -> tuple[npt.NDArray[np.void], Int64s]:
-    """Give the tokens of a length, with a byte whether they are special, and their first rows."""
+    """Return the tokens of a length, with a byte for whether they are special, and their rows."""
     import numpy as np
 
     rows = np.flatnonzero(index.lengths == length)

@@ -1,4 +1,4 @@
-"""Why one tokenizer makes other tokens of a stretch of text than another, in sentences."""
+"""Explanations of why two tokenizers encode a stretch of text differently."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from tokviz.pretokenize.alternatives import alternative_of
 from tokviz.sentences import Sentence
 
 MOST_PIECES = 6
-"""Pieces and tokens that a sentence lists."""
+"""Maximum number of pre-tokens and tokens listed in a sentence."""
 _SHOWN = 64
-"""Bytes of a long piece that a sentence shows."""
+"""Maximum number of bytes of a long pre-token shown in a sentence."""
 _CONTEXT = 4096
-"""Bytes before a piece that are looked at to find out what takes it."""
+"""Number of bytes before a pre-token used to find the alternative that matches it."""
 
 ByteSpan = tuple[int, int]
 
 
 def why_other(data: bytes, span: ByteSpan, one: Side, other: Side, cause: Cause) -> Sentence:
-    """Say what a cause comes to.
+    """Explain the effect of a cause.
 
     Args:
         data: The bytes of the text.
         span: The stretch.
-        one: What the first tokenizer makes of the text.
-        other: What the other one makes of it.
+        one: Encoding of the text by the first tokenizer.
+        other: Encoding by the other one.
         cause: The part of the tokenizers that is the cause.
     """
     return _SENTENCES[cause](data, span, one, other)
 
 
 def _name(side: Side, beside: Side) -> str:
-    """Call a tokenizer by the name of its file, where that tells it from the other one."""
+    """Return a tokenizer's short name if it differs from the other one's, or the full name."""
     own, other = (short_name(each.tokenizer.name) for each in (side, beside))
     return own if own != other else side.tokenizer.name
 
@@ -45,12 +45,12 @@ def _normalization(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sente
     for side, beside in sides:
         changed = [mark for mark in _marks_in(side, span) if not mark[1]]
         if changed:
-            parts += ["; " if parts else "", f"{_name(side, beside)} turns the text into "]
+            parts += ["; " if parts else "", f"{_name(side, beside)} normalizes the text to "]
             parts.append(b"".join(token for _, _, token in changed))
     still = [_name(side, beside) for side, beside in sides if not _marks_in(side, span)]
     if still and parts:
-        parts.append(f"; {still[0]} takes it as it stands")
-    return (*(parts or ["They normalize the text in different ways"]), ".")
+        parts.append(f"; {still[0]} does not change it")
+    return (*(parts or ["They normalize the text differently"]), ".")
 
 
 def _marks_in(side: Side, span: ByteSpan) -> list[tuple[int, bool, bytes]]:
@@ -65,7 +65,7 @@ def _specials(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
             if mark[1] and mark not in others:
                 parts += ["; " if parts else "", mark[2]]
                 parts.append(f" is a special token of {_name(side, without)}, ")
-                parts.append(f"plain text for {_name(without, side)}")
+                parts.append(f"and plain text in {_name(without, side)}")
                 break
     return (*parts, ".")
 
@@ -78,7 +78,7 @@ def _split(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
         n, pattern = len(pieces), side.tokenizer.split_pattern.name
         parts.append("; " if parts else "")
         parts.append(f"{_name(side, beside)} (pattern {pattern}) has ")
-        parts.append("the piece " if n == 1 else f"{n:,} pieces ")
+        parts.append("the pre-token " if n == 1 else f"{n:,} pre-tokens ")
         for number, piece in enumerate(pieces[:MOST_PIECES]):
             parts += [" | " if number else "", data[slice(*piece)]]
             parts.append(_taken(data, side, piece) if piece == unlike else "")
@@ -87,7 +87,7 @@ def _split(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
 
 
 def _first_unlike(pieces: list[ByteSpan], one: Side, other: Side) -> ByteSpan | None:
-    """Give the first of a tokenizer's pieces that the two do not share."""
+    """Return the first of a tokenizer's pre-tokens that the two do not share."""
     for piece in pieces:
         if not (one.has_piece(piece) and other.has_piece(piece)):
             return piece
@@ -95,7 +95,7 @@ def _first_unlike(pieces: list[ByteSpan], one: Side, other: Side) -> ByteSpan | 
 
 
 def _taken(data: bytes, side: Side, piece: ByteSpan) -> str:
-    """Say in brackets what the alternative of the pattern takes that takes a piece."""
+    """Describe, in brackets, the alternative of the pattern that matches a pre-token."""
     pattern = side.tokenizer.split_pattern
     if pattern.guarded or side.tokenizer.remote or side.tokenizer.nfc:
         return ""
@@ -117,14 +117,14 @@ def _merges(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
             break
     token = data[slice(*piece)]
     if one.tokenizer.remote or other.tokenizer.remote:
-        # What a library does is not known merge by merge; it may have no merges at all.
+        # A library does not report its merges, and may not have any.
         made = *_made(one, other, piece), *_made(other, one, piece)
-        return ("Of the piece ", token[:_SHOWN], *made, ".")
+        return ("For the pre-token ", token[:_SHOWN], *made, ".")
     traces = [encode_trace(side.tokenizer, token) for side in (one, other)]
     if not all(trace.tokens for trace in traces):
-        return ("Of the piece ", token[:_SHOWN], "… they make different tokens.")
+        return ("The pre-token ", token[:_SHOWN], "… is encoded as different tokens.")
     merge = _first_merge(traces, one, other)
-    return ("In the piece ", token, ", ", *merge, ".")
+    return ("In the pre-token ", token, ", ", *merge, ".")
 
 
 def _made(side: Side, beside: Side, piece: ByteSpan) -> Sentence:
@@ -136,7 +136,7 @@ def _made(side: Side, beside: Side, piece: ByteSpan) -> Sentence:
 
 
 def _first_merge(traces: list[EncodeTrace], one: Side, other: Side) -> Sentence:
-    """Say which merge one of the two applies first that the other does not."""
+    """Describe the first merge that only one of the two applies."""
     for trace, others, own, lacking in (
         (traces[1], traces[0], other, one),
         (traces[0], traces[1], one, other),
@@ -146,12 +146,12 @@ def _first_merge(traces: list[EncodeTrace], one: Side, other: Side) -> Sentence:
         if step is not None:
             return _one_merge(step, others, own, lacking)
     names = f"{_name(one, other)} and {_name(other, one)}"
-    return (f"{names} take it whole in one and not in the other",)
+    return (f"only one of {names} uses it as a whole token",)
 
 
 def _one_merge(step: TraceStep, others: EncodeTrace, own: Side, lacking: Side) -> Sentence:
     joined: Sentence = (step.left, " + ", step.right)
-    start: Sentence = (f"{_name(own, lacking)} merges ", *joined, f" (rank {step.rank:,}), ")
+    start: Sentence = (f"{_name(own, lacking)} merges ", *joined, f" (rank {step.rank:,}); ")
     rank = lacking.tokenizer.pair_rank(step.left, step.right)
     if rank is None:
         return (*start, f"{_name(lacking, own)} has no such merge")
@@ -159,10 +159,11 @@ def _one_merge(step: TraceStep, others: EncodeTrace, own: Side, lacking: Side) -
         (s for s in others.steps if s.start < step.end and step.start < s.end
          and not (step.start <= s.start and s.end <= step.end)), None
     )  # fmt: skip
-    late = (*start, f"for {_name(lacking, own)} it is rank {rank:,}")
+    late = (*start, f"in {_name(lacking, own)}, that merge has rank {rank:,}")
     if taken is None:
         return late
-    return (*late, ", and ", taken.left, " + ", taken.right, f" (rank {taken.rank:,}) comes first")
+    first: Sentence = (taken.left, " + ", taken.right, f" (rank {taken.rank:,}) is applied first")
+    return (*late, ", so ", *first)
 
 
 _SENTENCES = {

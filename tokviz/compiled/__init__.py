@@ -1,18 +1,18 @@
 """Compiled loops: ordinary functions over plain memory that run as machine code.
 
-A function with `@kernel` is called from Python; one with `@helper` only by kernels, of which it
-becomes a part. What developers have compiled (`build`) is shipped as bitcode of LLVM, which makes
-machine code of it, once on a machine (`machine_code`, `store`), if that is little-endian. It is
-called by ctypes, which frees the interpreter lock.
+Python calls functions with `@kernel`; functions with `@helper` are called only by kernels, which
+include them. tokviz ships LLVM bitcode that developers compile (`build`). On little-endian
+machines, LLVM turns it into machine code once (`machine_code`, `store`), and ctypes calls that
+without the GIL.
 
-That works because kernels ask for nothing but memory that is handed in:
+This works because kernels use only memory that the caller passes:
 
-- Every parameter is an `int` of 64 bits, a pointer (`Bytes`, `Int32s`, `Int64s`), or a named tuple
-  of these; the annotations say which. The result is an `int` or nothing.
-- Nothing is allocated or raised. What may go wrong is a result.
-- An index is not checked. Whoever calls a kernel keeps the memory alive and large enough.
+- Every parameter is a 64-bit `int`, a pointer (`Bytes`, `Int32s`, `Int64s`), or a named tuple of
+  these, as annotated. The result is an `int` or nothing.
+- Kernels neither allocate memory nor raise exceptions; the result reports failures.
+- Indexes are not checked. The caller keeps the memory alive and large enough.
 
-Any buffer of the right item size is a pointer's argument: an array of numpy, a memoryview, bytes.
+Any buffer with the right item size can be passed as a pointer: a NumPy array, a memoryview, bytes.
 """
 
 from __future__ import annotations
@@ -29,49 +29,49 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Bytes: TypeAlias = memoryview
 """A pointer to unsigned bytes."""
 Int32s: TypeAlias = memoryview
-"""A pointer to signed integers of 32 bits."""
+"""A pointer to signed 32-bit integers."""
 Int64s: TypeAlias = memoryview
-"""A pointer to signed integers of 64 bits."""
+"""A pointer to signed 64-bit integers."""
 
 ITEM_BYTES = {"Bytes": 1, "Int32s": 4, "Int64s": 8}
-"""The size of what the pointers point to, by the name of the annotation."""
+"""Item size of each pointer type, by the name of the annotation."""
 
 _WORD = (1 << 64) - 1
 _SIGN = 1 << 63
 
 
 def word(value: int) -> int:
-    """Make an unsigned integer of 64 bits, which may overflow; a signed one must not."""
+    """Convert to an unsigned 64-bit integer, which may overflow; a signed one must not."""
     return value & _WORD
 
 
 def integer(value: int) -> int:
-    """Make a signed integer of a word."""
+    """Convert a word to a signed integer."""
     return (value ^ _SIGN) - _SIGN
 
 
 def trailing_zeros(value: int) -> int:
-    """Count the lowest bits of a word that are 0."""
+    """Return the number of trailing zero bits of a word."""
     return (value & -value).bit_length() - 1 if value else 64
 
 
 def bytes_between(data: Bytes, at: int, low: int, high: int) -> int:
-    """Look at the 64 bytes from `at` on: bit k tells whether byte `at + k` is from low to high."""
+    """Compare 64 bytes: bit k of the result is set if `low` ≤ `data[at + k]` ≤ `high`."""
     return sum(1 << k for k in range(64) if low <= data[at + k] <= high)
 
 
 def prefetch(memory: Bytes | Int32s | Int64s, index: int) -> None:
-    """Ask the processor to fetch an item that is needed soon; any index will do."""
+    """Prefetch an item that is needed soon; any index is allowed."""
 
 
 def helper(function: Function) -> Function:
-    """Let kernels call a function."""
+    """Allow kernels to call a function."""
     _helpers.add(cast(FunctionType, function))
     return function
 
 
 def is_helper(value: object) -> bool:
-    """Tell whether kernels may call this."""
+    """Return whether kernels may call this value."""
     return isinstance(value, FunctionType) and value in _helpers
 
 
@@ -79,15 +79,15 @@ _helpers: set[FunctionType] = set()
 
 
 class Kernel:
-    """A function that runs as machine code, which is loaded or made when it is first called.
+    """A function that runs as machine code, which is loaded or made at the first call.
 
     Attributes:
-        function: The function itself.
-        parameters: The name of every parameter's annotation; named tuples are spread out.
+        function: The Python function.
+        parameters: The name of every parameter's annotation, with named tuples expanded.
     """
 
     def __init__(self, function: FunctionType) -> None:
-        """Take the function."""
+        """Wrap a function."""
         self.__doc__ = function.__doc__
         self.function = function
         self.parameters = tuple(_parameters_of(function))
@@ -100,22 +100,22 @@ class Kernel:
 
     @property
     def module(self) -> ModuleType:
-        """Where it is defined; the kernels of one module are compiled together."""
+        """The module that defines it; the kernels of one module are compiled together."""
         return sys.modules[self.function.__module__]
 
     def __call__(self, *arguments: Any) -> int:
         """Run the machine code.
 
         Raises:
-            TypeError: If an argument is of another kind than its parameter.
+            TypeError: If an argument does not match the type of its parameter.
         """
         return self.bind()(*arguments)
 
     def bind(self, *arguments: Any) -> Callable[..., int]:
-        """Make what runs with these arguments before others, which are checked only once.
+        """Return a function with these leading arguments fixed, so that they are checked only once.
 
         Raises:
-            TypeError: If an argument is of another kind than its parameter.
+            TypeError: If an argument does not match the type of its parameter.
         """
         run = self.load()
         first = [*map(_value, self.parameters, _spread(arguments))]
@@ -132,7 +132,7 @@ class Kernel:
         return bound
 
     def load(self) -> Callable[..., int]:
-        """Load the machine code unless it is; make it if there is none."""
+        """Load the machine code on the first call; make it if it is not in the cache."""
         if self._run is None:
             from tokviz.compiled.store import load
 
@@ -152,12 +152,12 @@ _loading = threading.RLock()
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
-    """Have a loop compiled."""
+    """Mark a function to be compiled."""
     return Kernel(cast(FunctionType, function))
 
 
 def kernels_of(module: ModuleType) -> list[Kernel]:
-    """List the kernels that a module defines."""
+    """Return the kernels that a module defines."""
     values = vars(module).values()
     return [value for value in values if isinstance(value, Kernel) and value.module is module]
 
@@ -173,7 +173,7 @@ def _parameters_of(function: FunctionType) -> Iterator[str]:
 
 
 def fields_of(record: type) -> list[str]:
-    """List the names of the annotations of a named tuple."""
+    """Return the names of a named tuple's annotations."""
     return [str(kind.__forward_arg__) for kind in record.__annotations__.values()]
 
 
@@ -186,12 +186,12 @@ def _spread(arguments: tuple[Any, ...]) -> Iterator[Any]:
 
 
 def _value(kind: str, argument: Any) -> Any:
-    """Make what ctypes takes: a number, or the address of a buffer's first item."""
+    """Convert an argument for ctypes: a number, or the address of a buffer's first item."""
     if kind == "int":
         return int(argument)
     view = memoryview(argument)
     if view.itemsize != ITEM_BYTES[kind] or not view.c_contiguous:
-        raise TypeError(f"{kind} wanted, not items of {view.itemsize} bytes ({view.format})")
+        raise TypeError(f"expected {kind}, not items of {view.itemsize} bytes ({view.format})")
     if isinstance(argument, bytes):
         return argument
     if hasattr(argument, "__array_interface__"):

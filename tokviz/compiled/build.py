@@ -1,9 +1,9 @@
-"""Making what is shipped of every kernel: bitcode of LLVM, by Numba, which only developers need.
+"""Build the shipped bitcode of every kernel with Numba and LLVM, which only developers need.
 
     assets/kernels/tokviz.bpe.kernels-KEY.bc
 
-`python -m tokviz.compiled.build` writes what is missing and removes what is of no use any more. The
-code is for any processor of 64 bits: `machine_code` makes machine code of it, once on a machine.
+`python -m tokviz.compiled.build` writes missing files and removes outdated ones. The bitcode is for
+any 64-bit processor: `machine_code` turns it into machine code, once per machine.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _generate_bytes_between(_: Any, data: Any, at: Any, low: Any, high: Any) -> 
 
 
 def _spread(builder: Any, kind: Any, value: Any) -> Any:
-    """Make a vector of one number."""
+    """Return a vector with the same number in every lane."""
     nothing = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(nothing, builder.trunc(value, kind.element), ir.IntType(32)(0))
     everywhere = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), None)
@@ -91,14 +91,14 @@ _MARKERS: dict[Any, Any] = {
     prefetch: numba.extending.intrinsic(_generate_prefetch),
     trailing_zeros: numba.extending.intrinsic(_generate_trailing_zeros),
 }
-"""What stands in machine code for functions of `tokviz.compiled`."""
+"""Replacements, in machine code, of functions of `tokviz.compiled`."""
 
 
 def compile_module(module: ModuleType) -> bytes:
-    """Compile a module's kernels to bitcode, with a symbol of each kernel's name.
+    """Compile a module's kernels to bitcode, with one symbol per kernel name.
 
-    Its functions follow the C convention: a pointer to the result and one that is not used come
-    first; what they return is 0.
+    The functions follow the C convention: a pointer to the result and an unused pointer come
+    first; the return value is 0.
     """
     with _compiler_for_any_processor():
         dispatchers: dict[FunctionType, Any] = {}
@@ -111,9 +111,9 @@ def compile_module(module: ModuleType) -> bytes:
 
 
 def _optimize(code: Any) -> None:
-    """Optimize a module anew, now that all but kernels is its own, and leave no other names.
+    """Optimize a module again after all functions except kernels became internal; strip symbols.
 
-    Numba does not know that of helpers: it leaves more of them functions, and calls cost time.
+    Numba does not know that helpers are internal, so it inlines fewer of them, and calls are slow.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     builder = llvm.create_pass_builder(any_machine(), options)
@@ -128,7 +128,7 @@ def _optimize(code: Any) -> None:
 
 @contextlib.contextmanager
 def _compiler_for_any_processor() -> Iterator[None]:
-    """Compile also where somebody has switched Numba off, or has it know his processor."""
+    """Compile for a generic processor, even if Numba's settings differ or disable it."""
     config: Any = numba.config
     wanted = {"DISABLE_JIT": 0, "CPU_NAME": "generic", "CPU_FEATURES": ""}
     before = {name: getattr(config, name) for name in wanted}
@@ -140,7 +140,7 @@ def _compiler_for_any_processor() -> Iterator[None]:
 
 
 def _compile(kernel: Kernel, dispatchers: dict[FunctionType, Any]) -> Any:
-    """Compile a kernel to a module of LLVM where nothing else has a name for others."""
+    """Compile a kernel to an LLVM module that exports only the kernel."""
     function = kernel.function
     dispatcher = _dispatcher(function, dispatchers)
     signature = tuple(_parameter_types(function))
@@ -158,7 +158,7 @@ def _compile(kernel: Kernel, dispatchers: dict[FunctionType, Any]) -> Any:
 
 
 def _dispatcher(function: FunctionType, dispatchers: dict[FunctionType, Any]) -> Any:
-    """Give Numba a copy of a function that calls Numba's copies of its helpers."""
+    """Return Numba's version of a function, which calls Numba's versions of its helpers."""
     found = dispatchers.get(function)
     if found is None:
         names = dict(function.__globals__)
@@ -190,14 +190,14 @@ def _parameter_types(function: FunctionType) -> Iterator[Any]:
 
 
 def all_modules() -> list[ModuleType]:
-    """Import every module of the product that has kernels."""
+    """Import and return every module of tokviz that contains kernels."""
     names = (info.name for info in pkgutil.walk_packages(tokviz.__path__, "tokviz."))
     modules = (importlib.import_module(name) for name in names if name.endswith("kernels"))
     return [module for module in modules if kernels_of(module)]
 
 
 def main() -> None:
-    """Bring what is shipped up to date."""
+    """Update the shipped files."""
     paths = {store.shipped_path(module): module for module in all_modules()}
     folder = next(iter(paths)).parent
     folder.mkdir(exist_ok=True)

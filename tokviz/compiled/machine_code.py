@@ -1,4 +1,4 @@
-"""Machine code: made of bitcode by LLVM, linked where there is a linker, and loaded."""
+"""Machine code: compiled from bitcode by LLVM, linked if there is a linker, and loaded."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from pathlib import Path
 from typing import IO, Any
 
 Addresses = dict[str, int]
-"""Where functions begin, by name."""
+"""Function name → address."""
 
 _LINKERS = (("cc", "-shared"), ("gcc", "-shared"), ("clang", "-shared"), ("ld", "-shared"))
 _LINK_SECONDS = 60.0
 
-_engines: list[Any] = []  # an engine owns the memory that its functions lie in
+_engines: list[Any] = []  # keep engines alive, because they own the memory of their functions
 
 
 def make_object(bitcode: bytes) -> bytes:
-    """Make an object file for this machine.
+    """Compile bitcode to an object file for this machine.
 
     Raises:
-        RuntimeError: If LLVM cannot read the code, or this machine's numbers begin with their
-            highest byte: masks of bytes would be the wrong way round.
+        RuntimeError: If LLVM cannot read the bitcode, or this machine is big-endian, where byte
+            masks would be reversed.
     """
     import llvmlite.binding as llvm
 
     if sys.byteorder != "little":
-        raise RuntimeError("the compiled loops are for little-endian machines only")
+        raise RuntimeError("the compiled loops support only little-endian machines")
     machine = host_machine()
     code = llvm.parse_bitcode(bitcode)
     code.triple, code.data_layout = machine.triple, str(machine.target_data)
@@ -37,7 +37,7 @@ def make_object(bitcode: bytes) -> bytes:
 
 
 def link(code: bytes) -> bytes | None:
-    """Make a shared library of an object file; None without a linker that can."""
+    """Link an object file to a shared library; None if no linker succeeds."""
     if sys.platform not in ("linux", "darwin"):
         return None
     import shutil
@@ -70,13 +70,13 @@ def _succeeds(command: list[str]) -> bool:
 
 
 def load_library(file: IO[bytes], names: Iterable[str]) -> Addresses:
-    """Load a shared library: what is open, for a path may lead to something else by now.
+    """Load a shared library from an open file, because its path may already name another file.
 
-    The system knows a library by its name, here the number of what is open. So that no other is
-    taken for it, it stays open.
+    The dynamic loader identifies a library by its name, here the number of the file descriptor.
+    So the descriptor stays open, which prevents its reuse for another library.
 
     Raises:
-        OSError: If the system does not.
+        OSError: If the library cannot be loaded.
         AttributeError: If a name is missing.
     """
     library = ctypes.CDLL(f"/dev/fd/{os.dup(file.fileno())}")
@@ -88,7 +88,7 @@ def load_object(code: bytes, names: Iterable[str]) -> Addresses:
     """Load an object file.
 
     Raises:
-        RuntimeError: If LLVM does not.
+        RuntimeError: If LLVM cannot load it.
     """
     import llvmlite.binding as llvm
 
@@ -108,7 +108,7 @@ def _initialize() -> None:
 
 
 def host_machine() -> Any:
-    """Describe this machine to LLVM; the code may lie anywhere in memory."""
+    """Return LLVM's description of this machine, for position-independent code."""
     import llvmlite.binding as llvm
 
     _initialize()
@@ -117,7 +117,7 @@ def host_machine() -> Any:
 
 
 def any_machine() -> Any:
-    """Describe any machine of this kind to LLVM."""
+    """Return LLVM's description of a generic machine with this architecture."""
     return _machine()
 
 
@@ -138,7 +138,7 @@ _TELLING = (
 
 
 def describe_processor() -> str:
-    """Say what the machine code depends on; Linux tells it sooner than LLVM is loaded."""
+    """Describe the processor, on Linux without LLVM, because loading LLVM is slow."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
             lines = file.read(8192).partition("\n\n")[0].splitlines()

@@ -17,16 +17,16 @@ _OPTIONS = {} if os.name == "nt" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANON
 _HUGE_PAGES: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
 _LARGE = 1 << 21
 _POPULATE_WRITE = 23
-"""`MADV_POPULATE_WRITE`, for which Python has no name."""
+"""`MADV_POPULATE_WRITE`, which the `mmap` module does not define."""
 
 
 def zeros(n: int, item_type: ItemType, soon: int = 0) -> memoryview:
-    """Take memory from the system, which makes it real only where it is touched.
+    """Allocate zeroed memory, which takes up physical memory only once it is used.
 
     Args:
-        n: How many items.
-        item_type: "B" for bytes, "i" and "q" for signed integers of 32 and 64 bits.
-        soon: How many will all be used in a moment: a thread has them made real meanwhile.
+        n: Number of items.
+        item_type: "B" for bytes, "i" and "q" for signed 32-bit and 64-bit integers.
+        soon: Number of items that will be used soon: a thread allocates their pages meanwhile.
     """
     n_bytes = n * _ITEM_BYTES[item_type]
     memory = mmap.mmap(-1, max(8, n_bytes), **_OPTIONS)
@@ -39,14 +39,14 @@ def zeros(n: int, item_type: ItemType, soon: int = 0) -> memoryview:
 
 
 def _make_real(memory: mmap.mmap, n_bytes: int) -> None:
-    """Have pages cleared from the end of a part on, while somebody uses its beginning.
+    """Populate pages from the end of a range backwards, while the caller uses its start.
 
-    In a virtual machine that takes 2 ms for a megabyte where the host must find it first. An older
-    Linux cannot do it.
+    In a virtual machine whose host must first find the memory, this takes 2 ms per megabyte. Older
+    versions of Linux do not support it.
     """
     import ctypes
 
-    madvise = ctypes.CDLL(None).madvise  # while it works, other threads go on
+    madvise = ctypes.CDLL(None).madvise  # releases the GIL while it runs
     madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
     first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     for at in range((n_bytes - 1) // _LARGE * _LARGE, -1, -_LARGE):
@@ -55,7 +55,7 @@ def _make_real(memory: mmap.mmap, n_bytes: int) -> None:
 
 
 def longer(memory: memoryview, n: int) -> memoryview:
-    """Give memory for `n` items that begins with what is in another."""
-    larger = zeros(n, memory.format)  # type: ignore[arg-type]  # that of `zeros`
+    """Return new memory for `n` items that starts with a copy of `memory`."""
+    larger = zeros(n, memory.format)  # type: ignore[arg-type]  # made by `zeros`
     larger[: len(memory)] = memory
     return larger

@@ -1,13 +1,12 @@
-"""Machine code in the user's cache folder, made once on a machine of the bitcode that is shipped.
+"""Cache of machine code in the user's cache folder, compiled once per machine from the bitcode.
 
     ~/.cache/tokviz/kernels/tokviz.bpe.kernels-KEY-DIGEST.so    a shared library, or else
     ~/.cache/tokviz/kernels/tokviz.bpe.kernels-KEY-DIGEST.o     an object file
 
-KEY stands for what the code was made from and for (`_key`), DIGEST for the code: only a file of
-which both are right is used. The folder and its files must be the user's, and nobody else may write
-to them. That is asked of what is open, and what is open is used: nothing can take its place
-meanwhile.
-Processes may make it at the same time: a file gets its name when it is complete.
+KEY is a hash of everything the code depends on (`_key`), DIGEST a hash of the code; a file is used
+only if both match. The folder and its files must belong to the user, and no other user may be able
+to write to them. The checks apply to open files, which are then used, so they cannot be replaced in
+between. Several processes may write to the cache at once: a file gets its name when it is complete.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from tokviz.compiled import machine_code
 from tokviz.compiled.machine_code import Addresses
 
 _KEPT_FILES = 12
-"""How many files of one module stay: those of several versions or processors."""
+"""Number of files kept per module, for several versions or processors."""
 
 _loaded: dict[str, Addresses] = {}
 
 
 def load(module: ModuleType) -> Addresses:
-    """Load the kernels of a module, make them before if need be, and say where they are."""
+    """Load the kernels of a module, compile them first if necessary, and return their addresses."""
     if module.__name__ not in _loaded:
         _loaded[module.__name__] = _load_kept(module) or _make(module)
     return _loaded[module.__name__]
@@ -55,7 +54,7 @@ def _load_file(folder: _Folder, name: str, kernels: list[str]) -> Addresses:
         _refuse_foreign(file.fileno())
         code = file.read()
         if not name.endswith((f"-{_hash(code)}.so", f"-{_hash(code)}.o")):
-            raise OSError(errno.EILSEQ, "it is damaged")
+            raise OSError(errno.EILSEQ, "the file is damaged")
         if name.endswith(".so"):
             return machine_code.load_library(file, kernels)
         return machine_code.load_object(code, kernels)
@@ -73,10 +72,10 @@ def _make(module: ModuleType) -> Addresses:
                 folder.write(start, ".so", library)
     except OSError as error:
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        advice = "make room" if is_full else "make it a folder that only you may write to"
+        advice = "free disk space" if is_full else "make it a folder that only you can write to"
         warnings.warn(
             f"compiled code cannot be kept in {_path()}: {error.strerror or error}. So every "
-            f"process makes it anew; {advice}",
+            f"process compiles it again; {advice}",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -84,7 +83,7 @@ def _make(module: ModuleType) -> Addresses:
 
 
 def shipped_path(module: ModuleType) -> Path:
-    """Say where the bitcode of a module is, if it is the product's, and as its source is now."""
+    """Return the path of the shipped bitcode for the current source of a module."""
     return asset_path(f"kernels/{module.__name__}-{_source_key(module)}.bc")
 
 
@@ -92,7 +91,7 @@ def _bitcode(module: ModuleType) -> bytes:
     path = shipped_path(module)
     if path.exists():
         return path.read_bytes()
-    from tokviz.compiled import build  # which needs Numba, as only developers do
+    from tokviz.compiled import build  # needs Numba, which only developers have
 
     return build.compile_module(module)
 
@@ -111,30 +110,30 @@ def _path() -> Path:
 
 
 class _Folder(NamedTuple):
-    """An open folder. Its files are reached from there, links are not followed.
+    """An open folder. Files are opened relative to it, without following links.
 
     Attributes:
-        path: Where it is.
-        descriptor: What is open; None on Windows, which opens no folders.
+        path: Its path.
+        descriptor: Its file descriptor; None on Windows, which cannot open folders.
     """
 
     path: Path
     descriptor: int | None
 
     def names(self, start: str) -> list[str]:
-        """List the files whose names begin so, shared libraries first."""
+        """Return the files whose names have this prefix, shared libraries first."""
         names = os.listdir(self.path if self.descriptor is None else self.descriptor)
         found = (name for name in names if name.startswith(start))
         return sorted(found, key=lambda name: not name.endswith(".so"))
 
     def open(self, name: str, flags: int) -> IO[bytes]:
-        """Open a file with flags of `os.open`."""
+        """Open a file with the flags of `os.open`."""
         flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         handle = os.open(self._at(name), flags, 0o600, dir_fd=self.descriptor)
         return open(handle, "wb" if flags & os.O_WRONLY else "rb")
 
     def write(self, start: str, ending: str, code: bytes) -> None:
-        """Keep a file; nobody sees a part of it."""
+        """Write a file atomically."""
         temporary = f"{start}-{os.urandom(8).hex()}.new"
         file = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
@@ -146,7 +145,7 @@ class _Folder(NamedTuple):
                 src_dir_fd=self.descriptor,
                 dst_dir_fd=self.descriptor,
             )
-        except OSError:  # such as a full disk
+        except OSError:  # for example, the disk is full
             os.unlink(self._at(temporary), dir_fd=self.descriptor)
             raise
 
@@ -156,7 +155,7 @@ class _Folder(NamedTuple):
         def age(name: str) -> float:
             return -os.stat(self._at(name), dir_fd=self.descriptor, follow_symlinks=False).st_mtime
 
-        with contextlib.suppress(OSError):  # another process may be at it
+        with contextlib.suppress(OSError):  # another process may be removing them too
             for name in sorted(self.names(f"{module_name}-"), key=age)[_KEPT_FILES:]:
                 os.unlink(self._at(name), dir_fd=self.descriptor)
 
@@ -166,10 +165,10 @@ class _Folder(NamedTuple):
 
 @contextlib.contextmanager
 def _open_folder(*, make: bool = False) -> Iterator[_Folder]:
-    """Open the cache.
+    """Open the cache folder.
 
     Raises:
-        OSError: If there is none, or somebody else could have written to it.
+        OSError: If it does not exist, or another user could have written to it.
     """
     path = _path()
     if make:
@@ -187,10 +186,10 @@ def _open_folder(*, make: bool = False) -> Iterator[_Folder]:
 
 
 def _refuse_foreign_above(path: Path) -> None:
-    """See that nobody else can put another folder in the place of one that a path leads through.
+    """Check that no other user can replace a folder that a path leads through.
 
     Raises:
-        PermissionError: If somebody but the administrator could.
+        PermissionError: If a user other than the administrator could.
     """
     if os.name == "nt":
         return
@@ -205,10 +204,10 @@ def _refuse_foreign_above(path: Path) -> None:
 
 
 def _refuse_foreign(descriptor: int) -> None:
-    """See that only the user can have written what is open; Windows does not tell.
+    """Check that only the user can have written an open file; skipped on Windows.
 
     Raises:
-        PermissionError: If somebody else could.
+        PermissionError: If another user could.
     """
     if os.name == "nt":
         return
@@ -219,16 +218,16 @@ def _refuse_foreign(descriptor: int) -> None:
         raise PermissionError(errno.EPERM, "other users may write to it")
 
 
-# -- what a file is made from
+# -- cache keys
 
 
 def _hash(content: bytes) -> str:
-    """Tell contents apart as Python does for its own cache; OpenSSL's library loads slowly."""
+    """Hash a file's content with Python's own cache hash, because loading OpenSSL is slow."""
     return source_hash(content).hex()
 
 
 def _key(module: ModuleType) -> str:
-    """Name all that the machine code depends on."""
+    """Return a hash of everything the machine code depends on."""
     parts = [f"{sys.platform} {os.name} {_source_key(module)}".encode()]
     parts.append(machine_code.describe_processor().encode())
     parts.append(Path(str(machine_code.__file__)).read_bytes())
@@ -239,7 +238,7 @@ def _key(module: ModuleType) -> str:
 
 
 def _source_key(module: ModuleType) -> str:
-    """Name all that the bitcode depends on."""
+    """Return a hash of everything the bitcode depends on."""
     parts = [Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("__init__", "build")]
     for part in sorted(_modules_of(module), key=lambda part: part.__name__):
         parts.append(Path(str(part.__file__)).read_bytes())
@@ -250,9 +249,9 @@ def _source_key(module: ModuleType) -> str:
 
 
 def _modules_of(module: ModuleType) -> list[ModuleType]:
-    """Find the modules of a module's kernels and of all helpers that may be parts of them."""
+    """Return the modules of a module's kernels and of all helpers they may include."""
     found = [module]
-    for part in found:  # which grows meanwhile
+    for part in found:  # `found` grows meanwhile
         helpers = filter(compiled.is_helper, vars(part).values())
         modules = dict.fromkeys(sys.modules[helper.__module__] for helper in helpers)
         found += [other for other in modules if other not in found]

@@ -1,1 +1,1 @@
-"""How the bytes of one piece become tokens: the two kinds of byte pair encoding."""
+"""Byte pair encoding of a pre-token, with ranks or with a list of merges."""

@@ -1,7 +1,7 @@
-"""Encoding by compiled loops: ten times as fast as any other way, and other threads go on.
+"""Encoding with compiled loops, ten times as fast as in Python and without the GIL.
 
-One encoder does it for both kinds of byte pair encoding and for every split pattern: the named ones
-are cut by compiled scanners, others as everywhere else.
+One encoder handles both kinds of byte pair encoding and every split pattern: compiled scanners cut
+by the named patterns, the `regex` package by all others.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ _LINES_BITS = 16
 _HASH_BITS = 13
 _IDS_AT_ONCE = 1 << 15
 _MANY_ENDS = 1 << 15
-"""For so many, memory in large pages is worth asking the system for it."""
+"""From this many ends on, allocating memory in large pages is worth a system call."""
 _MOST_FREE = 4
 _UNSURE = 16
-"""Tokens at the end of a stretch of a piece that what follows may change."""
+"""Number of tokens at the end of a stretch that the following bytes may change."""
 _WHOLE = Scanner("WHOLE", cuts_at_blanks=False)
 
 
 class BulkEncoder:
-    """Encodes byte text with a vocabulary and any split pattern. Threads may share it."""
+    """Encoder of byte text with a vocabulary and any split pattern. Thread-safe."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        """Take the compiled tables; see `of`."""
+        """Create an encoder from compiled tables; see `of`."""
         self._vocabulary = vocabulary
         self._free = _Workers(vocabulary)
 
     @classmethod
     def of(cls, columns: Columns, *, whole: bool) -> BulkEncoder | None:
-        """Build the tables, in milliseconds; None if the vocabulary is not one for them.
+        """Build the tables in milliseconds; None if they cannot represent the vocabulary.
 
         Args:
             columns: The vocabulary.
-            whole: Whether a piece that is a token becomes it without merging.
+            whole: Whether a pre-token that is a token is encoded as that token without merging.
         """
         pairs = columns.pairs
         n_tokens, n_merges = len(columns.starts) - 1, len(pairs or ()) // 2
@@ -110,15 +110,15 @@ class BulkEncoder:
         """Encode texts.
 
         Args:
-            pattern: How they are cut into pieces.
+            pattern: The split pattern.
             segments: The texts; special tokens between them are not encoded.
             n_chars: About how long they are together: several threads encode what is long.
             with_ends: Whether the ends of tokens and pieces are wanted.
             to_bytes: See `SegmentEncoder.encode`.
 
         Raises:
-            VocabularyError: If a text holds a byte that has no token.
-            PatternError: If it is a custom pattern, and fails.
+            VocabularyError: If a byte of a text has no token.
+            PatternError: If the pattern is a custom one and fails.
             UnicodeEncodeError: If `to_bytes` raises it.
         """
         scanner = scanner_of(pattern)
@@ -139,10 +139,10 @@ class BulkEncoder:
         with_ends: bool,
         n_chars: int = 0,
     ) -> Encoded:
-        """Encode parts, of which every thread takes the next when it is done with one.
+        """Encode parts with several threads; a thread that finishes a part takes the next.
 
-        What is found is put together while other threads go on, and what a thread finds behind all
-        others at once.
+        Adjacent results are joined while other threads continue. A thread appends directly to
+        the last result if no other thread does.
         """
         lock = Lock()
         found: list[_Found] = []
@@ -150,7 +150,7 @@ class BulkEncoder:
         n_parts = 0
 
         def next_part(mine: _Found | None) -> tuple[_Part, _Found] | None:
-            """Give the next part, and where what is in it belongs, to whoever is done with one."""
+            """Return the next part and the result to append to; `mine` is the finished result."""
             part = next(parts, None)
             if mine is not None:
                 mine.is_done = True
@@ -184,7 +184,7 @@ class BulkEncoder:
             except BaseException as error:
                 with lock:
                     errors.append((number, error))
-                    parts = iter(())  # so that the other threads end too
+                    parts = iter(())  # make the other threads stop too
             self._free.put(worker)
 
         threads = [Thread(target=run) for _ in range(n_threads - 1)]
@@ -199,19 +199,19 @@ class BulkEncoder:
 
 
 class _Found:
-    """What is found in parts that lie one behind another.
+    """The result of consecutive parts.
 
     Attributes:
-        goes_on: Whether the first text is the rest of the last one before.
-        is_done: Whether nobody adds to it at the moment.
+        goes_on: Whether the first text continues the last text of the previous result.
+        is_done: Whether no thread is appending to it.
     """
 
     def __init__(self, goes_on: bool, n_ends: int = 0) -> None:
-        """Begin with nothing.
+        """Create an empty result.
 
         Args:
-            goes_on: See above.
-            n_ends: How many ends there may be, of tokens and of pieces.
+            goes_on: See the attribute.
+            n_ends: Expected number of ends, of tokens and of pre-tokens.
         """
         self.goes_on = goes_on
         self.encoded = Encoded.none()
@@ -221,7 +221,7 @@ class _Found:
         self.is_done = False
 
     def add(self, other: _Found) -> None:
-        """Add what follows."""
+        """Append the result that follows."""
         ids, after, *borders = self.encoded
         if other.goes_on:
             after.pop()
@@ -232,35 +232,35 @@ class _Found:
             own.frombytes(_view(others)[1:].cast("B"))
 
     def result(self) -> Encoded:
-        """Give all of it."""
+        """Return the complete result."""
         borders = map(_view, self.encoded[2:])
         return Encoded(*self.encoded[:2], *borders)
 
 
 class _Borders:
-    """What an array of 64 bits an item is, in memory that is cheaper to take where it is much."""
+    """An array of 64-bit integers in memory that is cheaper to allocate when it is large."""
 
     def __init__(self, room: int) -> None:
-        """Begin with 0, and room for so many."""
+        """Create an array that contains 0, with the given capacity."""
         self._memory, self._n = zeros(room, "q"), 1
 
     def frombytes(self, data: memoryview) -> None:
-        """Add items."""
+        """Append items given as bytes."""
         first, self._n = self._n, self._n + len(data) // 8
         if self._n > len(self._memory):
             self._memory = longer(self._memory, 2 * self._n)
         self._memory.cast("B")[8 * first : 8 * self._n] = data
 
     def extend(self, ends: Sequence[int]) -> None:
-        """Add some."""
+        """Append items."""
         self.frombytes(memoryview(array("q", ends)).cast("B"))
 
     def append(self, end: int) -> None:
-        """Add one."""
+        """Append one item."""
         self.extend((end,))
 
     def view(self) -> memoryview:
-        """Give all."""
+        """Return all items."""
         return self._memory[: self._n]
 
 
@@ -269,28 +269,28 @@ def _view(borders: _Borders | array[int]) -> memoryview:
 
 
 class _Workers:
-    """What nobody works with at the moment, seven megabytes each: few are kept."""
+    """Pool of idle workers. It keeps few, because each takes seven megabytes."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        # The first is made now, with the code that it runs: then nothing is left to wait for.
+        # Create the first worker now, which loads the machine code, so that `encode` need not wait.
         most = min(max(2, n_processors()), _MOST_FREE)
         self._free = deque([_Worker(vocabulary)], maxlen=most)
 
     def take(self) -> _Worker:
-        """Take one; `put` brings it back."""
+        """Take a worker from the pool or create one; return it with `put`."""
         try:
             return self._free.pop()
         except IndexError:
             return _Worker(self._vocabulary)
 
     def put(self, worker: _Worker) -> None:
-        """Keep one for whoever takes it next, or let it go."""
+        """Return a worker to the pool, which discards the oldest one if it is full."""
         self._free.append(worker)
 
 
 class _Worker:
-    """What one thread needs: a cache, and arrays for what is found."""
+    """State of one encoding thread: a cache, and arrays for results."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -314,7 +314,7 @@ class _Worker:
         self._make_room(_IDS_AT_ONCE)
 
     def _make_room(self, n: int) -> None:
-        """Make room for so many ids, and for a piece of so many bytes."""
+        """Allocate memory for `n` ids, and for a pre-token of `n` bytes."""
         n += kernels.MOST_IDS
         self._state[kernels.ROOM] = n
         self._ids = zeros(n, "i")
@@ -326,19 +326,19 @@ class _Worker:
             Scratch(zeros(n + 1, "i"), zeros(n, "i"), zeros(n, "i"), zeros(2 * n, "q"))
             for _ in range(2)
         ]
-        # What the machine code uses must not be given back.
+        # Keep a reference to the memory that the machine code uses.
         self._work = kernels.Work(**self._kept, **found), *scratch
         self._run = kernels.encode.bind(self._vocabulary, *self._work)
 
     def encode(
         self, texts: Texts, with_ends: bool, before: int, others: _Workers, encoded: Encoded
     ) -> None:
-        """Encode texts behind others; ends are counted from `before` bytes before them.
+        """Encode texts and append to `encoded`; `before` bytes precede them when counting ends.
 
-        A long piece takes two workers.
+        A long pre-token takes a second worker.
 
         Raises:
-            VocabularyError: If a text holds a byte that has no token.
+            VocabularyError: If a byte of a text has no token.
         """
         state = self._state
         n_texts = texts.numbers[N_TEXTS]
@@ -377,20 +377,20 @@ class _Worker:
 
     @cached_property
     def _stretch(self) -> int:
-        """How many bytes of a long piece are merged together; no token is longer."""
+        """Number of bytes of a long pre-token merged together; no token is longer."""
         return max(_IDS_AT_ONCE, self._vocabulary.numbers[LONGEST])
 
     def _by_stretches(
         self, data: Any, start: int, end: int, ids: array[int], others: _Workers
     ) -> array[int]:
-        """Merge a long piece stretch by stretch, for which little memory will do.
+        """Merge a long pre-token stretch by stretch, which needs little memory.
 
-        Tokens are those of a piece if every two neighbours are those of their own bytes: the first
-        merge across the border between these would happen to them alone too. So merging may begin
-        anew behind any token, if that is so of it and of what follows.
+        Tokens are those of the whole pre-token if any two neighbors are the encoding of just their
+        bytes, because the first merge across their border would also occur in these bytes alone. So
+        merging can restart after any token for which this holds.
 
         Returns:
-            Where each token ends; they are added to `ids`.
+            The end of each token; their ids are appended to `ids`.
         """
         length, other = self._stretch, others.take()
         ends = array("q", [start])
@@ -400,7 +400,7 @@ class _Worker:
             if at > start:
                 both = other.as_piece(data, ends[-2], found.token_borders[1], others)
                 if both.ids.tolist() != [ids[-1], found.ids[0]]:
-                    # Begin anew behind an earlier token, in the end with the whole piece.
+                    # Restart after an earlier token, if necessary with the whole pre-token.
                     del ids[-1], ends[-1]
                     length += length // 8 + 1
                     continue
@@ -412,7 +412,7 @@ class _Worker:
         return ends
 
     def as_piece(self, data: Any, start: int, end: int, others: _Workers) -> Encoded:
-        """Encode some bytes, at once, as if they were a piece."""
+        """Encode bytes at once, as one pre-token."""
         if end - start + kernels.MOST_IDS > self._state[kernels.ROOM]:
             self._make_room(end - start)
         encoded = Encoded.none()
@@ -424,11 +424,11 @@ class _Part(NamedTuple):
     """Texts that one thread encodes at a time.
 
     Attributes:
-        data: Holds them.
-        starts: Where each starts there.
-        ends: Where each ends.
-        before: How many bytes there are before `data`.
-        goes_on: Whether the first one is the rest of the last one of the part before.
+        data: Bytes that contain the texts.
+        starts: Start of each text in `data`.
+        ends: End of each text.
+        before: Number of bytes before `data`.
+        goes_on: Whether the first text continues the last text of the previous part.
     """
 
     data: bytes
@@ -439,7 +439,7 @@ class _Part(NamedTuple):
 
 
 def _parts(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterator[_Part]:
-    """Give texts in parts, the long ones cut where a piece ends whatever follows."""
+    """Yield texts in parts; long texts are cut where a pre-token surely ends."""
     held: list[bytes] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -466,14 +466,14 @@ def _parts(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterator[
             yield _Part(b"".join(held), starts, ends, before, goes_on)
             before += size
             held, starts, ends, size, goes_on = [], [], [], 0, False
-    if starts or not before:  # what is found in a single part is not copied
+    if starts or not before:  # a single part is not copied
         yield _Part(held[0] if len(held) == 1 else b"".join(held), starts, ends, before, goes_on)
 
 
 def _cut_by_regex(
     pattern: SplitPattern, segments: Segments, to_bytes: ToBytes
 ) -> tuple[_Part, list[int]]:
-    """Give the pieces of texts as if they were texts, and how many each text has."""
+    """Return the pre-tokens of texts as if they were texts, and how many each text has."""
     held: list[bytes] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -491,7 +491,7 @@ def _cut_by_regex(
 
 
 def _joined(found: list[_Found]) -> Encoded:
-    """Join what was found."""
+    """Join all results."""
     whole, *others = found
     for part in others:
         whole.add(part)

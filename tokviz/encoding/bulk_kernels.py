@@ -1,12 +1,12 @@
-"""Compiled encoding: pieces from the scanner, a cache from piece to tokens, merging for the rest.
+"""Compiled encoding: pre-tokens from the scanner, a cache of their tokens, merging for the rest.
 
-Natural text repeats its pieces: nineteen of twenty are found in a cache of some megabytes. A piece
-of up to 15 bytes and 6 tokens lies there whole in 32 bytes, two of them in one line of the
-processor's cache: a new one takes the second place, which it leaves for the first when it is found
-again. A longer one lies in a pool, and is known by a hash.
+Natural text repeats its pre-tokens: 19 of 20 are found in a cache of a few megabytes. The cache
+stores a pre-token of up to 15 bytes and 6 tokens in 32 bytes, two per line of the processor's
+cache: a new one takes the second slot, and moves to the first when it is found again. A longer one
+is stored in a pool and found by a hash.
 
-What is merged is merged between the places where no token can reach across, each part by itself:
-Chinese and Japanese pieces are long, and their parts repeat.
+Merging handles the parts between places that no token can span separately, because Chinese and
+Japanese pre-tokens are long and their parts repeat.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from tokviz.pretokenize.piece_keys import GOLDEN, MIXER, key_of, same, slot_of
 from tokviz.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pieces
 
 DONE, FULL, LONG, MISSING = range(4)
-"""Why the kernel came back: all is done; the arrays are full; a piece is longer than they are; a
-byte is no token."""
+"""Why the kernel returned: done; the arrays are full; a pre-token is longer than they are; a byte
+has no token."""
 
 (
     TEXT,
@@ -48,44 +48,44 @@ byte is no token."""
     HASH_SHIFT,
     N_STATE,
 ) = range(14)
-"""The places of `Work.state`."""
+"""Indexes into `Work.state`."""
 
 BATCH = 256
-"""How many pieces are looked up at once."""
+"""Number of pre-tokens looked up together."""
 
 ID_BITS = 20
-"""A token's place must have no more: three of them and their number share one word."""
+"""Maximum number of bits of a token's place: three places and their count share one word."""
 
 MOST_IDS = 6
 SHORT_PIECE, LONG_PIECE = 16, 256
 _THREE = 3
 _ID = (1 << ID_BITS) - 1
 _COUNT_AT = 60
-_PART = 0x40  # marks the key of a part of a piece: a part that is a token may still be merged
+_PART = 0x40  # marks the key of a part of a pre-token: a part that is a token may still be merged
 _NOT_ASCII = 0x80
 _LINE = 8  # words of two slots
 _SLOT = 4
 
 
 class Work(NamedTuple):
-    """What one thread needs beside the vocabulary.
+    """State of one thread besides the vocabulary.
 
     Attributes:
-        lines: The cache of short pieces: lines of two slots of key (two words), tokens (two words).
-        hashes: That of long ones: hash and place in the pool, 0 for none.
-        pool: At a place: length, number of tokens, the tokens, the bytes.
+        lines: Cache of short pre-tokens: lines of two slots with key and tokens, two words each.
+        hashes: Cache of long pre-tokens: hash and position in the pool, 0 for none.
+        pool: At each position: length, number of tokens, the tokens, the bytes.
         pool_bytes: The same memory.
-        pieces: Where the pieces of a batch start and end.
-        keys: For each a key of two words, and where to look for it.
-        masks: For each length of a short piece what of two words belongs to it.
+        pieces: Starts and ends of the pre-tokens of a batch.
+        keys: For each pre-token, a key of two words and where to look for it.
+        masks: For each length of a short pre-token, which bits of two words belong to it.
         ids: Receives the ids.
-        token_ends: Receives where each token ends.
-        piece_ends: Receives where each piece ends.
-        state: The text and the position to go on with; the text that is being encoded; how many ids
-            and pieces there are; how many ids there were before them; how many bytes there are
-            before the texts' memory, from which ends are counted; the length of the piece for which
-            there is no room, or the place of a byte that is no token; how many ids there is room
-            for; where the pool is free; its size; how far to shift keys for lines and hashes.
+        token_ends: Receives the end of each token.
+        piece_ends: Receives the end of each pre-token.
+        state: The text and position to continue at; the text being encoded; the number of ids and
+            pre-tokens; the number of ids before them; the number of bytes before the texts'
+            memory, from which ends are counted; the length of the pre-token that does not fit, or
+            the position of the byte without a token; the capacity for ids; the free position in
+            the pool; its size; the shifts of keys for lines and hashes.
     """
 
     lines: Int64s
@@ -103,7 +103,7 @@ class Work(NamedTuple):
 
 @helper
 def _short_key(work: Work, source: Bytes, n_bytes: int, start: int, length: int) -> tuple[int, int]:
-    """Make the key of a short piece: its bytes and its length."""
+    """Return the key of a short pre-token: its bytes and its length."""
     if start + SHORT_PIECE <= n_bytes:
         first = load_word(source, start) & word(work.masks[2 * length])
         second = load_word(source, start + 8) & word(work.masks[2 * length + 1])
@@ -127,7 +127,7 @@ def _line_of(first: int, second: int, shift: int) -> int:
 
 @helper
 def _cached(lines: Int64s, line: int, first: int, second: int) -> int:
-    """Find a short piece's slot, -1 if it is not in its line; found again, it becomes the first."""
+    """Return a short pre-token's slot, -1 if it is not in its line; move it to the first slot."""
     if lines[line + 1] == second and lines[line] == first:
         return line
     if lines[line + _SLOT + 1] == second and lines[line + _SLOT] == first:
@@ -141,7 +141,7 @@ def _cached(lines: Int64s, line: int, first: int, second: int) -> int:
 
 @helper
 def _keep_short(lines: Int64s, line: int, first: int, second: int, room: Scratch, n: int) -> None:
-    """Put a short piece into its line, behind the other one: most are not seen again soon."""
+    """Put a short pre-token into the second slot of its line, as most do not soon recur."""
     line += _SLOT
     lines[line] = first
     lines[line + 1] = second
@@ -159,7 +159,7 @@ def _keep_short(lines: Int64s, line: int, first: int, second: int, room: Scratch
 def _keep_long(
     work: Work, slot: int, key: int, source: Bytes, start: int, length: int, room: Scratch, n: int
 ) -> None:
-    """Put a long piece into the pool, which is cleared when it is full."""
+    """Put a long pre-token into the pool, which is cleared when it is full."""
     pool = work.pool
     state = work.state
     place = state[POOL_END]
@@ -191,7 +191,7 @@ def _merge(
     room: Scratch,
     whole: Scratch,
 ) -> int:
-    """Merge a piece, part by part if it is not ASCII; give the number of tokens left in `whole`."""
+    """Merge a pre-token, in parts unless it is ASCII; return the number of tokens in `whole`."""
     end = start + length
     if source[end - 1] < _NOT_ASCII:
         return merge(tokens, source, n_bytes, start, length, whole)
@@ -242,7 +242,7 @@ def _merge(
 
 @helper
 def _mark(texts: Texts, state: Int64s, start: int, n_ids: int, after: Int64s) -> None:
-    """Note the number of ids behind every text that ends before a piece."""
+    """Record the number of ids after every text that ends before a pre-token."""
     text = state[AT_TEXT]
     while text < texts.numbers[N_TEXTS] and texts.ends[text] <= start:
         after[text] = state[N_BEFORE] + n_ids
@@ -252,7 +252,7 @@ def _mark(texts: Texts, state: Int64s, start: int, n_ids: int, after: Int64s) ->
 
 @helper
 def _stop(work: Work, tokens: Vocabulary, position: int, n_ids: int, n_pieces: int) -> None:
-    """Leave the place to go on with, and ids for places."""
+    """Store the position to continue at, and replace places by ids."""
     state = work.state
     state[TEXT] = state[AT_TEXT]
     state[POSITION] = position
@@ -273,19 +273,19 @@ def encode(
     after: Int64s,
     with_ends: int,
 ) -> int:
-    """Encode texts until all is done or the arrays are full.
+    """Encode texts until all are done or the arrays are full.
 
     Args:
         tokens: The vocabulary.
-        work: The cache, and what is found.
-        room: Room for the longest part of a piece.
-        whole: Room for the longest piece.
+        work: The caches and results.
+        room: Memory for the longest part of a pre-token.
+        whole: Memory for the longest pre-token.
         texts: The texts, ascending, none of them open.
-        after: Receives how many ids there are behind each text, counted from the first.
-        with_ends: Whether the ends of tokens and pieces are wanted.
+        after: Receives the number of ids up to the end of each text, counted from the first.
+        with_ends: Whether to store the ends of tokens and pre-tokens.
 
     Returns:
-        DONE, FULL, LONG or MISSING; all but the second with `state[WANTED]`.
+        DONE, FULL, LONG or MISSING; the last two set `state[WANTED]`.
     """
     source = texts.data
     n_bytes = texts.numbers[N_BYTES]

@@ -1,7 +1,6 @@
-"""Byte strings in two arrays: a hundred thousand tokens as Python objects cost ten times as much.
+"""Byte strings in two arrays, because 100,000 Python objects take ten times the memory.
 
-And where the app makes so many objects while others come and stay, hardly any of the memory is ever
-free again.
+The app would also hardly ever free the memory of so many objects once they are mixed with others.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ _SORTED_BYTES = 32
 
 
 class ByteRows(Sequence[bytes]):
-    """Byte strings, one behind another.
+    """A sequence of byte strings stored one after another.
 
     Attributes:
         blob: All their bytes, uint8.
-        starts: Where each begins, int64, shape (n,).
-        lengths: Their lengths, int64, shape (n,).
+        starts: Start of each, int64, shape (n,).
+        lengths: Length of each, int64, shape (n,).
     """
 
     def __init__(self, data: bytes, lengths: npt.NDArray[np.int64]) -> None:
-        """Take the bytes of all strings, and their lengths."""
+        """Create the sequence from the concatenated strings and their lengths."""
         import numpy as np
 
         self._data, self.lengths = data, lengths
@@ -39,7 +38,7 @@ class ByteRows(Sequence[bytes]):
 
     @classmethod
     def of(cls, tables: Tables, others: Iterable[bytes] = ()) -> ByteRows:
-        """Take the tokens of a vocabulary by place, and others behind them."""
+        """Return the tokens of a vocabulary by place, followed by other strings."""
         import numpy as np
 
         data, starts, _ = tables.columns()[:3]
@@ -49,7 +48,7 @@ class ByteRows(Sequence[bytes]):
         return cls(b"".join([data, *listed]), np.concatenate([lengths, more]))
 
     def __len__(self) -> int:
-        """Count the strings."""
+        """Return the number of strings."""
         return len(self.lengths)
 
     @overload
@@ -57,19 +56,19 @@ class ByteRows(Sequence[bytes]):
     @overload
     def __getitem__(self, row: slice) -> list[bytes]: ...
     def __getitem__(self, row: SupportsIndex | slice) -> bytes | list[bytes]:
-        """Give a string, or some."""
+        """Return one string, or a slice of them."""
         if isinstance(row, slice):
             return [self[number] for number in range(*row.indices(len(self)))]
         start = int(self.starts[row])
         return self._data[start : start + int(self.lengths[row])]
 
     def __iter__(self) -> Iterator[bytes]:
-        """Give one string after another."""
+        """Iterate over the strings."""
         for start, end in pairwise([*self.starts.tolist(), len(self._data)]):
             yield self._data[start:end]
 
     def take(self, rows: npt.NDArray[np.int64]) -> ByteRows:
-        """Give some of the strings, in this order."""
+        """Return the selected strings in the given order."""
         import numpy as np
 
         lengths = self.lengths[rows]
@@ -78,7 +77,7 @@ class ByteRows(Sequence[bytes]):
         return ByteRows(self.blob[places].tobytes(), lengths)
 
     def without_leading(self, byte: bytes) -> ByteRows:
-        """Leave out a byte, however often it stands at the beginning of a string."""
+        """Remove all leading occurrences of a byte from every string."""
         import numpy as np
 
         n_others = np.cumsum(self.blob != ord(byte))
@@ -95,9 +94,9 @@ class ByteRows(Sequence[bytes]):
         return np.bincount(self.blob, minlength=256)
 
     def containing(self, needle: bytes) -> npt.NDArray[np.bool_]:
-        """Tell which strings contain some bytes; shape (n,).
+        """Return which strings contain the needle; shape (n,).
 
-        The rarest byte of the needle gives the places to look at.
+        Only the occurrences of the needle's rarest byte are compared.
         """
         import numpy as np
 
@@ -116,11 +115,11 @@ class ByteRows(Sequence[bytes]):
         return found
 
     def starting_with(self, needle: bytes) -> npt.NDArray[np.bool_]:
-        """Tell which strings begin with some bytes; shape (n,)."""
+        """Return which strings start with the needle; shape (n,)."""
         return self._matching_at(self.starts, needle)
 
     def ending_with(self, needle: bytes) -> npt.NDArray[np.bool_]:
-        """Tell which strings end with some bytes; shape (n,)."""
+        """Return which strings end with the needle; shape (n,)."""
         return self._matching_at(self.starts + self.lengths - len(needle), needle)
 
     def _matching_at(self, places: npt.NDArray[np.int64], needle: bytes) -> npt.NDArray[np.bool_]:
@@ -134,7 +133,7 @@ class ByteRows(Sequence[bytes]):
         return found
 
     def order(self) -> npt.NDArray[np.int64]:
-        """Sort the strings; equal ones stay in order. Shape (n,)."""
+        """Return the rows in sorted order; the sort is stable. Shape (n,)."""
         import numpy as np
 
         offsets = np.arange(_SORTED_BYTES)
@@ -143,7 +142,7 @@ class ByteRows(Sequence[bytes]):
         heads[inside] = self.blob[(self.starts[:, None] + offsets)[inside]]
         keys = heads.view(">u8").astype(np.uint64)
         found = np.lexsort((self.lengths, *reversed(keys.T)))
-        # Only long strings may be alike so far, and few of them are.
+        # Only long strings can still be tied, and few are.
         is_long = self.lengths[found] > _SORTED_BYTES
         alike = (keys[found][1:] == keys[found][:-1]).all(axis=1) & is_long[1:] & is_long[:-1]
         edges = np.flatnonzero(np.diff(alike, prepend=False, append=False))

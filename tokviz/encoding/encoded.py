@@ -1,4 +1,4 @@
-"""Encoded texts: ids in arrays, and where tokens and pieces end."""
+"""Encoded texts: ids in arrays, and the ends of tokens and pre-tokens."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tokviz.pretokenize.patterns import SplitPattern
 from tokviz.pretokenize.split import split
 
 Segments = Iterable[tuple[str, bool]]
-"""Byte texts one behind another, and whether each is a special token."""
+"""Consecutive byte texts, each with whether it is a special token."""
 
 ToBytes = Callable[[str], bytes]
-"""Gives the bytes of a text or of any part of it."""
+"""Returns the bytes of a text or of any part of it."""
 
 
 class Columns(NamedTuple):
-    """A vocabulary as compiled code takes it.
+    """A vocabulary in the form that compiled code uses.
 
     Attributes:
-        blob: The bytes of all tokens, one behind another, in the order of their ids.
-        starts: Where each starts, and the end of the last; 32 bits.
-        ids: The id of each; None if it is its place.
-        pairs: The places of the two tokens of every merge; None if ranks are the tokens' places.
+        blob: The bytes of all tokens, concatenated in the order of their ids.
+        starts: Start of each token, and the end of the last; 32 bits.
+        ids: The id of each; None if it equals its place.
+        pairs: The places of the two tokens of every merge; None if ranks equal the tokens' places.
     """
 
     blob: bytes
@@ -34,13 +34,13 @@ class Columns(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """The tokens of texts that lie one behind another, as bytes, with special tokens between them.
+    """The tokens of consecutive texts, as bytes, with special tokens between them.
 
     Attributes:
-        ids: The ids of all; typecode "I".
-        after: How many ids there are behind each text, counted from the first; typecode "q".
-        token_borders: 0, and the byte at which each token ends; only 0 if not wanted; typecode "q".
-        piece_borders: The same for pieces.
+        ids: The ids of all tokens; typecode "I".
+        after: Number of ids up to the end of each text, counted from the first; typecode "q".
+        token_borders: 0, and the byte at which each token ends; only 0 if omitted; typecode "q".
+        piece_borders: The same for pre-tokens.
     """
 
     ids: array[int]
@@ -50,12 +50,12 @@ class Encoded(NamedTuple):
 
     @classmethod
     def none(cls) -> Encoded:
-        """Make what others are added to."""
+        """Return an empty result to append to."""
         return cls(array("I"), array("q"), array("q", [0]), array("q", [0]))
 
 
 def piece_ends(pattern: SplitPattern, text: str, at: int = 0) -> array[int]:
-    """Give the byte at which each piece of a text ends that begins at byte `at`; typecode "q"."""
+    """Return the end of each pre-token, for a text that starts at byte `at`; typecode "q"."""
     ends = split(pattern, text).ends
     if text.isascii():
         return array("q", [at + end for end in ends]) if at else ends

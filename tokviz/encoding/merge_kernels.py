@@ -1,6 +1,6 @@
-"""Compiled merging: lowest rank first, leftmost first, until no neighbouring pair has a rank.
+"""Compiled merging: lowest rank first, leftmost first, until no adjacent pair has a rank.
 
-The slow twin is `tokviz.encoding.merging.merge_piece`.
+`tokviz.encoding.merging.merge_piece` is the equivalent in Python.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from tokviz.encoding.vocabulary_kernels import (
 )
 
 _SHORT = 64
-"""The longest piece for which looking at every pair is faster than a heap."""
+"""Maximum length of a pre-token for which scanning all pairs is faster than a heap."""
 
-_PLACE_BITS = 40  # of an entry of the heap; the rank is above them
+_PLACE_BITS = 40  # low bits of a heap entry; the rank is above them
 
 
 class Scratch(NamedTuple):
-    """Room for the tokens of a piece under way, which they also are when it is merged.
+    """Memory for the tokens of a pre-token, during and after merging.
 
     Attributes:
-        at: Where each token starts in the piece; behind the last, its length.
-        ranks: At which rank each merges with the next.
-        places: Which token each is.
-        heap: Room for twice as many pairs as the piece has bytes.
+        at: Start of each token in the pre-token; after the last one, its length.
+        ranks: Rank at which each token merges with the next.
+        places: Place of each token in the vocabulary.
+        heap: Memory for twice as many pairs as the pre-token has bytes.
     """
 
     at: Int32s
@@ -43,7 +43,7 @@ class Scratch(NamedTuple):
 def _rank(
     tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, end: int, left: int, right: int
 ) -> int:
-    """Give the rank at which two neighbours merge that are known by their bytes and places."""
+    """Return the rank at which two neighbors merge, given their bytes and places."""
     if tokens.numbers[BY_RANKS]:
         return find(tokens, source, n_bytes, start, end - start)
     return rank_of_pair(tokens, left, right)
@@ -58,7 +58,7 @@ def _product(tokens: Vocabulary, rank: int) -> int:
 def _merge_short(
     tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int, room: Scratch
 ) -> int:
-    """Merge a piece, and give the number of its tokens."""
+    """Merge a short pre-token, and return its number of tokens."""
     at = room.at
     ranks = room.ranks
     places = room.places
@@ -102,9 +102,9 @@ def _merge_short(
 
 @helper
 def _push(heap: Int64s, n: int, rank: int, i: int) -> int:
-    """Add a pair to a heap of n, if it merges, and give the number of all.
+    """Add a pair to a heap of size n if it can merge, and return the new size.
 
-    An item is above four others, which are neighbours in memory.
+    Every item has four children, which are adjacent in memory.
     """
     if rank == NEVER:
         return n
@@ -119,7 +119,7 @@ def _push(heap: Int64s, n: int, rank: int, i: int) -> int:
 
 @helper
 def _pop(heap: Int64s, n: int) -> int:
-    """Take the least of n items."""
+    """Remove and return the smallest of n items."""
     top = heap[0]
     item = heap[n - 1]
     at = 0
@@ -140,10 +140,10 @@ def _pop(heap: Int64s, n: int) -> int:
 def _merge_long(
     tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int, room: Scratch
 ) -> int:
-    """Merge a piece with a heap and linked tokens, and give the number of its tokens.
+    """Merge a long pre-token with a heap and linked tokens, and return its number of tokens.
 
-    While it is under way token i begins at byte i. `at[i]` is where it ends, `places[i]` where the
-    one before it begins, and which token it is is known by its bytes.
+    During merging, token i starts at byte i; `at[i]` is its end, `places[i]` the start of the
+    previous token. Its place in the vocabulary is looked up by its bytes.
     """
     ends = room.at
     ranks = room.ranks
@@ -192,7 +192,7 @@ def _merge_long(
 def _rank_there(
     tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, i: int, middle: int, end: int
 ) -> int:
-    """Give the rank at which the tokens from `i` and from `middle` merge."""
+    """Return the rank at which the tokens starting at `i` and `middle` merge."""
     if tokens.numbers[BY_RANKS]:
         return find(tokens, source, n_bytes, start + i, end - i)
     left = _place(tokens, source, n_bytes, start + i, middle - i)
@@ -211,7 +211,7 @@ def _place(tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: 
 def merge(
     tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int, room: Scratch
 ) -> int:
-    """Merge a piece, and give the number of its tokens."""
+    """Merge a pre-token, and return its number of tokens."""
     if length <= _SHORT:
         return _merge_short(tokens, source, n_bytes, start, length, room)
     return _merge_long(tokens, source, n_bytes, start, length, room)

@@ -1,4 +1,4 @@
-"""The merge loop: lowest rank first, leftmost first, until no neighbouring pair has a rank."""
+"""The merge loop: lowest rank first, leftmost first, until no adjacent pair has a rank."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Merge = tuple[bytes, bytes]
 """The left and the right token of a merge."""
 
 PairRank = Callable[[bytes, bytes], int | None]
-"""Gives the rank at which two neighbouring tokens merge, None if they never do."""
+"""Returns the rank at which two adjacent tokens merge, None if they never do."""
 
 
 def merge_piece(
@@ -19,27 +19,27 @@ def merge_piece(
     below: int | None = None,
     on_merge: Callable[[int, int], object] | None = None,
 ) -> list[bytes]:
-    """Merge the bytes of one piece into tokens.
+    """Merge the bytes of one pre-token into tokens.
 
-    A heap holds every neighbouring pair that can merge. An entry whose tokens have changed since
-    is stale and skipped, so that n bytes take O(n log n) steps.
+    A heap contains every adjacent pair that can merge. An entry whose tokens have changed since is
+    stale and skipped, so n bytes take O(n log n) steps.
 
     Args:
         piece: The bytes of one pre-token.
-        pair_rank: When two neighbouring tokens merge.
-        below: Apply only merges of a lower rank than this.
-        on_merge: Told of every merge in the order in which they are applied: the byte offset at
-            which its two tokens meet, and its rank.
+        pair_rank: Returns the rank of two adjacent tokens.
+        below: Apply only merges with a lower rank than this.
+        on_merge: Called for every merge in order, with the byte offset at which its two tokens
+            meet, and its rank.
 
     Returns:
-        The tokens, whose concatenation is the piece.
+        The tokens, whose concatenation is the pre-token.
 
     >>> ranks = {b"ab": 0, b"cd": 1, b"abcd": 2}
     >>> merge_piece(b"abcde", lambda left, right: ranks.get(left + right))
     [b'abcd', b'e']
     """
     n = len(piece)
-    # Token i covers piece[i:ends[i]]; it is alive while some neighbour still points to it.
+    # Token i covers piece[i:ends[i]]; it is alive until it is merged into the previous token.
     ends = list(range(1, n + 1))
     starts_before = list(range(-1, n - 1))
     alive = bytearray(b"\x01") * n

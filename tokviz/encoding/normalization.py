@@ -1,36 +1,36 @@
-"""Unicode's NFC, which Qwen's tokenizers apply before they encode, and where it comes from."""
+"""Unicode NFC, which Qwen's tokenizers apply before encoding, with positions in the original."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
 
-# What a character can be composed or put in another order with stands behind it: marks, and the
-# vowels and endings of Korean syllables.
+# Only some following characters can combine or be reordered with a character: marks, and the
+# vowels and final consonants of Korean syllables.
 _CLUSTER = r"[\s\S](?:[\p{M}\u1160-\u11FF\uD7B0-\uD7FF])*+"
 
 
 def is_nfc(text: str) -> bool:
-    """Tell whether a text stays as it is."""
+    """Return whether NFC leaves a text unchanged."""
     return text.isascii() or unicodedata.is_normalized("NFC", text)
 
 
 def nfc(text: str) -> str:
-    """Compose a text; bytes that are not UTF-8 stay (see `tokviz.bytetext`)."""
+    """Normalize a text to NFC; bytes that are not UTF-8 are kept (see `tokviz.bytetext`)."""
     return text if is_nfc(text) else unicodedata.normalize("NFC", text)
 
 
 def origins(text: str, size: Callable[[str], int]) -> list[int]:
-    r"""Say for every place in the composed text where it is in the text itself.
+    r"""Return the position in the original text of every position in the normalized text.
 
-    What is composed comes from its characters together: all its inner places are their end.
+    Positions inside a sequence that normalization changes map to its end.
 
     Args:
-        text: The text.
-        size: How much a stretch of text counts: `len` for characters, or its bytes.
+        text: The original text.
+        size: The size of a stretch of text: `len` for characters, or its number of bytes.
 
     Returns:
-        One number for each unit of the composed text and for its end, ascending.
+        One number per unit of the normalized text and one for its end, ascending.
 
     >>> origins("ae\u0301o", len)
     [0, 1, 3, 4]

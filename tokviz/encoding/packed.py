@@ -1,17 +1,17 @@
-"""The stored form of a rank vocabulary: ready for lookups without being parsed.
+"""The stored form of a rank vocabulary, which supports lookups without parsing.
 
-A `.ranks` file holds the tokens of ranks 0 … n-1, little endian, no padding:
+A `.ranks` file contains the tokens of ranks 0 … n-1, little-endian, without padding:
 
 | bytes | content |
 |---|---|
 | 16 | `tokviz ranks 2` and two newlines |
 | 4 | n, the number of tokens |
-| 4 (n + 1) | where each token's bytes start in the blob; the last one is the blob's length |
-| 4 (b + 1) | where each bucket starts in the next table; b is the largest power of two ≤ n |
+| 4 (n + 1) | start of each token in the blob; the last one is the blob's length |
+| 4 (b + 1) | start of each bucket in the next table; b is the largest power of two ≤ n |
 | 4 n | the ranks by bucket: a token's bucket is the CRC-32 of its bytes, modulo b |
-| rest | the blob: all tokens, one behind another |
+| rest | the blob: all tokens, concatenated |
 
-It says exactly as much as tiktoken's `.tiktoken` form (`base64(token) rank` a line).
+It contains the same information as tiktoken's `.tiktoken` form (lines of `base64(token) rank`).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class PackedRanks:
     """A rank vocabulary in its stored form, mapped into memory."""
 
     by_ranks = True
-    """Any two neighbours merge whose concatenation has a rank, and a token's id is its rank."""
+    """Any two neighbors whose concatenation has a rank merge, and a token's id is its rank."""
 
     def __init__(self, path: StrPath) -> None:
-        """Map a `.ranks` file.
+        """Map a `.ranks` file into memory.
 
         Raises:
-            InputFileError: If it is missing or no such file.
+            InputFileError: If it is missing or not a `.ranks` file.
         """
         try:
             with open(path, "rb") as file:
@@ -55,7 +55,7 @@ class PackedRanks:
 
     @classmethod
     def of(cls, data: bytes, ids: array[int] | None = None) -> PackedRanks:
-        """Take the stored form, and the ranks of its tokens, ascending, if there are gaps."""
+        """Create from the stored form, and the ascending ranks of its tokens if there are gaps."""
         self = cls.__new__(cls)
         self._set(data, "", ids)
         return self
@@ -72,7 +72,7 @@ class PackedRanks:
         n_buckets = n_buckets_for(n)
         self._blob_start = head + 4 * (n + 1 + n_buckets + 1 + n)
         if len(data) < self._blob_start:
-            raise InputFileError(path, "is cut off")
+            raise InputFileError(path, "is truncated")
         table = memoryview(data)[head : self._blob_start]
         if sys.byteorder == "little":
             numbers: memoryview | array[int] = table.cast("I")
@@ -84,19 +84,19 @@ class PackedRanks:
         self._by_bucket = numbers[n + n_buckets + 2 :]
         self._last_bucket = n_buckets - 1
         if self._blob_start + self._starts[n] != len(data):
-            raise InputFileError(path, "is cut off")
+            raise InputFileError(path, "is truncated")
 
     def ids(self) -> Sequence[int]:
-        """List the ranks that tokens have, ascending."""
+        """Return the ranks of the tokens, ascending."""
         return self._ids
 
     def token(self, token_id: int) -> bytes | None:
-        """Give a token's bytes, None if there is no such id."""
+        """Return a token's bytes, None if no token has this id."""
         index = self.place(token_id)
         return None if index is None else self.at(index) or None
 
     def place(self, rank: int) -> int | None:
-        """Find a rank's place among all tokens, None if no token has it."""
+        """Return the place of a rank among all tokens, None if no token has it."""
         if self.sparse_ids is None:
             return rank if 0 <= rank < len(self._ids) else None
         index = bisect_left(self.sparse_ids, rank)
@@ -104,12 +104,12 @@ class PackedRanks:
         return index if is_there else None
 
     def at(self, index: int) -> bytes:
-        """Give the bytes of a token by its place among all tokens."""
+        """Return the bytes of a token by its place among all tokens."""
         base = self._blob_start
         return self.data[base + self._starts[index] : base + self._starts[index + 1]]
 
     def index(self, token: bytes) -> int | None:
-        """Find a token's place among all tokens, None if it is not in the vocabulary."""
+        """Return a token's place among all tokens, None if it is not in the vocabulary."""
         bucket = crc32(token) & self._last_bucket
         first, last = self._bucket_starts[bucket], self._bucket_starts[bucket + 1]
         for index in self._by_bucket[first:last]:
@@ -118,41 +118,41 @@ class PackedRanks:
         return None
 
     def id_of(self, token: bytes) -> int | None:
-        """Find a token's rank, None if it is not in the vocabulary."""
+        """Return a token's rank, None if it is not in the vocabulary."""
         index = self.index(token)
         return None if index is None else self._ids[index]
 
     def tokens(self) -> list[bytes]:
-        """List all tokens by place."""
+        """Return all tokens by place."""
         blob = self.data[self._blob_start :]
         return [blob[a:b] for a, b in pairwise(self._starts.tolist())]
 
     def lengths(self) -> array[int]:
-        """Give the number of bytes of all tokens, by place."""
+        """Return the number of bytes of every token, by place."""
         starts = self._starts.tolist()
         return array("I", map(sub, starts[1:], starts))
 
     def columns(self) -> Columns:
-        """Give the tokens as compiled code takes them."""
+        """Return the tokens in the form that compiled code uses."""
         starts = array("I", self._starts.tobytes())
         return Columns(bytes(self.data[self._blob_start :]), starts, self.sparse_ids)
 
     def rank(self, token_id: int) -> int | None:
-        """Give a token's rank: its id."""
+        """Return a token's rank, which equals its id."""
         return None if self.token(token_id) is None else token_id
 
     first_rank = rank
 
     def first_ranks(self) -> Sequence[int]:
-        """List the ranks of all tokens, in the order of their ids."""
+        """Return the ranks of all tokens, in the order of their ids."""
         return self._ids
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
-        """Give the rank of the concatenation, None if it is no token."""
+        """Return the rank of the concatenation, None if it is not a token."""
         return self.id_of(left + right)
 
     def _merge_of(self, token_id: int) -> Merge | None:
-        """Recover the merge that makes a token: its bytes, merged by lower ranks only.
+        """Recover the merge that makes a token, by merging its bytes with lower ranks only.
 
         Source: `recover_merges` in karpathy/minbpe `gpt4.py`.
 
@@ -162,7 +162,7 @@ class PackedRanks:
         return _last_merge(self.token(token_id) or b"", token_id, self.pair_rank)
 
     def merges(self) -> list[Merge]:
-        """Recover all merges, lowest rank first. Takes seconds for a large vocabulary, once."""
+        """Recover all merges, lowest rank first; the first call can take seconds."""
         if self._merges is None:
             rank_of = dict(zip(self.tokens(), self._ids, strict=True))
 
@@ -183,7 +183,7 @@ def pack_ranks(tokens: Iterable[tuple[int, bytes]]) -> PackedRanks:
     """Pack tokens with their ids.
 
     Raises:
-        VocabularyError: If tokens were chosen so that looking one up would take long.
+        VocabularyError: If tokens were crafted to make lookups slow.
     """
     listed = sorted(tokens)
     ids = array("I", [token_id for token_id, _ in listed])
@@ -192,10 +192,10 @@ def pack_ranks(tokens: Iterable[tuple[int, bytes]]) -> PackedRanks:
 
 
 def pack(tokens: list[bytes]) -> bytes:
-    """Render tokens, listed by rank, in the stored form.
+    """Return tokens, given by rank, in the stored form.
 
     Raises:
-        VocabularyError: If tokens were chosen so that looking one up would take long.
+        VocabularyError: If tokens were crafted to make lookups slow.
     """
     n_buckets = n_buckets_for(len(tokens))
     bucket_of = [crc32(token) & (n_buckets - 1) for token in tokens]
@@ -204,7 +204,7 @@ def pack(tokens: list[bytes]) -> bytes:
     for bucket in bucket_of:
         sizes[bucket] += 1
     if max(sizes) > _MOST_IN_BUCKET:
-        raise VocabularyError("too many of its tokens have the same CRC-32: they were made so")
+        raise VocabularyError("too many of its tokens share a CRC-32: they were crafted")
     numbers = array("I", accumulate(map(len, tokens), initial=0))
     numbers.extend(accumulate(sizes, initial=0))
     numbers.extend(by_bucket)
@@ -215,19 +215,19 @@ def pack(tokens: list[bytes]) -> bytes:
 
 
 _MOST_IN_BUCKET = 64
-"""By chance there are eight or nine at most, in millions of tokens."""
+"""In a vocabulary of millions of tokens, a bucket contains at most nine by chance."""
 
 
 class PackedMerges:
-    """A vocabulary and its merges in some 40 bytes a token; Python's own would be ten times that.
+    """A vocabulary and its merges in about 40 bytes per token, a tenth of Python objects.
 
-    The merge with the lowest index is applied first, of equal ones the leftmost. This differs from
-    ranks of concatenations where two pairs have the same concatenation and only one is listed.
+    The merge with the lowest index is applied first, and leftmost first if it recurs. This differs
+    from ranks of concatenations if two pairs have the same concatenation and only one is listed.
 
     Attributes:
         packed: The tokens.
         pairs: The two tokens of every merge, as places among the tokens.
-        firsts: For every token the index of the first merge that makes it, `NO_MERGE` if none does.
+        firsts: Index of the first merge that makes each token, `NO_MERGE` if there is none.
     """
 
     by_ranks = False
@@ -239,35 +239,35 @@ class PackedMerges:
         firsts: array[int],
         by_key: tuple[array[int], array[int]] | None = None,
     ) -> None:
-        """Take what `pack_merges` makes, and what another process has made of it."""
+        """Create from the parts that `pack_merges` computes, and `by_key` if already known."""
         self.packed, self.pairs, self.firsts = packed, pairs, firsts
         if by_key is not None:
             self.by_key = by_key
         self.id_of, self.ids = packed.id_of, packed.ids
         self.tokens, self.lengths = packed.tokens, packed.lengths
-        # A text asks for the same pairs again and again, and a look-up takes microseconds.
+        # A text needs the same pairs again and again, and a lookup takes microseconds.
         self.pair_rank = lru_cache(_CACHED_PAIRS)(self._pair_rank)
 
     @classmethod
     def none(cls, packed: PackedRanks) -> PackedMerges:
-        """Take tokens that nothing is known to lead to."""
+        """Return a vocabulary without merges."""
         return cls(packed, array("I"), array("I", [NO_MERGE]) * len(packed.ids()))
 
     def token(self, token_id: int) -> bytes | None:
-        """Give a token's bytes, None if there is no such id."""
+        """Return a token's bytes, None if no token has this id."""
         return self.packed.token(token_id)
 
     def merges(self) -> list[Merge]:
-        """List all merges in order; tokens that are the same are the same object."""
+        """Return all merges in order; equal tokens are the same object."""
         sides = map(self.tokens().__getitem__, self.pairs)
         return list(zip(sides, sides, strict=True))
 
     def columns(self) -> Columns:
-        """Give the tokens and merges as compiled code takes them."""
+        """Return the tokens and merges in the form that compiled code uses."""
         return self.packed.columns()._replace(pairs=self.pairs)
 
     def _pair_rank(self, left: bytes, right: bytes) -> int | None:
-        """Give the index of a merge, the first if it is listed twice; None if it is not listed."""
+        """Return the index of a merge, the first if it is listed twice; None if not listed."""
         first, second = self.packed.index(left), self.packed.index(right)
         if first is None or second is None:
             return None
@@ -278,9 +278,9 @@ class PackedMerges:
 
     @cached_property
     def by_key(self) -> tuple[array[int], array[int]]:
-        """Every different merge as `left << 32 | right`, ascending, and the index of each.
+        """Distinct merges as `left << 32 | right`, ascending, and the index of each.
 
-        Behind one that is listed before, a pair counts for nothing.
+        If a pair is listed several times, only the first counts.
         """
         sides = iter(self.pairs)
         keys = [left << 32 | right for left, right in zip(sides, sides, strict=True)]
@@ -290,25 +290,25 @@ class PackedMerges:
 
     @cached_property
     def lists_again(self) -> bool:
-        """Whether several merges make one token, so that a listed merge need not be what happens.
+        """True if several merges make one token, so that encoding may not apply the first listed.
 
-        Files that were converted from ranks list every pair that makes a token.
+        Files converted from ranks list every pair that makes a token.
         """
         n_made = len(self.firsts) - self.firsts.count(NO_MERGE)
         return len(self.pairs) > 2 * n_made
 
     def first_ranks(self) -> Sequence[int]:
-        """List for every token the first merge that makes it; see `firsts`."""
+        """Return the first merge that makes each token; see `firsts`."""
         return self.firsts
 
     def first_rank(self, token_id: int) -> int | None:
-        """Give the index of the first merge listed for a token; it need not be what happens."""
+        """Return the index of the first merge listed for a token; encoding may apply another."""
         index = self.packed.place(token_id)
         rank = NO_MERGE if index is None else self.firsts[index]
         return None if rank == NO_MERGE else rank
 
     def rank(self, token_id: int) -> int | None:
-        """Give the index of the merge that makes a token when its bytes are encoded."""
+        """Return the index of the merge that makes a token when its bytes are encoded."""
         first = self.first_rank(token_id)
         if first is None or not self.lists_again:
             return first
@@ -317,7 +317,7 @@ class PackedMerges:
         return applied[-1] if tokens == [token] else None
 
     def merge_of(self, token_id: int) -> Merge | None:
-        """Give the merge that makes a token, None if no merge does; see `rank`."""
+        """Return the merge that makes a token, None if no merge does; see `rank`."""
         rank = self.rank(token_id)
         if rank is None:
             return None
@@ -331,11 +331,11 @@ _LARGEST_ID = 0xFFFF_FFFF
 
 
 def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) -> PackedMerges:
-    """Pack a vocabulary, (id, bytes), and its merges.
+    """Pack a vocabulary of (id, bytes) and its merges.
 
     Raises:
-        VocabularyError: If a merge has a part or a product that is no token, or tokens were chosen
-            so that looking one up would take long.
+        VocabularyError: If a part or the product of a merge is not a token, or if tokens were
+            crafted to make lookups slow.
     """
     packed = pack_ranks(tokens)
     index_of = {token: index for index, token in enumerate(packed.tokens() if merges else ())}
@@ -359,7 +359,7 @@ def pack_merges(tokens: Iterable[tuple[int, bytes]], merges: Sequence[Merge]) ->
 def pack_trained(
     first_byte: int, first_merged: int, tokens: list[bytes], lefts: array[int], rights: array[int]
 ) -> PackedMerges:
-    """Pack what a training learns: the 256 bytes, and behind them a token for every merge.
+    """Pack a trained vocabulary: the 256 bytes, followed by one token per merge.
 
     Args:
         first_byte: The id of the byte 0.
@@ -387,7 +387,7 @@ def _pairs(lefts: array[int], rights: array[int]) -> array[int]:
 
 
 def check_tokens(vocab: Mapping[int, bytes]) -> None:
-    """Make sure that tokens may be packed.
+    """Check that tokens can be packed.
 
     Raises:
         VocabularyError: If two ids have the same bytes, a token is empty, or an id is out of range.
@@ -405,9 +405,9 @@ def check_tokens(vocab: Mapping[int, bytes]) -> None:
 
 
 def n_buckets_for(n_tokens: int) -> int:
-    """Choose so many that a bucket holds one or two tokens."""
+    """Return the number of buckets, such that a bucket contains one or two tokens."""
     return 1 << max(n_tokens.bit_length() - 1, 0)
 
 
 Tables = PackedRanks | PackedMerges
-"""A vocabulary without its special tokens, and what merges its tokens."""
+"""A vocabulary without its special tokens, and its merges."""

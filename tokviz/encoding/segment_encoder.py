@@ -1,6 +1,6 @@
-"""Encoding: by compiled loops, but for a short text, which goes piece by piece in Python.
+"""Encoding with compiled loops, or in Python for short texts, one pre-token at a time.
 
-Python also takes the few vocabularies that are too large for the loops.
+Python also handles the few vocabularies that are too large for the compiled loops.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tokviz.encoding.packed import Tables
 
 SHORT_TEXT = 4096
-"""Characters up to which a text is not worth loading compiled code or building tables."""
+"""Up to this many characters, Python is faster than loading compiled code and its tables."""
 
 _CACHED_PIECES = 8192
 _LONGEST_CACHED_PIECE = 64
@@ -34,11 +34,11 @@ class SegmentEncoder:
     """Encodes with a vocabulary and any split pattern. Threads may share it."""
 
     def __init__(self, tables: Tables, *, whole: bool) -> None:
-        """Take what to encode with.
+        """Create an encoder.
 
         Args:
             tables: The vocabulary and its merges.
-            whole: Whether a piece that is a token becomes it without merging.
+            whole: Whether a pre-token that is a token is encoded as that token without merging.
         """
         self._tables, self._whole = tables, whole
         self._lock = Lock()
@@ -55,18 +55,18 @@ class SegmentEncoder:
         with_ends: bool = False,
         to_bytes: ToBytes = bytetext.to_bytes,
     ) -> Encoded:
-        """Encode texts of about `n_chars` characters together; see `BulkEncoder.encode`.
+        """Encode texts of about `n_chars` characters in total; see `BulkEncoder.encode`.
 
         Args:
-            pattern: How they are cut into pieces.
+            pattern: The split pattern.
             found: The texts; special tokens between them are not encoded.
-            n_chars: About how long they are together.
-            with_ends: Whether the ends of tokens and pieces are wanted.
-            to_bytes: That of byte text; or `str.encode`, which refuses surrogates.
+            n_chars: Approximate total length in characters.
+            with_ends: Whether to return the ends of tokens and pre-tokens.
+            to_bytes: The conversion of byte text, or `str.encode`, which rejects surrogates.
 
         Raises:
-            VocabularyError: If a text holds a byte that has no token.
-            PatternError: If it is a custom pattern, and fails.
+            VocabularyError: If a byte of a text has no token.
+            PatternError: If the pattern is a custom one and fails.
             UnicodeEncodeError: If `to_bytes` raises it.
         """
         if n_chars > SHORT_TEXT and not self._is_prepared:
@@ -90,7 +90,7 @@ class SegmentEncoder:
         return encoded
 
     def prepare(self) -> None:
-        """Load the compiled loops now, and build their tables."""
+        """Load the compiled loops and build their tables now."""
         with self._lock:
             if not self._is_prepared:
                 from tokviz.encoding.bulk import BulkEncoder

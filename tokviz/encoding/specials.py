@@ -1,7 +1,7 @@
-"""Special tokens in a text: which of them are recognised, and where.
+"""Recognition of special tokens in a text.
 
-A text is searched as Hugging Face's library does it, and every other where all tokens are of one
-kind: the leftmost match wins, of these the longest. Source: huggingface/tokenizers
+The search follows Hugging Face's library, and equals all others if every token is of one kind: the
+leftmost match wins, and the longest at the same position. Source: huggingface/tokenizers
 `tokenizers/src/tokenizer/added_vocabulary.rs` (`find_matches`, `extract_and_normalize`).
 """
 
@@ -17,42 +17,41 @@ from typing import Literal, NamedTuple
 from tokviz.errors import SpecialTokenError
 
 AllowedSpecial = Literal["all", "none", "huggingface"] | Collection[str]
-"""Which special tokens are recognised in a text; the others are plain text. See `Tokenizer.encode`.
-"""
+"""Special tokens to recognize in a text; others are plain text. See `Tokenizer.encode`."""
 
 
 MOST_COMPILED = 1_000
-"""Special tokens of which a regex is made: `re` needs seconds for as many as some files have."""
+"""Up to this many special tokens, a regex finds them; `re` takes seconds to compile more."""
 
 
 class Match(NamedTuple):
-    """What `re.Match` is to a regex."""
+    """A match with the methods of `re.Match` that are needed."""
 
     text: str
     first: int
 
     def group(self) -> str:
-        """Give the text that was found."""
+        """Return the matched text."""
         return self.text
 
     def start(self) -> int:
-        """Give the offset of its first character."""
+        """Return the offset of its first character."""
         return self.first
 
     def end(self) -> int:
-        """Give the offset behind its last character."""
+        """Return the offset after its last character."""
         return self.first + len(self.text)
 
     def span(self) -> tuple[int, int]:
-        """Give both."""
+        """Return the start and end."""
         return self.first, self.end()
 
 
 class ManyTexts:
-    """Finds the leftmost of many texts in a text, of several there the longest."""
+    """Matcher of many texts: the leftmost match wins, and the longest at the same position."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        """Take the texts, none of them empty."""
+        """Create a matcher; no text may be empty."""
         self._texts = frozenset(texts)
         lengths: dict[str, set[int]] = {}
         for text in self._texts:
@@ -61,11 +60,11 @@ class ManyTexts:
         self._first = re.compile(f"[{''.join(map(re.escape, sorted(lengths)))}]")
 
     def search(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> Match | None:
-        """Find the first at `pos` or later which ends at `endpos` or before."""
+        """Return the first match between `pos` and `endpos`, or None."""
         for start in self._first.finditer(text, pos, endpos):
             first = start.start()
             lengths = self._lengths[text[first]]
-            # A file may list thousands of lengths, most of them longer than what is left.
+            # A file may list thousands of lengths, most of them longer than the remaining text.
             n_fit = bisect_right(lengths, min(len(text), endpos) - first)
             for number in range(n_fit - 1, -1, -1):
                 found = text[first : first + lengths[number]]
@@ -74,7 +73,7 @@ class ManyTexts:
         return None
 
     def finditer(self, text: str) -> Iterator[Match]:
-        """Find all that do not overlap, one after another."""
+        """Yield all matches that do not overlap, in order."""
         match = self.search(text)
         while match is not None:
             yield match
@@ -85,11 +84,11 @@ Pattern = re.Pattern[str] | ManyTexts
 
 
 class Search(NamedTuple):
-    """How a text is searched for special tokens.
+    """A search for special tokens.
 
     Attributes:
-        patterns: One after another; each is looked for in what those before it have left.
-        as_text: Texts that are found, so that nothing is recognised inside them, and stay text.
+        patterns: Patterns to apply in turn; each searches the text that the previous ones left.
+        as_text: Special tokens that match but remain text, so nothing inside them is recognized.
     """
 
     patterns: tuple[Pattern, ...] = ()
@@ -102,8 +101,8 @@ class PostProcessor(NamedTuple):
     Attributes:
         before: Ids before the text, such as BOS.
         after: Ids after the text, such as EOS.
-        problem: Why tokviz cannot add them; empty if it can.
-        json: What the `tokenizer.json` says, to write it again; empty for nothing.
+        problem: The reason why tokviz cannot add them; empty if it can.
+        json: The entry of the `tokenizer.json`, to save it unchanged; empty for none.
     """
 
     before: tuple[int, ...] = ()
@@ -132,7 +131,7 @@ class SpecialTokens:
         normalized: Collection[str] = (),
         non_special: Collection[str] = (),
     ) -> None:
-        """Take the ids, and what a file says of the tokens."""
+        """Create from the ids and the declarations of a file."""
         self.ids = dict(ids or {})
         self.normalized = frozenset(normalized)
         self.non_special = frozenset(non_special)
@@ -141,7 +140,7 @@ class SpecialTokens:
 
     @cached_property
     def pattern(self) -> Pattern | None:
-        """Matches any special token, the longest first; None if there are none."""
+        """A pattern that matches any special token, the longest first; None if there are none."""
         return pattern_of_specials(self.ids)
 
     @cached_property
@@ -158,13 +157,13 @@ class SpecialTokens:
         return search_for(self.blank, self.normalized)
 
     def search(self, allowed: AllowedSpecial | bool) -> Search:
-        """Make the search for the special tokens that are to be recognised.
+        """Return the search for the special tokens to recognize.
 
         Args:
             allowed: See `Tokenizer.encode`; True is "all", False is "none".
 
         Raises:
-            SpecialTokenError: If it is another word.
+            SpecialTokenError: If `allowed` is another string.
         """
         if allowed is True or allowed == "all":
             return self._everything
@@ -174,7 +173,7 @@ class SpecialTokens:
             return self._white_space
         if isinstance(allowed, str | bool):
             raise SpecialTokenError(
-                f"allowed_special is {allowed!r}: give 'all', 'none', 'huggingface' or a set of "
+                f"allowed_special is {allowed!r}: use 'all', 'none', 'huggingface' or a set of "
                 "special tokens"
             )
         return search_for((text for text in self.ids if text in allowed), self.normalized)
@@ -189,7 +188,7 @@ def search_for(texts: Iterable[str], normalized: Collection[str] = ()) -> Search
 
 
 def segments(text: str, search: Search) -> Iterator[tuple[str, bool]]:
-    """Cut special tokens out of a text: give (text, whether it is a special token)."""
+    """Cut special tokens out of a text; yield (text, whether it is a special token)."""
     found: Iterable[tuple[str, bool]] = ((text, False),) if text else ()
     for pattern in search.patterns:
         found = _cut(found, pattern, search.as_text)
@@ -217,7 +216,7 @@ def _cut(
 
 
 def pattern_of_specials(special_tokens: Iterable[str]) -> Pattern | None:
-    """Make what matches any special token, the longest first; None if there are none."""
+    """Return a pattern that matches any special token, the longest first; None without tokens."""
     longest_first = sorted(special_tokens, key=len, reverse=True)
     if len(longest_first) > MOST_COMPILED:
         return ManyTexts(longest_first)

@@ -1,7 +1,7 @@
-"""Compiled tables of a vocabulary: what token some bytes are, and when two neighbours merge.
+"""Compiled tables of a vocabulary: lookup of tokens by their bytes, and of ranks of pairs.
 
-A token goes by its place among all tokens in the order of their ids. Of two that have the same
-bytes only the first is found.
+A token is identified by its *place*: its index among all tokens in the order of their ids. Of two
+tokens with the same bytes, only the first is found.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from tokviz.compiled import Bytes, Int32s, Int64s, helper, integer, kernel, word
 from tokviz.pretokenize.piece_keys import WORD, key_of, same, slot_of
 
 NEVER = 1 << 30
-"""The rank of what does not merge, and the place of what is no token."""
+"""The rank of a pair that does not merge, and the place of bytes that are not a token."""
 
 N_BLOB, TOKEN_SHIFT, PAIR_SHIFT, BY_RANKS, WHOLE, SPARSE, LONGEST, N_NUMBERS = range(8)
-"""The places of `Vocabulary.numbers`."""
+"""Indexes into `Vocabulary.numbers`."""
 
 SINGLE = 1 << 16
-"""Where in `Vocabulary.first_ranks` the places of single bytes begin."""
+"""Start of the places of single bytes in `Vocabulary.first_ranks`."""
 
 FILTER_BITS = 21
 CONTEXT_BITS = 22
 CROSSINGS = 1 << 12
 LEAD = 0xC0
-"""The least first byte of a character that is not ASCII."""
+"""The lowest first byte of a non-ASCII character."""
 
-_MOST_STEPS = 4096  # by chance some hundred; tokens could be chosen so that it never ends
+_MOST_STEPS = 4096  # some hundred occur by chance; crafted tokens could need any number
 _SIDE = 3  # bytes on each side of a place where text is cut
 _NOT_ASCII, _LOW = 0x80, 0x3F
 
@@ -35,23 +35,23 @@ class Vocabulary(NamedTuple):
     """A vocabulary and its merges.
 
     Attributes:
-        blob: The bytes of all tokens, one behind another.
-        starts: Where each starts there; the next one's start is its end.
-        ids: The id of each.
-        lengths: The length of each, at most 255.
+        blob: The bytes of all tokens, concatenated.
+        starts: Start of each token there; the next start is its end.
+        ids: The id of each token.
+        lengths: The length of each token, at most 255.
         slots: Shape (a power of two, 2): a token's key and its place plus one, 0 for a free slot.
-        filter: A bit for every value that the key of some token has.
-        first_ranks: For each two bytes the rank at which they merge; then for each byte its place.
-        pair_slots: As `slots`, of merges: left place and right place, rank plus one. Empty where
-            the concatenation's place is the rank.
-        products: The place of what each merge makes.
-        contexts: A bit for every value that the bytes on both sides have of a place inside a
-            token, between two characters that are not ASCII; see `is_cut`.
-        crossings: By the last byte before such a place and the first behind it, a bit for every
-            pair of numbers of bytes that `contexts` was asked for.
-        numbers: The length of the blob; how far to shift keys for `slots` and for `pair_slots`;
-            whether ranks are places; whether a piece that is a token is not merged; whether ids
-            are other than places; the length of the longest token.
+        filter: One bit per value that the key of some token has.
+        first_ranks: The rank at which each pair of bytes merges; then the place of each byte.
+        pair_slots: Like `slots`, for merges: left and right place, rank plus one. Empty if ranks
+            are the places of concatenations.
+        products: The place of the product of each merge.
+        contexts: One bit per value of the bytes around a place inside a token that lies between
+            two non-ASCII characters; see `is_cut`.
+        crossings: By the last byte before such a place and the first after it, one bit per pair of
+            byte counts with which `contexts` was filled.
+        numbers: The length of the blob; the shifts of keys for `slots` and for `pair_slots`;
+            whether ranks are places; whether a pre-token that is a token is not merged; whether ids
+            differ from places; the length of the longest token.
     """
 
     blob: Bytes
@@ -80,14 +80,14 @@ def _has(bits: Int64s, bit: int) -> int:
 
 @helper
 def find(tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: int) -> int:
-    """Find the place of the token that some bytes are; NEVER if they are none.
+    """Return the place of the token with the given bytes, NEVER if there is none.
 
     Args:
         tokens: The vocabulary.
-        source: Holds the bytes.
+        source: Memory that contains the bytes.
         n_bytes: The size of `source`.
-        start: Where they start.
-        length: How many they are.
+        start: Start of the bytes.
+        length: Number of bytes.
     """
     if length > tokens.numbers[LONGEST]:
         return NEVER
@@ -111,7 +111,7 @@ def find(tokens: Vocabulary, source: Bytes, n_bytes: int, start: int, length: in
 
 @helper
 def rank_of_pair(tokens: Vocabulary, left: int, right: int) -> int:
-    """Find the rank at which two tokens merge that a list of merges has; NEVER if it has not."""
+    """Return the rank at which two tokens merge by the merge list, NEVER if they do not."""
     if left == NEVER or right == NEVER:
         return NEVER
     key = left << 32 | right
@@ -128,7 +128,7 @@ def rank_of_pair(tokens: Vocabulary, left: int, right: int) -> int:
 
 @helper
 def _insert(slots: Int64s, shift: int, key: int, entry: int) -> int:
-    """Put an entry into the next free slot; 0 if there is none near."""
+    """Put an entry into the next free slot; 0 if none is near."""
     slot = slot_of(word(key), shift)
     for _ in range(_MOST_STEPS):
         if slots[2 * slot + 1] == 0:
@@ -141,7 +141,7 @@ def _insert(slots: Int64s, shift: int, key: int, entry: int) -> int:
 
 @kernel
 def build_tokens(tokens: Vocabulary, n: int) -> int:
-    """Fill the tables but those of merges; 0 if tokens were chosen so that it would take long."""
+    """Fill the tables except those of merges; 0 if tokens were crafted to make this slow."""
     blob = tokens.blob
     n_blob = tokens.numbers[N_BLOB]
     for i in range(SINGLE + 256):
@@ -174,13 +174,13 @@ def build_tokens(tokens: Vocabulary, n: int) -> int:
 
 @kernel
 def build_pairs(tokens: Vocabulary, pairs: Int32s, n: int, buffer: Bytes) -> int:
-    """Fill the tables of merges; 0 if they were chosen so that it would take long.
+    """Fill the tables of merges; 0 if merges were crafted to make this slow.
 
     Args:
         tokens: The vocabulary.
         pairs: Shape (n, 2): the places of the two tokens of each merge.
-        n: How many merges there are.
-        buffer: Room for the longest token.
+        n: Number of merges.
+        buffer: Memory for the longest token.
     """
     for rank in range(n):
         length = 0
@@ -208,7 +208,7 @@ def build_pairs(tokens: Vocabulary, pairs: Int32s, n: int, buffer: Bytes) -> int
 
 @helper
 def _context(data: Bytes, at: int, before: int, behind: int) -> int:
-    """Give the bit of `contexts` for so many bytes before a place and behind it."""
+    """Return the bit of `contexts` for the given numbers of bytes before and after a place."""
     key = word(before << 2 | behind)
     for k in range(at - before, at + behind):
         key = key << 8 | word(data[k])
@@ -222,10 +222,10 @@ def _crossing(data: Bytes, at: int) -> int:
 
 @helper
 def is_cut(tokens: Vocabulary, source: Bytes, start: int, at: int, end: int) -> int:
-    """Tell whether no token can reach across a place in a piece, where a character begins.
+    """Return whether no token can span a place in a pre-token where a character starts.
 
-    A token that does has one to three bytes on either side of the place, or more; those bits are
-    all looked up that any token with these two bytes has set.
+    A token that spans it has at least one byte on either side; this checks the bits for one to
+    three bytes on each side that any token with these two bytes has set.
     """
     if source[at - 1] < _NOT_ASCII:
         return 0

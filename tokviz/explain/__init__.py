@@ -1,1 +1,1 @@
-"""Everything said about a token or a piece: what it is, how it was made, why it is not one."""
+"""Explanations of tokens and pre-tokens: their meaning, their merges, and why they are split."""

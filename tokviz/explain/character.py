@@ -1,11 +1,11 @@
-r"""What a character is, to Unicode and to a tokenizer: code points, forms, look-alikes.
+r"""Unicode properties of a character and its tokens: code points, normal forms, look-alikes.
 
 >>> import tokviz
 >>> found = inspect("caf\u00e9", 3, tokviz.load("gpt2"))
 >>> [(point.label, point.name, point.category, point.script) for point in found.points]
 [('U+00E9', 'LATIN SMALL LETTER E WITH ACUTE', 'lowercase letter', 'Latin')]
 >>> [(form.name, form.data, len(form.tokens)) for form in found.forms]
-[('as it is, NFC, NFKC', b'\xc3\xa9', 1), ('NFD, NFKD', b'e\xcc\x81', 3)]
+[('original, NFC, NFKC', b'\xc3\xa9', 1), ('NFD, NFKD', b'e\xcc\x81', 3)]
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 MOST_POINTS = 64
-"""Code points of a character that are listed: marks can be stacked without end."""
+"""Maximum number of code points listed for a character, because marks stack without limit."""
 
 _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
 _CATEGORIES = {
@@ -48,10 +48,10 @@ class Point(NamedTuple):
     """A code point of a character.
 
     Attributes:
-        label: Its number, such as U+00E9; the byte where it is not valid UTF-8.
+        label: Its number, such as U+00E9; for invalid UTF-8 the byte.
         name: Its name.
         category: Its general category, in words.
-        script: The script it is from.
+        script: Its script.
         data: Its bytes in UTF-8.
     """
 
@@ -63,12 +63,12 @@ class Point(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What normalization makes of a character.
+    """A normal form of a character.
 
     Attributes:
-        name: The forms that are this one, such as "NFD, NFKD".
+        name: The forms with this result, such as "NFD, NFKD".
         data: Its bytes.
-        tokens: What a tokenizer makes of it alone: the bytes and the id of each token.
+        tokens: The bytes and id of each token of its encoding.
     """
 
     name: str
@@ -78,15 +78,15 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """A character as the user sees one: a grapheme cluster (UAX #29).
+    """A character as perceived by users: a grapheme cluster (UAX #29).
 
     Attributes:
         text: The character, as byte text.
-        start: Its first character in the text that it was looked up in.
-        points: Its code points, the first `MOST_POINTS` of them.
-        n_points: How many there are.
-        forms: What normalization makes of it; one form if it leaves it as it is.
-        notes: What cannot be seen: that something is invisible, or looks like another character.
+        start: Offset of its first code point in the text that contains it.
+        points: Its code points, at most `MOST_POINTS`.
+        n_points: Number of its code points.
+        forms: Its normal forms; one if normalization does not change it.
+        notes: Hidden properties: it is invisible, or looks like another character.
     """
 
     text: str
@@ -98,7 +98,7 @@ class Inspected:
 
 
 def clusters(text: str) -> list[tuple[int, int]]:
-    """Give where each grapheme cluster of a text starts and ends."""
+    """Return the start and end of each grapheme cluster of a text."""
     import regex
 
     ends = [0, *(match.end() for match in regex.finditer(r"\X", text))]
@@ -106,12 +106,12 @@ def clusters(text: str) -> list[tuple[int, int]]:
 
 
 def char_at(text: str, byte: int) -> int:
-    """Give the number of the character of byte text that holds a byte of it."""
+    """Return the index of the character of byte text that contains a byte."""
     return bisect_right(list(accumulate(map(bytetext.n_bytes, text))), byte)
 
 
 def inspect(text: str, at: int, tok: Tokenizer) -> Inspected:
-    """Look at the grapheme cluster of byte text that holds the character `at`.
+    """Inspect the grapheme cluster of byte text that contains the character `at`.
 
     Raises:
         TokvizError: If the tokenizer cannot encode it.
@@ -119,7 +119,7 @@ def inspect(text: str, at: int, tok: Tokenizer) -> Inspected:
     start, end = next(span for span in clusters(text) if at < span[1])
     cluster = text[start:end]
     shown = cluster[:MOST_POINTS]
-    forms: dict[str, list[str]] = {cluster: ["as it is"]}
+    forms: dict[str, list[str]] = {cluster: ["original"]}
     for name in _FORMS:
         forms.setdefault(unicodedata.normalize(name, cluster), []).append(name)
     return Inspected(
@@ -144,14 +144,14 @@ def _point(char: str) -> Point:
 
     data = bytetext.to_bytes(char)
     if bytetext.has_raw_bytes(char):
-        return Point(f"byte {data.hex()}", "not valid UTF-8", "no character", "no script", data)
+        return Point(f"byte {data.hex()}", "not valid UTF-8", "not a character", "no script", data)
     known = Character(ord(char), named(ord(char)).name)
     script = SCRIPTS[scripts_of(np.array([known.code], np.uint32))[0]]
     return Point(known.label, known.name, _CATEGORIES[_category(char)], script, data)
 
 
 def _category(char: str) -> str:
-    """Give the general category; `regex` knows characters younger than Python's own tables."""
+    """Return the general category; `regex` has newer tables than Python's `unicodedata`."""
     import regex
 
     found = unicodedata.category(char)
@@ -164,19 +164,19 @@ def _notes(char: str) -> Iterator[Sentence]:
     code = f"U+{ord(char):04X}"
     category = unicodedata.category(char)
     if bytetext.has_raw_bytes(char):
-        yield ("This byte belongs to no character: the text is not valid UTF-8 here.",)
+        yield ("This byte is not part of a character: the text is not valid UTF-8 here.",)
     elif char != " " and (category == "Zs" or char == _BLANK):
-        yield (f"{code} is invisible: it looks like the space U+0020, which has other tokens.",)
+        yield (f"{code} is invisible: it looks like the space U+0020, but has other tokens.",)
     elif UNSAFE.match(char):
-        yield (f"{code} is invisible: nothing is drawn for it.",)
+        yield (f"{code} is invisible: it has no visible glyph.",)
     like = _look_alikes().get(char)
     if like is not None:
         known = named(ord(like))
-        yield (f"{code} looks like “{like}” ({known.label} {known.name}), which has other tokens.",)
+        yield (f"{code} looks like “{like}” ({known.label} {known.name}), but has other tokens.",)
 
 
 @lru_cache(maxsize=1)
 def _look_alikes() -> dict[str, str]:
-    """Read which character of ASCII a character looks like; assets/unicode names the source."""
+    """Return the ASCII character that a character looks like; see assets/unicode for the source."""
     lines = asset_path("unicode/confusables.txt").read_text(encoding="utf-8").splitlines()
     return {char: line[0] for line in lines if line[:2] != "# " for char in line[2:]}

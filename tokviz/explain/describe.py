@@ -1,4 +1,4 @@
-r"""What a token is, in words: a word, white space, a part of a character; and what looks like it.
+r"""Description of a token: a word, white space, a part of a character; and similar tokens.
 
 >>> kind(b" the")
 'Latin letters after a space'
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 _READ = 256
-"""Characters of a token that are looked at; a longer token is described by its beginning."""
+"""A token's description is based on at most this many characters."""
 _MAX_LOOK_ALIKES = 8
 _WHITE_SPACE = {
     " ": "space", "\t": "tab", "\n": "line break", "\r\n": "Windows line break",
@@ -38,9 +38,9 @@ _CLASSES = {
 
 
 class CutCharacter(NamedTuple):
-    """A character of which a token holds some bytes and its neighbours the others.
+    """A character whose bytes a token shares with its neighbors.
 
-    `first` and `last` count its bytes from 1; they are those that the token holds.
+    The token contains its bytes `first` to `last`, counted from 1.
     """
 
     character: str
@@ -50,7 +50,7 @@ class CutCharacter(NamedTuple):
 
 
 def kind(token: bytes) -> str:
-    """Say what sort of text a token is. Bytes that are no whole characters are called so."""
+    """Describe a token's text, or its bytes if they are not whole characters."""
     text = bytetext.from_bytes(token)[:_READ]
     if bytetext.has_raw_bytes(text):
         return "a byte" if len(token) == 1 else "bytes that are not whole characters"
@@ -88,7 +88,7 @@ def _visible(text: str) -> str:
     for character in text:
         category = unicodedata.category(character)
         if character in "\r\n":
-            name = "line ends"
+            name = "line breaks"
         elif character.isspace():
             name = "white space"
         else:
@@ -101,7 +101,7 @@ def _visible(text: str) -> str:
 
 
 def _script(text: str) -> str:
-    """Name the script of letters by the first word of their Unicode names, if they agree."""
+    """Return the script of letters from the first word of their Unicode names, if they agree."""
     names = {
         unicodedata.name(character, " ").partition(" ")[0]
         for character in text
@@ -112,15 +112,15 @@ def _script(text: str) -> str:
 
 
 def cut_characters(before: bytes, token: bytes, after: bytes) -> list[CutCharacter]:
-    """Find the characters at a token's edges that it does not hold whole.
+    """Find the characters at a token's edges that it contains only partly.
 
     Args:
-        before: The three bytes before the token in the text, or what there is.
+        before: The three bytes before the token in the text, or fewer.
         token: The token's bytes.
-        after: The three bytes after it, or what there is.
+        after: The three bytes after it, or fewer.
 
     Returns:
-        None to two characters, the one at the token's beginning first.
+        Up to two characters, the one at the token's start first.
     """
     start, end = len(before), len(before) + len(token)
     return [
@@ -131,7 +131,7 @@ def cut_characters(before: bytes, token: bytes, after: bytes) -> list[CutCharact
 
 
 def _edge_characters(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-    """Give the characters that may lie over either edge, with their byte spans."""
+    """Yield the characters that may span either edge, with their byte spans."""
     edges = [start] if start == end else [start, end]
     seen = -1
     for edge in edges:
@@ -148,10 +148,10 @@ def _edge_characters(data: bytes, start: int, end: int) -> Iterator[tuple[int, i
 
 
 def look_alikes(tok: Tokenizer, token: bytes) -> list[tuple[bytes, int]]:
-    """Find tokens that differ from this one by a leading space or by case only.
+    """Find tokens that differ from this one only by a leading space or by case.
 
     Returns:
-        (bytes, id) of those that the vocabulary holds, at most 8.
+        (bytes, id) of those in the vocabulary, at most 8.
     """
     text = bytetext.from_bytes(token[:_READ])
     if len(token) > _READ or bytetext.has_raw_bytes(text) or text.isspace():

@@ -1,4 +1,4 @@
-"""What the token card tells, gathered from the document and the tokenizer. Knows no screen."""
+"""Content of the token card, collected from the document and the tokenizer, without UI."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 MAX_SELECTED_TOKENS = 4096
 """A selection of more tokens is not explained."""
 _EDGE = 3
-"""Bytes of a neighbour that may belong to the same character."""
+"""Number of bytes of a neighbor that may belong to the same character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the vocabulary knows about one token.
+    """The vocabulary entry of a token.
 
     Attributes:
         id: Its id.
         token: Its bytes.
         special: Whether it is a special token.
         rank: Its rank, None if it has none.
-        kind: What sort of text it is.
+        kind: A description of its text.
         lineage: The merges that made it.
-        before: The bytes of the token with the id before, None if there is none.
-        after: The bytes of the token with the id after, None if there is none.
+        before: The bytes of the token with the previous id, None if there is none.
+        after: The bytes of the token with the next id, None if there is none.
         look_alikes: Tokens that differ by a leading space or by case.
     """
 
@@ -47,24 +47,24 @@ class Entry:
 
     @property
     def n_chars(self) -> int | None:
-        """Its characters, None if some are not whole."""
+        """Number of characters, None if some are not whole."""
         text = bytetext.from_bytes(self.token)
         return None if bytetext.has_raw_bytes(text) else len(text)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenPlace:
-    """Where a token stands in the document.
+    """The position of a token in the document.
 
     Attributes:
         index: Its index among the tokens.
-        n_tokens: How many tokens there are so far.
-        hue: Its colour.
+        n_tokens: Number of tokens known so far.
+        hue: Its hue.
         chars: Its character span.
         bytes: Its byte span.
         row: Its line, from 0.
         column: The character in its line, from 0.
-        cut: The characters at its edges of which it holds only some bytes.
+        cut: The characters at its edges that it contains only partly.
     """
 
     index: int
@@ -79,14 +79,14 @@ class TokenPlace:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """Where a token occurs in the document: how often, and its first indexes."""
+    """The number of occurrences of a token in the document, and its first indexes."""
 
     count: int
     first: tuple[int, ...]
 
 
 def entry_of(tok: Tokenizer, token_id: int) -> Entry:
-    """Look a token up in the vocabulary."""
+    """Return a token's vocabulary entry."""
     token = tok.token_bytes(token_id)
     special = tok.is_special(token_id)
     return Entry(
@@ -103,7 +103,7 @@ def entry_of(tok: Tokenizer, token_id: int) -> Entry:
 
 
 def place_of(live: LiveDocument, tok: Tokenizer, index: int) -> TokenPlace:
-    """Look up where a token stands."""
+    """Return the position of a token in a document."""
     info = live.token(index)
     row, column = live.location(info.start)
     return TokenPlace(
@@ -119,7 +119,7 @@ def place_of(live: LiveDocument, tok: Tokenizer, index: int) -> TokenPlace:
 
 
 def _cut(live: LiveDocument, tok: Tokenizer, index: int) -> tuple[CutCharacter, ...]:
-    """Find the characters that a token shares with its neighbours."""
+    """Return the characters that a token shares with its neighbors."""
     first = max(0, index - _EDGE)
     past = min(live.n_tokens, index + _EDGE + 1)
     tokens = [tok.token_bytes(token_id) for token_id, _ in live.tokens_slice(first, past)]
@@ -137,10 +137,10 @@ class SelectedTokens:
 
     Attributes:
         first: Index of the first token.
-        tokens: The id and the hue of every token, cut to `MAX_SELECTED_TOKENS`.
-        n_tokens: How many there are.
+        tokens: The id and the hue of every token, at most `MAX_SELECTED_TOKENS`.
+        n_tokens: Number of tokens.
         data: The selected bytes; empty if there are too many tokens.
-        whole: Whether the selection begins and ends where tokens do.
+        whole: Whether the selection starts and ends at token boundaries.
     """
 
     first: int
@@ -153,11 +153,11 @@ class SelectedTokens:
 def selected_tokens(
     live: LiveDocument, tok: Tokenizer, span: tuple[int, int]
 ) -> SelectedTokens | None:
-    """Look up the tokens of a character span; None for fewer than two, or if some are unknown."""
+    """Return the tokens of a character span; None for fewer than two, or if some are unknown."""
     start, end = span
     if start >= end:
         return None
-    # Asking may encode what was not known, which moves the indexes behind it: ask twice.
+    # Looking up a token may encode its chunk, which shifts later indexes, so look up twice.
     for offset in (start, end - 1):
         live.token_index_at(offset)
     first, last = live.token_index_at(start), live.token_index_at(end - 1)

@@ -1,4 +1,4 @@
-"""Token ids as people paste them, and what they stand for.
+"""Token ids as pasted by users, and the tokens they refer to.
 
 >>> ids_in("[15339, 1917]")
 [15339, 1917]
@@ -24,10 +24,10 @@ _NUMBER = re.compile("[0-9]+")
 
 
 def ids_in(text: str) -> list[int] | None:
-    """Read a text that is nothing but numbers, with or without commas and brackets.
+    """Parse a text that consists of numbers only, with or without commas and brackets.
 
     Returns:
-        The numbers; None if the text holds anything else, or no number.
+        The numbers; None if the text contains anything else, or no number.
     """
     if _IDS.fullmatch(text) is None:
         return None
@@ -35,17 +35,17 @@ def ids_in(text: str) -> list[int] | None:
 
 
 def tokens_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[bytes]:
-    """Give the bytes of each token of a text.
+    """Return the bytes of each token of a text.
 
     Raises:
         TokenIdError: If an id is not in the vocabulary; it names the id and its position.
-        TokvizError: If the text is not the bytes of its tokens, one after another.
+        TokvizError: If the decoded text is not the concatenation of its tokens.
     """
     data = tokenizer.decode_bytes(ids)
     tokens = list(map(tokenizer.token_bytes, ids))
     if tokenizer.remote and b"".join(tokens) != data:
         raise TokvizError(
-            f"{tokenizer.name} decodes ids together: no part of the text belongs to one token"
+            f"{tokenizer.name} decodes ids only together: its text cannot be divided into tokens"
         )
     return tokens
 
@@ -67,12 +67,12 @@ class IdToken(NamedTuple):
 
 
 class DecodedIds(NamedTuple):
-    """What ids stand for.
+    """The result of decoding ids.
 
     Attributes:
         tokens: The token of each id.
         data: The bytes of the text; None if an id does not exist.
-        problem: Which one does not, and how many others; empty if all exist.
+        problem: The first missing id, and the number of missing ones; empty if all exist.
     """
 
     tokens: tuple[IdToken, ...]
@@ -81,7 +81,7 @@ class DecodedIds(NamedTuple):
 
 
 def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> DecodedIds:
-    """Look up what ids stand for, also where some do not exist."""
+    """Decode ids, of which some may not exist."""
     known = {token_id: tokenizer.bytes_of(token_id) for token_id in set(ids)}
     tokens = tuple(
         IdToken(number, token_id, known[token_id], tokenizer.is_special(token_id))

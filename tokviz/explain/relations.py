@@ -1,4 +1,4 @@
-"""Which tokens a token is merged into."""
+"""Tokens that a merge makes from a given token."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from tokviz.vocabulary.index import Cancelled, VocabularyIndex, never
 
 MOST_CHILDREN = 400
-"""Children of one token that are listed."""
+"""Maximum number of children of a token that are listed."""
 _MOST_SECONDS = 2.0
 _SLICE = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Children:
-    """The tokens that are made by a merge of this one with another.
+    """The tokens that merges make from a token and another one.
 
     Attributes:
         ids: Their ids, ascending.
-        complete: Whether these are all; the search ends after many, or after two seconds.
+        complete: Whether these are all; the search stops after many, or after two seconds.
     """
 
     ids: tuple[int, ...]
@@ -30,13 +30,13 @@ class Children:
 def children_of(
     index: VocabularyIndex, row: int, *, cancelled: Callable[[], bool] = never
 ) -> Children:
-    """Find the tokens whose merge has this token for a part.
+    """Find the tokens whose merge has this token as a part.
 
-    Only tokens that begin or end with its bytes can be; of those each one's merge is looked up, or
-    recovered where only ranks are given.
+    Candidates start or end with its bytes; the merge of each is looked up, or recovered from ranks
+    if there is no merge list.
 
     Raises:
-        Cancelled: If it was.
+        Cancelled: If `cancelled` returned True.
     """
     import numpy as np
 

@@ -1,8 +1,8 @@
-r"""Which tokens at the end of a text would change with the next character, and what that costs.
+r"""Tokens at the end of a text that the next character can change, and the cost of that.
 
-A model that is given the tokens of "once upon a " goes on behind the token of the space. But where
-it learned from, the space was a part of the word behind it: " time" is one token, which can no
-longer come. Leaving such tokens to the model is called token healing.
+A model that receives the tokens of "once upon a " continues after the token of the space. But in
+its training data, the space was part of the following word: " time" is one token, which can no
+longer follow. Removing such tokens, so that the model generates them again, is token healing.
 
 >>> import tokviz
 >>> found = unstable_end(tokviz.load("gpt2"), "once upon a ")
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 MOST_TAIL = 512
-"""Characters at the end of a text that are looked at."""
+"""Number of characters at the end of a text that are considered."""
 _MOST_PIECES = 4
-"""Pieces at the end that a further character can join: white space and line ends before it."""
+"""Pre-tokens at the end that a further character can join: white space and line ends before it."""
 _MOST_TRIED = 6000
-"""Characters that are tried at most."""
+"""Maximum number of characters tried."""
 _MOST_EXAMPLES = 8
 _MOST_VERIFIED = 64
 _LIKELY = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789\n.,;:!?'-"
-"""The characters that are tried first, and named as examples."""
+"""Characters that are tried first, so that they serve as examples."""
 
 
 class Continuation(NamedTuple):
-    """A token that begins with the unstable bytes and cannot come any more."""
+    """A token that starts with the unstable bytes and can no longer follow."""
 
     token: bytes
     id: int
@@ -57,14 +57,14 @@ class UnstableEnd(NamedTuple):
     """The tokens at the end of a text that a further character would change.
 
     Attributes:
-        n_tokens: How many tokens that are, from the end; 0 for none.
+        n_tokens: Number of these tokens, from the end; 0 for none.
         data: Their bytes.
         character: A character that changes them all.
-        becomes: What stands in their place with it.
-        n_longer: How many tokens of the vocabulary begin with these bytes and are longer.
-        examples: Some of those, words first, then by id, each tried: encoding the text that goes on
-            with it gives this token, which never follows the tokens of the text as it is.
-        complete: Whether all that can change was tried.
+        becomes: The tokens at their place after this character.
+        n_longer: Number of longer tokens in the vocabulary that start with these bytes.
+        examples: Some of these longer tokens, words first, then by id. Each was verified: encoding
+            the text with it added yields this token, which cannot follow the text's own tokens.
+        complete: Whether all possible changes were tried.
     """
 
     n_tokens: int
@@ -79,23 +79,23 @@ class UnstableEnd(NamedTuple):
 def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> UnstableEnd:
     """Find the tokens at the end of a text that some next character would change.
 
-    A character can change tokens in two ways: it lets the pattern cut elsewhere, which depends on
-    what sort of character it is, or a token reaches over the old end. Of the first kind one of each
-    sort is tried, and of the second every one with which a token of the vocabulary goes on behind
-    some of the last bytes. Whatever is found has been encoded.
+    A character can change tokens in two ways: the pattern cuts elsewhere, which depends on the
+    character's category, or a token spans the old end. For the first, one character per category is
+    tried; for the second, every character with which some token continues some of the last bytes.
+    Each result is verified by encoding.
 
     Args:
-        tok: The tokenizer; one that encodes elsewhere (`remote`) is not asked.
+        tok: The tokenizer; the result is empty for one that encodes elsewhere (`remote`).
         text: Byte text.
-        parse_specials: Whether special tokens are recognised.
+        parse_specials: Whether special tokens are recognized.
     """
     tail = _tail(tok, text, parse_specials)
     if not tail or tok.remote:
         return UnstableEnd(0, complete=not text)
     before = tok.encode_byte_text(tail, parse_specials)
     worst, character, becomes = len(before), "", before
-    # Where the piece begins that holds the old end, by the sort of the next character, and the
-    # tokens in front of it.
+    # Start of the pre-token that contains the old end, depending on the category of the next
+    # character, with the tokens before it.
     fronts: dict[int, list[int]] = {}
     sorts = _one_of_each_sort()
     with split_ahead(tok.split_pattern, [tail + one for one in sorts]):
@@ -108,7 +108,7 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
         start = next(start for start, end in spans if end > len(tail))
         if start not in fronts:
             fronts[start] = _tokens_before(tok, after, tail, start)
-    # In a child every one takes a hundred times as long.
+    # Encoding in a child takes a hundred times as long.
     most = _MOST_TRIED // 20 if tok.in_child else _MOST_TRIED
     n_tried = 0
     for n_left, suffix in sorted(_reaching_over(tok, tail, before, fronts)):
@@ -134,13 +134,13 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
 def _reaching_over(
     tok: Tokenizer, tail: str, before: Sequence[int], fronts: dict[int, list[int]]
 ) -> Iterator[tuple[int, bytes]]:
-    """Give the last bytes with which a token over the old end can begin.
+    """Yield the last bytes with which a token that spans the old end can start.
 
-    What stands in front of such a token merges as if the piece ended there: no merge crosses the
-    border of a token that is left in the end. So it is known beforehand how many tokens stay.
+    The text before such a token merges as if the pre-token ended there, because no merge crosses
+    the border of a final token. So the number of unchanged tokens is known in advance.
 
     Yields:
-        How many of the tokens stay, and the bytes.
+        The number of unchanged tokens, and the bytes.
     """
     for start, front in fronts.items():
         piece = bytetext.to_bytes(tail[start:])
@@ -151,10 +151,10 @@ def _reaching_over(
 
 
 def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
-    """Give the last pieces, as far as their tokens can depend on what comes next.
+    """Return the last pre-tokens, as far as their tokens can depend on the next character.
 
     Returns:
-        Nothing for an empty text, and for one that ends in a piece too long to look at.
+        An empty string for an empty text, and for one that ends in a pre-token that is too long.
     """
     last = text[-MOST_TAIL:]
     spans = tok.split_byte_text(last, parse_specials) if last else []
@@ -165,7 +165,7 @@ def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
 
 
 def _tokens_before(tok: Tokenizer, ids: Sequence[int], tail: str, first: int) -> list[int]:
-    """Give the tokens that end before a character."""
+    """Return the tokens that end before a character."""
     n_bytes = len(bytetext.to_bytes(tail[:first]))
     ends = accumulate(len(tok.token_bytes(token_id)) for token_id in ids)
     return [token_id for token_id, end in zip(ids, ends, strict=True) if end <= n_bytes]
@@ -173,7 +173,7 @@ def _tokens_before(tok: Tokenizer, ids: Sequence[int], tail: str, first: int) ->
 
 @cache
 def _one_of_each_sort() -> tuple[str, ...]:
-    """List ASCII, and characters of every category, each from several blocks."""
+    """Return ASCII, and characters of every category, each from several blocks."""
     kinds: dict[tuple[str, bool], list[str]] = {}
     for code in range(0x80, 0x20000):
         character = chr(code)
@@ -184,17 +184,17 @@ def _one_of_each_sort() -> tuple[str, ...]:
             found.append(character)
     others = [character for found in kinds.values() for character in found]
     ascii_too = [*_LIKELY, *(one for one in map(chr, range(0x80)) if one not in _LIKELY)]
-    # The first two are s and k to a pattern that takes small and capital letters for the same.
+    # A case-insensitive pattern matches the first two as s and k.
     return (*ascii_too, *others, "\u017f", "\u212a", "\u4e16", "\u3042", "\U0001f600")
 
 
 def _going_on(tok: Tokenizer, suffix: bytes, *, raw: bool) -> Iterator[str]:
-    """Give the characters with which some token goes on behind some bytes.
+    """Yield the characters with which some token continues the given bytes.
 
     Args:
         tok: The tokenizer.
         suffix: The bytes.
-        raw: Whether bytes that are no character may come next.
+        raw: Whether bytes outside characters may come next.
     """
     listed = _tokens_of(tok)
     at = bisect_left(listed, suffix)
@@ -204,12 +204,12 @@ def _going_on(tok: Tokenizer, suffix: bytes, *, raw: bool) -> Iterator[str]:
             at += 1
             continue
         yield from _completions(lead, raw=raw)
-        # Tokens that go on with the same character are side by side.
+        # Tokens that continue with the same character are adjacent.
         at = bisect_left(listed, suffix + lead + b"\xff" * 64, at + 1)
 
 
 def _first_character(rest: bytes) -> bytes:
-    """Give the bytes of the first character, or what there is of it."""
+    """Return the bytes of the first character, or those present if it is cut."""
     if not rest or rest[0] < 0x80:
         return rest[:1]
     size = 2 if rest[0] < 0xE0 else 3 if rest[0] < 0xF0 else 4
@@ -217,7 +217,7 @@ def _first_character(rest: bytes) -> bytes:
 
 
 def _completions(lead: bytes, *, raw: bool) -> Iterator[str]:
-    """Give the characters that begin with some bytes."""
+    """Yield the characters whose bytes start with `lead`."""
     if lead[0] < 0x80:
         yield lead.decode()
         return
@@ -234,7 +234,7 @@ def _completions(lead: bytes, *, raw: bool) -> Iterator[str]:
 def _unreachable(
     tok: Tokenizer, tail: str, kept: list[int], data: bytes, parse_specials: bool
 ) -> tuple[int, tuple[Continuation, ...]]:
-    """Count the longer tokens that begin with some bytes, and give the first that cannot come."""
+    """Count the longer tokens that start with some bytes, and return the first unreachable ones."""
     listed = _tokens_of(tok)
     first = bisect_left(listed, data)
     last = bisect_left(listed, data + b"\xff" * 64, first)
@@ -264,23 +264,23 @@ _lock = Lock()
 
 
 def _tokens_of(tok: Tokenizer) -> ByteRows:
-    """List the ordinary tokens, sorted."""
+    """Return the ordinary tokens, sorted."""
     with _lock:
         if tok not in _sorted:
-            _sorted.clear()  # the text is read by one tokenizer at a time
+            _sorted.clear()  # only one tokenizer is used at a time
             rows = ByteRows.of(tok.tables)
             _sorted[tok] = rows.take(rows.order())
         return _sorted[tok]
 
 
 def sentences_of(found: UnstableEnd) -> Iterator[Sentence]:
-    """Say which tokens are not stable, and what a model that goes on behind them cannot say."""
+    """Describe the unstable tokens, and the tokens that can no longer follow."""
     if not found.n_tokens:
         yield (
-            "The tokens at the end stay as they are, whatever character comes next."
+            "The tokens at the end stay the same, whatever character comes next."
             if found.complete
-            else "It was not tried with every character whether the next one changes the tokens at "
-            "the end: that would take too long.",
+            else "Not every character was tried, because that would take too long: the next one "
+            "may change the tokens at the end.",
         )
         return
     some = "The last token" if found.n_tokens == 1 else f"The last {found.n_tokens} tokens"
@@ -290,20 +290,20 @@ def sentences_of(found: UnstableEnd) -> Iterator[Sentence]:
         made += [" + " if made else "", token]
     shown = bytetext.to_bytes(found.character)
     yield (f"{some} ", found.data, f" {change} if, for example, ", shown,
-           " comes next: with it, the end is ", *made, ".")  # fmt: skip
+           " comes next: the end then becomes ", *made, ".")  # fmt: skip
     if found.data.endswith(b" ") or found.data.endswith((b"\n", b"\t")):
         yield (
-            "The text ends in white space. In most texts a word and the space before it are one "
-            "token, so a model has rarely seen a word behind this space alone.",
+            "The text ends in white space. In most texts, a word and the space before it are one "
+            "token, so a model has rarely seen a word after this space alone.",
         )
     if found.n_longer:
-        begin = "token begins" if found.n_longer == 1 else "tokens begin"
+        begin = "token starts" if found.n_longer == 1 else "tokens start"
         sentence: list[str | bytes] = [f"{found.n_longer:,} longer {begin} with ", found.data]
         if found.examples:
-            sentence.append(". What can no longer come in their place, tried: ")
+            sentence.append(". Examples that can no longer follow: ")
             for number, (token, token_id) in enumerate(found.examples):
                 sentence += [", " if number else "", token, f" ({token_id})"]
         yield (*sentence, ".")
         last = "token" if found.n_tokens == 1 else f"{found.n_tokens} tokens"
-        yield (f"Token healing leaves the last {last} to the model: cut the prompt before ",
+        yield (f"Token healing removes the last {last}: cut the prompt before ",
                found.data, ".")  # fmt: skip

@@ -1,7 +1,7 @@
-r"""What a program shows of an answer while its tokens arrive.
+r"""Streamed decoding: the text that each arriving token adds.
 
-A token may end within a character. Whoever decodes each token by itself prints U+FFFD there; a
-program that does it right holds these bytes back until the rest has come.
+A token may end within a character. Decoding each token separately yields U+FFFD there; a correct
+program holds these bytes back until the rest arrives.
 
 >>> import tokviz
 >>> tok = tokviz.load("gpt2")
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StreamStep:
-    """What the arrival of one token changes.
+    """The effect of one arriving token.
 
     Attributes:
-        token_id: The id that arrives.
+        token_id: The arriving id.
         token: Its bytes.
-        shown: What can be shown now that could not be before.
-        held: Bytes that are held back, as the rest of their character has not come; after the last
-            step they are shown as U+FFFD, or never.
-        alone: What decoding this token by itself gives.
+        shown: The text that can be shown now and could not be before.
+        held: Bytes held back until the rest of their character arrives; after the last step they
+            are shown as U+FFFD, or never.
+        alone: The result of decoding this token by itself.
     """
 
     token_id: int
@@ -48,17 +48,17 @@ class StreamStep:
 
     @property
     def is_broken_alone(self) -> bool:
-        """Whether decoding this token by itself shows what does not stand in the text."""
+        """True if decoding this token by itself shows a U+FFFD that the text does not contain."""
         return "\ufffd" in self.alone and "\ufffd".encode() not in self.token
 
     @property
     def words(self) -> Sentence:
-        """Say what a program shows when the token has come."""
+        """A sentence about the text that a program adds after this token."""
         shown: Sentence = ("nothing yet",)
         if self.shown:
             shown = "“", self.shown.encode(), "” here"
-        held = f", holding {self.held.hex(' ')} back" if self.held else ""
-        alone = "; this token by itself would print \ufffd" if self.is_broken_alone else ""
+        held = f", and holds {self.held.hex(' ')} back" if self.held else ""
+        alone = "; decoded alone, this token would print \ufffd" if self.is_broken_alone else ""
         return ("A streaming program adds ", *shown, f"{held}{alone}.")
 
 

@@ -1,7 +1,7 @@
-"""Why tokens are what they are: where a token comes from, and how a piece of text is encoded.
+"""Traces of tokens: the merges that made a token, and the encoding of a pre-token step by step.
 
-Everything here is computed for one token or one short piece, when somebody looks at it. Tokens and
-pieces that are too long for a person to read are not taken apart; a note says so.
+Everything is computed on request for one token or one short pre-token. Tokens and pre-tokens too
+long to read are not traced, but have a note.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 MAX_LINEAGE_BYTES = 1024
-"""Longer tokens are not taken apart."""
+"""Longer tokens have no lineage."""
 MAX_LINEAGE_DEPTH = 64
 MAX_LINEAGE_NODES = 512
 MAX_TRACE_BYTES = 512
-"""Longer pieces are encoded, but not step by step."""
+"""Longer pre-tokens are encoded without recording the steps."""
 MAX_EXPLAINED_BYTES = 65_536
-"""Longer stretches of text are not split to see why they are no token."""
+"""Longer stretches of text are not split to explain why they are not a token."""
 
 
 @dataclass(slots=True)
@@ -34,11 +34,11 @@ class LineageNode:
 
     Attributes:
         token: Its bytes.
-        id: Its id, None if the vocabulary does not hold it.
-        rank: When it is merged, lower first; None for specials.
+        id: Its id, None if it is not in the vocabulary.
+        rank: The rank of its merge, lowest first; None for special tokens.
         merge: The two parts; None for a leaf.
-        children: The parts' own nodes, two or none.
-        note: Why a leaf is one; empty otherwise.
+        children: The nodes of the parts, two or none.
+        note: The reason why a leaf has no parts; empty otherwise.
     """
 
     token: bytes
@@ -52,8 +52,8 @@ class LineageNode:
 def lineage(tok: Tokenizer, token_id: int) -> LineageNode:
     """Trace a token back through its merges down to bytes.
 
-    The parts of the parts are looked up breadth first, so that the top of a tree too large to show
-    is complete and the limits cut its deepest branches.
+    The tree is built breadth first, so that the limits cut only the deepest branches of a tree that
+    is too large to show.
 
     Raises:
         TokenIdError: If no token has this id.
@@ -64,7 +64,7 @@ def lineage(tok: Tokenizer, token_id: int) -> LineageNode:
         if node.merge is None:
             continue
         if len(found) + 2 > MAX_LINEAGE_NODES or depth >= MAX_LINEAGE_DEPTH:
-            node.merge, node.note = None, f"{len(node.token):,} bytes, not taken apart further"
+            node.merge, node.note = None, f"{len(node.token):,} bytes, not divided further"
             continue
         node.children = tuple(_node(tok, part, tok.token_id(part)) for part in node.merge)
         found.extend((child, depth + 1) for child in node.children)
@@ -78,7 +78,7 @@ def _node(tok: Tokenizer, token: bytes, token_id: int | None) -> LineageNode:
     elif len(token) == 1:
         note = "a single byte"
     elif len(token) > MAX_LINEAGE_BYTES:
-        note = f"{len(token):,} bytes: too long to take apart"
+        note = f"{len(token):,} bytes: too long to divide"
     else:
         merge = None if token_id is None else tok.merge_of(token_id)
         note = "" if merge is not None else "no merge makes it"
@@ -90,12 +90,12 @@ def _node(tok: Tokenizer, token: bytes, token_id: int | None) -> LineageNode:
 
 @dataclass(frozen=True, slots=True)
 class LineageRow:
-    """One row of a drawn lineage.
+    """One row of a rendered lineage.
 
     Attributes:
         prefix: The lines of the tree, made of box characters.
         node: The token in this row.
-        times: 2 if both parts of a merge are this token and are drawn once.
+        times: 2 if both parts of a merge are this token, which is then drawn once.
     """
 
     prefix: str
@@ -103,18 +103,18 @@ class LineageRow:
     times: int = 1
 
     def __str__(self) -> str:
-        """Read the row as ASCII and box characters: `├─ b' t' 256`."""
+        """Return the row as ASCII and box characters: `├─ b' t' 256`."""
         name = "" if self.node.id is None else f" {self.node.id}"
         return f"{self.prefix}{self.node.token!r}{self.twice}{name}"
 
     @property
     def twice(self) -> str:
-        """Say so if it stands for both parts."""
+        """A suffix for a row that represents both parts, or an empty string."""
         return " twice" if self.times > 1 else ""
 
 
 def render_lineage(node: LineageNode) -> list[LineageRow]:
-    """Draw a lineage as a tree, the token itself in the first row.
+    """Render a lineage as a tree, with the token itself in the first row.
 
     A token merged from two equal parts has one branch: eight spaces take four rows, not fifteen.
     """
@@ -136,14 +136,14 @@ def render_lineage(node: LineageNode) -> list[LineageRow]:
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One merge while a piece is encoded.
+    """One merge during the encoding of a pre-token.
 
     Attributes:
-        position: The place of the left part among the tokens before the step.
-        start: The byte offset of the left part in the piece.
+        position: Index of the left part among the tokens before the step.
+        start: Byte offset of the left part in the pre-token.
         left: The left part.
         right: The right part.
-        rank: The rank of the merge: no pair in the piece had a lower one.
+        rank: The rank of the merge: no pair in the pre-token had a lower one.
     """
 
     position: int
@@ -154,24 +154,24 @@ class TraceStep:
 
     @property
     def token(self) -> bytes:
-        """The token that the step makes."""
+        """The token made by the step."""
         return self.left + self.right
 
     @property
     def end(self) -> int:
-        """The byte offset at which the new token ends."""
+        """The byte offset of the end of the new token."""
         return self.start + len(self.left) + len(self.right)
 
 
 @dataclass(frozen=True, slots=True)
 class EncodeTrace:
-    """How one piece is encoded, merge by merge.
+    """The encoding of one pre-token, merge by merge.
 
     Attributes:
-        piece: The bytes of the piece.
-        steps: The merges in the order they are applied.
-        tokens: What is left at the end.
-        note: What the steps do not show; empty if they show everything.
+        piece: The bytes of the pre-token.
+        steps: The merges in the order of application.
+        tokens: The final tokens.
+        note: A sentence if the steps are incomplete; empty otherwise.
     """
 
     piece: bytes
@@ -180,7 +180,7 @@ class EncodeTrace:
     note: str = ""
 
     def states(self) -> Iterator[tuple[bytes, ...]]:
-        """Give the tokens before the first step, then after every step."""
+        """Yield the tokens before the first step, then after every step."""
         tokens = [self.piece[at : at + 1] for at in range(len(self.piece))]
         yield tuple(tokens)
         for step in self.steps:
@@ -189,17 +189,17 @@ class EncodeTrace:
 
 
 def encode_trace(tok: Tokenizer, piece: bytes) -> EncodeTrace:
-    """Encode one piece step by step: the lowest rank first, of equal ones the leftmost.
+    """Encode one pre-token step by step: lowest rank first, leftmost first for equal ranks.
 
     Args:
         tok: The tokenizer.
-        piece: The bytes of one piece of its split pattern.
+        piece: The bytes of one pre-token.
 
     Returns:
-        The steps. Longer pieces than `MAX_TRACE_BYTES` have none, and a note.
+        The steps. Pre-tokens longer than `MAX_TRACE_BYTES` have none, and a note.
     """
     if len(piece) > MAX_TRACE_BYTES:
-        note = f"{len(piece):,} bytes are too many to show step by step."
+        note = f"A pre-token of {len(piece):,} bytes is too long to show step by step."
         return EncodeTrace(piece, (), (), note)
     steps: list[TraceStep] = []
     borders = list(range(len(piece) + 1))
@@ -212,15 +212,15 @@ def encode_trace(tok: Tokenizer, piece: bytes) -> EncodeTrace:
 
     tokens = merge_piece(piece, tok.pair_rank, on_merge=note_step)
     if len(tokens) > 1 and _is_looked_up_whole(tok, piece):
-        note = "No merges lead there: the whole piece is in the vocabulary and is taken at once."
+        note = "No merges make it: the vocabulary contains the whole pre-token, which is used."
         return EncodeTrace(piece, (), (piece,), note)
     return EncodeTrace(piece, tuple(steps), tuple(tokens))
 
 
 def _is_looked_up_whole(tok: Tokenizer, piece: bytes) -> bool:
-    """Tell whether the encoder gives one token for a piece that its merges do not join.
+    """Return whether the encoder yields one token for a pre-token that its merges do not join.
 
-    tiktoken looks up a whole piece before it merges.
+    tiktoken looks up a whole pre-token before merging.
     """
     return tok.token_id(piece) is not None and len(tok.encode_bytes(piece, "none")) == 1
 
@@ -237,20 +237,19 @@ Reason = Literal[
     "left out",
 ]
 
-LEFT_OUT: Sentence = ("The tokenizer leaves this text out: it makes no tokens of it.",)
+LEFT_OUT: Sentence = ("The tokenizer omits this text: it produces no tokens for it.",)
 _MOST_LISTED = 8
-"""Tokens that are named."""
+"""Maximum number of tokens listed in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a stretch of text is not one token.
+    """The reason why a stretch of text is not one token.
 
     Attributes:
         reason: The kind of reason.
-        sentences: What to tell the user; each is a mix of words and of bytes, which the screen
-            shows as it shows tokens.
-        trace: How the text is encoded, if it is one piece and short enough to read.
+        sentences: An explanation as a mix of words and bytes, which screens show like tokens.
+        trace: The encoding of the text, if it is one pre-token and short enough to read.
     """
 
     reason: Reason
@@ -258,23 +257,23 @@ class Explanation:
     trace: EncodeTrace | None = None
 
     def __str__(self) -> str:
-        """Read the sentences, bytes as Python writes them."""
+        """Return the sentences, with bytes as Python literals."""
         return said(self.sentences)
 
 
 def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) -> Explanation:
-    """Explain why a stretch of text, standing alone, is not one token.
+    """Explain why a stretch of text, encoded alone, is not one token.
 
     Args:
         tok: The tokenizer.
         data: The bytes of the text; need not be valid UTF-8.
-        parse_specials: Whether the text of special tokens is recognised.
+        parse_specials: Whether special tokens in the text are recognized.
     """
     if not data:
-        return Explanation("empty", (("There is no text.",),))
+        return Explanation("empty", (("The text is empty.",),))
     whole = tok.token_id(data)
     these = "this byte" if len(data) == 1 else f"these {len(data):,} bytes"
-    unknown = f"No token of the vocabulary is {these}"
+    unknown = f"The vocabulary has no token for {these}"
     if whole is None and len(data) > MAX_EXPLAINED_BYTES:
         return Explanation("not in the vocabulary", ((f"{unknown}.",),))
     text = tok.normalized(bytetext.from_bytes(data), parse_specials)
@@ -294,7 +293,7 @@ def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) 
         sentence = (unknown + so_far, *_joined(trace.tokens), "." if trace.tokens else "")
         return Explanation("not in the vocabulary", (sentence, *_missing(trace.tokens)), trace)
     if len(data) > MAX_TRACE_BYTES:
-        sentence = (f"The vocabulary holds it (id {whole}), but {trace.note}",)
+        sentence = (f"The vocabulary contains it (id {whole}). {trace.note}",)
         return Explanation("too long", (sentence,), trace)
     return _blocked(tok, whole, trace)
 
@@ -309,36 +308,36 @@ def _joined(tokens: tuple[bytes, ...]) -> list[str | bytes]:
 
 
 def listed(tok: Tokenizer, ids: Sequence[int], most: int) -> Sentence:
-    """Name tokens one after another, the first so many of them."""
+    """Join tokens to a sentence, at most `most` of them."""
     tokens = tuple(tok.token_bytes(token_id) for token_id in ids[:most])
     return (*_joined(tokens), " …") if len(ids) > most else tuple(_joined(tokens))
 
 
 def _missing(tokens: tuple[bytes, ...]) -> tuple[Sentence, ...]:
-    """Say which merge is not there, where it is only one."""
+    """Name the missing merge if there is only one."""
     return (("The merge ", *_joined(tokens), " is missing."),) if len(tokens) == 2 else ()
 
 
 def _is_one_token(tok: Tokenizer, data: bytes, token_id: int) -> Explanation:
     kind = "the special token" if tok.is_special(token_id) else "one token:"
-    sentence = (f"Standing alone it is {kind} ", data, f", id {token_id}.")
+    sentence = (f"Encoded alone, it is {kind} ", data, f", id {token_id}.")
     trace = None if tok.remote or tok.is_special(token_id) else encode_trace(tok, data)
     return Explanation("one token", (sentence,), trace)
 
 
 def _of_library(tok: Tokenizer, data: bytes, ids: list[int], whole: int | None) -> Explanation:
-    """Say what another library makes of one piece; which merges it applied is not known."""
+    """Explain the encoding by another library, which does not report the merges it applied."""
     if not ids:
         return Explanation("left out", (LEFT_OUT,))
     first = tok.token_bytes(ids[0])
     if len(ids) == 1:
         if first == data:
             return _is_one_token(tok, data, ids[0])
-        sentence: Sentence = ("Standing alone it becomes one token: ", first, f", id {ids[0]}.")
+        sentence: Sentence = ("Encoded alone, it becomes one token: ", first, f", id {ids[0]}.")
         return Explanation("one token", (sentence,))
-    held = "" if whole is None else f"The vocabulary holds it (id {whole}), but "
+    held = "" if whole is None else f"The vocabulary contains it (id {whole}), but "
     who = "its own library" if held else "The tokenizer's own library"
-    makes = f"{held}{who} makes {len(ids):,} tokens of it: "
+    makes = f"{held}{who} encodes it as {len(ids):,} tokens: "
     sentence = (makes, *listed(tok, ids, _MOST_LISTED), ".")
     return Explanation("not in the vocabulary" if whole is None else "unreachable", (sentence,))
 
@@ -349,22 +348,22 @@ def _crosses_pieces(
     special = next((piece for piece in pieces if piece in tok.special_tokens), None)
     if special is not None and parse_specials:
         name = special.encode("utf-8")
-        sentence = ("It holds the special token ", name, ", which nothing merges with.")
+        sentence = ("It contains the special token ", name, ", which never merges with other text.")
         return Explanation("special", (sentence,))
     left, right = (bytetext.to_bytes(piece) for piece in pieces[:2])
     where = f"at byte {len(left):,}" if len(pieces) == 2 else f"first at byte {len(left):,}"
     cut = (
-        f"The split pattern {tok.split_pattern.name} cuts it into {len(pieces):,} pieces, {where}, "
-        "between ", left, " and ", right, ". No token crosses a cut.",
+        f"The split pattern {tok.split_pattern.name} cuts it into {len(pieces):,} pre-tokens, "
+        f"{where}, between ", left, " and ", right, ". No token spans two pre-tokens.",
     )  # fmt: skip
     if whole is None:
         return Explanation("split", (cut,))
-    unused = f"The vocabulary holds it (id {whole}), but this pattern never lets it form."
+    unused = f"The vocabulary contains it (id {whole}), but this pattern never lets it form."
     return Explanation("split", (cut, (unused,)))
 
 
 def _blocked(tok: Tokenizer, whole: int, trace: EncodeTrace) -> Explanation:
-    """Find the step that took a byte which the token's own merges needed."""
+    """Find the step that used a byte which the token's own merges needed."""
     root = lineage(tok, whole)
     wanted = list(_spans(root))
     for step in trace.steps:
@@ -379,7 +378,7 @@ def _blocked(tok: Tokenizer, whole: int, trace: EncodeTrace) -> Explanation:
             _, start, end, node = min(crossed, key=lambda found: found[0])
             taken = trace.piece[max(start, step.start) : min(end, step.end)]
             return _too_late(whole, node, step, taken, trace)
-    sentence = f"The vocabulary holds it (id {whole}), but its merges never make it from bytes."
+    sentence = f"The vocabulary contains it (id {whole}), but its merges never make it from bytes."
     return Explanation("unreachable", ((sentence,),), trace)
 
 
@@ -388,14 +387,14 @@ def _too_late(
 ) -> Explanation:
     assert node.merge is not None
     left, right = node.merge
-    held = f"The vocabulary holds it (id {whole}), but the merge "
+    held = f"The vocabulary contains it (id {whole}), but the merge "
     late = (held, left, " + ", right, f" (rank {node.rank:,}) comes too late: ")
-    first = (step.left, " + ", step.right, f" (rank {step.rank:,}) is applied before it and takes ")
-    return Explanation("too late", ((*late, *first, taken, " away."),), trace)
+    first = (step.left, " + ", step.right, f" (rank {step.rank:,}) is applied first and uses ")
+    return Explanation("too late", ((*late, *first, taken, "."),), trace)
 
 
 def _spans(root: LineageNode) -> Iterator[tuple[int, int, LineageNode]]:
-    """Give the byte span of every merged token of a lineage."""
+    """Yield the byte span of every merged token of a lineage."""
     waiting = [(0, root)]
     while waiting:
         start, node = waiting.pop()

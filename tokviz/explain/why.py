@@ -1,4 +1,4 @@
-"""Why a token or a stretch of a text is as it is: what cut its pieces, and which merges made it."""
+"""Explanations of a token or selection: what cut its pre-tokens, and which merges made it."""
 
 from __future__ import annotations
 
@@ -34,40 +34,39 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 MOST_PIECES = 8
-"""Pieces of a selection that are explained."""
+"""Maximum number of pre-tokens of a selection that are explained."""
 MOST_TOKENS = 256
-"""Tokens of a selection that are listed."""
+"""Maximum number of tokens of a selection that are listed."""
 MOST_BYTES = 16_384
-"""A longer selection is not explained."""
+"""Maximum length of a selection that is explained."""
 WINDOW = 4096
-"""Characters on either side that are looked at in a long text."""
+"""Number of characters considered on either side in a long text."""
 _NEAR_END = 4
-"""So many of the last tokens may be told about the end."""
+"""The end is explained only for this many of the last tokens."""
 
 
 ELSEWHERE = -1
-"""The id of a token that is asked about as another tokenizer than its own sees it."""
+"""The id of a token that another tokenizer than its own explains."""
 _TEXT_ENDS = "the text ends there"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A stretch of a text that somebody asks about.
+    """A stretch of a text to explain.
 
     Attributes:
-        text: Byte text around it, from where a piece begins.
-        start: The byte of it at which the stretch begins.
-        end: The byte behind it.
-        is_end: Whether what is written ends there, so that more may come.
-        ends: What ends where this text ends, in words; empty where that is only the part of it that
-            is looked at.
-        parse_specials: Whether special tokens are recognised in it.
-        is_alone: Whether there is no text but the stretch itself, as on a token's page.
-        id: The id of the token that is asked about, None for a selection; `ELSEWHERE` if it is a
-            token of another tokenizer.
-        is_point: Whether the token is meant that is at `start`, whatever it is.
-        note: What else there is to know about it.
-        cursor: The byte of it at which the cursor is, None where that is not known.
+        text: Byte text around it, starting at a pre-token.
+        start: Its first byte in `text`.
+        end: The byte after it.
+        is_end: Whether `text` ends where the user may continue writing.
+        ends: A description of what ends at the end of `text`; empty if `text` is only a window.
+        parse_specials: Whether special tokens in `text` are recognized.
+        is_alone: Whether there is no surrounding text, as on a token's page.
+        id: The id of the token to explain, None for a selection; `ELSEWHERE` for a token of
+            another tokenizer.
+        is_point: Whether to explain whichever token is at `start`.
+        note: An additional note.
+        cursor: The byte at which the cursor is, None if unknown.
     """
 
     text: str
@@ -88,7 +87,7 @@ class Place:
         return bytetext.to_bytes(self.text)[self.start : self.end]
 
     def is_in(self, tok: Tokenizer) -> bool:
-        """Tell whether a tokenizer makes the token of the text, where it is."""
+        """Return whether a tokenizer produces this token at this place of the text."""
         story = tok.tokenize_byte_text(self.text, self.parse_specials)
         spans = zip(story.byte_spans.tolist(), story.ids, strict=True)
         return any(
@@ -99,13 +98,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class PieceCut:
-    """A piece that the stretch touches.
+    """A pre-token that the stretch touches.
 
     Attributes:
         piece: Its bytes.
-        alternative: The alternative of the pattern that takes it, None if that is not known.
-        sentences: What took it, and why it ends where it does.
-        trace: How it is encoded, merge by merge; None where that is not known.
+        alternative: The alternative of the split pattern that matches it, None if unknown.
+        sentences: What matched it, and why it ends where it does.
+        trace: Its encoding, merge by merge; None if unknown.
     """
 
     piece: bytes
@@ -116,20 +115,21 @@ class PieceCut:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What one tokenizer makes of a stretch, and why.
+    """One tokenizer's encoding of a stretch, with an explanation.
 
     Attributes:
-        tokenizer: Its name.
-        pattern: The name of its split pattern.
-        regex: That pattern's regex; empty if no regex of ours cuts its pieces.
+        tokenizer: Name of the tokenizer.
+        pattern: Name of its split pattern.
+        regex: The regex of that pattern; empty if its own library splits the text.
         tokens: The tokens that the stretch touches, with their ids.
-        n_tokens: How many there are; not all may be listed.
-        cuts: The pieces that it touches.
-        n_pieces: How many there are.
-        one: Why the stretch is not one token, or that it is; of a token, why its piece is not.
-        lineage: How the token was made, if it is only one.
-        notes: What is not known, and what there is to know besides.
-        at_end: Which tokens at the end of the text may still change, if the stretch is there.
+        n_tokens: Their number; not all may be listed.
+        cuts: The pre-tokens that it touches.
+        n_pieces: Their number.
+        one: Why the stretch is not one token, or that it is; for a token, the same about its
+            pre-token.
+        lineage: The merges that made the token, if it is only one.
+        notes: Unknown facts and other notes.
+        at_end: Description of unstable tokens, if the stretch is at the end of the text.
     """
 
     tokenizer: str
@@ -145,11 +145,11 @@ class Why:
     at_end: tuple[Sentence, ...] = ()
 
 
-# -- what is asked about
+# -- places to explain
 
 
 def token_place(live: LiveDocument, index: int) -> Place:
-    """Ask about a token of a document."""
+    """Return the place of a token of a document."""
     token = live.token(index)
     start, text, is_end = _window(live, token.start, token.end)
     first = live.byte_offset(start)
@@ -165,7 +165,7 @@ def token_place(live: LiveDocument, index: int) -> Place:
 
 
 def selected_place(live: LiveDocument, start: int, end: int) -> Place:
-    """Ask about the characters of a document from `start` to `end`."""
+    """Return the place of the characters of a document from `start` to `end`."""
     first, text, is_end = _window(live, start, min(end, start + MOST_BYTES))
     byte = live.byte_offset(first)
     return Place(
@@ -179,16 +179,16 @@ def selected_place(live: LiveDocument, start: int, end: int) -> Place:
 
 
 def bytes_place(data: bytes, token_id: int | None = None) -> Place:
-    """Ask about bytes that stand alone, such as a token of a vocabulary."""
+    """Return a place for bytes without surrounding text, such as a token of a vocabulary."""
     text = bytetext.from_bytes(data)
-    return Place(text, 0, len(data), False, "it stands alone here", is_alone=True, id=token_id)
+    return Place(text, 0, len(data), False, "no text follows", is_alone=True, id=token_id)
 
 
 def rendered_place(rendering: Rendering, index: int) -> Place:
-    """Ask about a token of a rendered conversation.
+    """Return the place of a token of a rendered conversation.
 
-    What stands between two special tokens is taken as one text where that is encoded to the same
-    token; else only the part of the conversation that it is in is.
+    The text between two special tokens is taken as a whole if encoding it yields the same token;
+    otherwise only the token's part of the conversation is.
     """
     tok = rendering.tokenizer
     if rendering.is_special(index):
@@ -207,17 +207,17 @@ def rendered_place(rendering: Rendering, index: int) -> Place:
 
 
 _VIRTUAL = (
-    "The template asks for this special token, and the vocabulary does not hold it: this is what "
-    "becomes of its text."
+    "The template uses this special token, but the vocabulary lacks it. This is the encoding of "
+    "its text."
 )
 _NEAR = 2000
-"""Tokens of a conversation on either side that are looked at."""
+"""Number of tokens of a conversation considered on either side."""
 
 
 def _reach(
     rendering: Rendering, index: int, step: int, origin: Callable[[int], tuple[int, ...]]
 ) -> int:
-    """Find the last token in a direction before a special one and before another origin."""
+    """Return the last token in a direction before a special token or another origin."""
     here = index
     while 0 <= here + step < len(rendering) and abs(here + step - index) < _NEAR:
         if rendering.is_special(here + step) or origin(here + step) != origin(index):
@@ -229,7 +229,7 @@ def _reach(
 def _among(
     rendering: Rendering, index: int, start: int, stop: int, *, specials: bool = False
 ) -> Place:
-    """Ask about a token among the tokens from `start` to `stop`."""
+    """Return the place of a token among the tokens from `start` to `stop`."""
     data = [rendering.token_bytes(number) for number in range(start, stop)]
     first = sum(map(len, data[: index - start]))
     ends = "its part of the conversation ends there"
@@ -249,7 +249,7 @@ def _among(
 
 
 def _window(live: LiveDocument, start: int, end: int) -> tuple[int, str, bool]:
-    """Give the characters around a stretch: the first one, the text, whether it is the last."""
+    """Return the first character, text and whether it is the end, of the text around a stretch."""
     first, last = max(0, start - WINDOW), min(end + WINDOW, live.n_chars)
     if first:
         before = live.text_in(first, start)
@@ -260,26 +260,26 @@ def _window(live: LiveDocument, start: int, end: int) -> tuple[int, str, bool]:
     return first, live.text_in(first, last), last == live.n_chars
 
 
-# -- the answer
+# -- explanations
 
 
 def explain(tok: Tokenizer, place: Place, *, end: bool = True) -> Why:
-    """Say what a tokenizer makes of a stretch of a text, and why.
+    """Explain a tokenizer's encoding of a stretch of a text.
 
-    It may ask a child process, if the tokenizer's pattern is guarded or it encodes elsewhere.
+    This may use a child process, if the tokenizer's pattern is guarded or it encodes elsewhere.
 
     Args:
         tok: The tokenizer.
         place: The stretch.
-        end: Whether to find out, too, which tokens at the end of the text may change, if the
-            stretch is there: that takes longer than all the rest.
+        end: Whether to also find unstable tokens if the stretch is at the end of the text, which
+            takes longer than everything else.
     """
     regex = "" if tok.remote else tok.split_pattern.regex
     empty = Why(tok.name, tok.split_pattern.name, regex)
     if place.start >= place.end:
-        return _noted(empty, "There is no text here: there are no tokens to explain.")
+        return _noted(empty, "There is no text here, so there are no tokens to explain.")
     if place.end - place.start > MOST_BYTES:
-        return _noted(empty, f"More than {MOST_BYTES:,} bytes are too many to explain at once.")
+        return _noted(empty, f"Select at most {MOST_BYTES:,} bytes: this is too long to explain.")
     try:
         return _explained(tok, _around(tok, place) if place.is_point else place, empty, end)
     except TokvizError as error:
@@ -287,7 +287,7 @@ def explain(tok: Tokenizer, place: Place, *, end: bool = True) -> Why:
 
 
 def _around(tok: Tokenizer, place: Place) -> Place:
-    """Ask about the whole token at a point."""
+    """Return the place of the whole token at a point."""
     story = tok.tokenize_byte_text(place.text, place.parse_specials)
     for token_id, (start, end) in zip(story.ids, story.byte_spans.tolist(), strict=True):
         if start <= place.start < end:
@@ -309,7 +309,7 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
     near = [piece for piece in pieces if piece.start < place.end and piece.end > place.start]
     cuts = tuple(_cut(tok, piece, place) for piece in near[:MOST_PIECES])
     whole = place.data
-    # A token is explained with its piece: that is what its merges work on.
+    # Explain a token together with its pre-token, because merges are applied to pre-tokens.
     asked = near[0].data if len(near) == 1 and place.id is not None else whole
     found = replace(
         empty,
@@ -339,35 +339,35 @@ def _notes(tok: Tokenizer, place: Place, ids: list[int]) -> Iterator[Sentence]:
         yield (place.note,)
     if tok.remote:
         yield (
-            "Its own library encodes for this tokenizer, in another process: it says which tokens "
-            "it makes, not which part of its pattern cut a piece and which merges it applied.",
+            "This tokenizer's own library encodes in another process. It reports the tokens, but "
+            "not which part of its pattern cut a pre-token and which merges were applied.",
         )
     elif tok.changes(place.text):
-        yield ("The text is composed (Unicode's NFC) before the pattern cuts it.",)
+        yield ("The text is normalized to Unicode NFC before the pattern cuts it.",)
     if place.id not in (None, ELSEWHERE) and ids != [place.id] and not place.note:
         if place.is_alone:
-            yield (f"Standing alone, this text never becomes the token with the id {place.id}: "
-                   "encoding gives other tokens.",)  # fmt: skip
+            yield (f"Encoded alone, this text never becomes token {place.id}: encoding produces "
+                   "other tokens.",)  # fmt: skip
         else:
-            yield ("In the whole text the tokens here are others: this is what becomes of the part "
-                   "of it that was looked at.",)  # fmt: skip
+            yield ("In the whole text, the tokens here are different: this is the encoding of a "
+                   "part of it.",)  # fmt: skip
     yield from _borders(tok, place, ids)
 
 
 def _borders(tok: Tokenizer, place: Place, ids: list[int]) -> Iterator[Sentence]:
-    """Say so if the stretch begins or ends inside a token."""
+    """Note that the stretch starts or ends inside a token."""
     if place.id is None and not tok.lossy and not tok.remote:
         data = b"".join(tok.token_bytes(token_id) for token_id in ids)
         if len(ids) < MOST_TOKENS and data != place.data:
-            yield ("The selection begins or ends inside a token.",)
+            yield ("The selection starts or ends inside a token.",)
 
 
-# -- the pieces
+# -- pre-tokens
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A piece: its bytes, where they stand, and where in which text the pattern found it."""
+    """A pre-token: its bytes, their span in the place's text, and its span in the split text."""
 
     data: bytes
     start: int
@@ -378,11 +378,11 @@ class _Piece:
     special: bool = False
     gap: bool = False
     behind: str = ""
-    """The special token behind the text, if one is."""
+    """The special token after the split text, or empty."""
 
 
 def _pieces(tok: Tokenizer, place: Place) -> Iterator[_Piece]:
-    """Give the pieces of a text, each with the text that the pattern saw."""
+    """Yield the pre-tokens of a text, each with the text that the pattern was applied to."""
     if tok.remote:
         ends = [0, *(end for _, end in tok.split_byte_text(place.text, place.parse_specials))]
         offsets = list(accumulate(map(bytetext.n_bytes, place.text), initial=0))
@@ -422,12 +422,12 @@ def _is_special(tok: Tokenizer, data: bytes) -> bool:
 
 
 def _cut(tok: Tokenizer, piece: _Piece, place: Place) -> PieceCut:
-    """Say what took a piece and why it ends where it does."""
+    """Explain what matched a pre-token and why it ends where it does."""
     sentence: Sentence
     if piece.special:
         sentence = (
-            piece.data, " is a special token: it is cut out of the text before the pattern sees "
-            "it, and nothing merges with it.",
+            piece.data, " is a special token: it is cut out of the text before the pattern is "
+            "applied, and never merges with other text.",
         )  # fmt: skip
         return PieceCut(piece.data, None, (sentence,), None)
     if tok.remote:
@@ -435,19 +435,17 @@ def _cut(tok: Tokenizer, piece: _Piece, place: Place) -> PieceCut:
     pattern = tok.split_pattern
     trace = encode_trace(tok, piece.data)
     if piece.gap:
-        sentence = (
-            "No alternative matches here. What the regex leaves out is kept as a piece of its own.",
-        )
+        sentence = ("No alternative matches here, so this text becomes a pre-token by itself.",)
         return PieceCut(piece.data, None, (sentence,), trace)
     try:
         cut = _how(pattern, piece)
     except TokvizError as error:
-        sentence = (why("The alternative is not known", error),)
+        sentence = (why("The alternative is unknown", error),)
         return PieceCut(piece.data, None, (sentence,), trace)
     if cut.alternative is None:
         sentence = (
-            "It is not known which alternative took it: the parts of this regex depend on each "
-            "other.",
+            "It is unknown which alternative matched it, because the parts of this regex depend on "
+            "each other.",
         )
         return PieceCut(piece.data, None, (sentence, *_ending(piece, cut, place)), trace)
     sentences = (_taken(pattern, cut.alternative), *_ending(piece, cut, place))
@@ -455,7 +453,7 @@ def _cut(tok: Tokenizer, piece: _Piece, place: Place) -> PieceCut:
 
 
 def _how(pattern: SplitPattern, piece: _Piece) -> Cut:
-    """Ask the pattern where it may run: a guarded one only in the child."""
+    """Ask the pattern for the match; a guarded pattern runs only in a child process."""
     if pattern.guarded:
         from tokviz.pretokenize.guard import guarded_cut
 
@@ -466,15 +464,15 @@ def _how(pattern: SplitPattern, piece: _Piece) -> Cut:
 def _taken(pattern: SplitPattern, alternative: Alternative) -> Sentence:
     words = f": {alternative.words}" if alternative.words else ""
     if alternative.n_alternatives == 1:
-        return (f"The pattern {pattern.name} has one alternative, which takes it{words}.",)
+        return (f"The pattern {pattern.name} has one alternative, which matches it{words}.",)
     return (
         f"Alternative {alternative.number} of {alternative.n_alternatives} of the pattern "
-        f"{pattern.name} takes it{words}.",
+        f"{pattern.name} matches it{words}.",
     )
 
 
 def _ending(piece: _Piece, cut: Cut, place: Place) -> Iterator[Sentence]:
-    """Say why a piece ends where it does."""
+    """Explain why a pre-token ends where it does."""
     behind = piece.text[piece.last : piece.last + 1]
     if not behind:
         if piece.behind:
@@ -483,26 +481,26 @@ def _ending(piece: _Piece, cut: Cut, place: Place) -> Iterator[Sentence]:
         elif place.ends:
             yield (f"It ends because {place.ends}.",)
         else:
-            yield ("Where it ends is not known: it is too long to be looked at whole.",)
+            yield ("Its end is unknown, because it is too long to be examined.",)
         return
     shown, what = bytetext.to_bytes(behind), character_words(behind)
     given_back = bytetext.to_bytes(piece.text[piece.last : cut.reach])
     if cut.limit == "most":
-        yield (f"It ends because {cut.limited_by} takes no more, though ", shown,
+        yield (f"It ends because {cut.limited_by} matches no more, although ", shown,
                f", {what}, comes next.")  # fmt: skip
     elif cut.limit == "look":
         after = piece.text[cut.reach : cut.reach + 1]
         yield (
-            "It could take ", given_back, f" too, but {cut.limited_by} looks ahead: ",
-            bytetext.to_bytes(after) or "the end", f", {character_words(after)}, stands behind, so "
-            "the last character is given back.",
+            "It could match ", given_back, f" too, but {cut.limited_by} looks ahead: ",
+            bytetext.to_bytes(after) or "the end", f", {character_words(after)}, follows, so the "
+            "last character is given back.",
         )  # fmt: skip
     else:
         yield ("It ends because ", shown,
-               f", {what}, comes next, which this alternative does not take.")  # fmt: skip
+               f", {what}, comes next, which this alternative does not match.")  # fmt: skip
     if cut.longer and cut.limit != "look":
         longer = bytetext.to_bytes(piece.text[piece.first : cut.longer_end])
-        yield (f"Alternative {cut.longer} would take ", longer,
+        yield (f"Alternative {cut.longer} would match ", longer,
                ", but the first alternative that matches wins.")  # fmt: skip
 
 
@@ -518,7 +516,7 @@ _CATEGORIES = {
 
 
 def character_words(character: str) -> str:
-    r"""Say what sort of character one is.
+    r"""Describe the category of a character.
 
     >>> [character_words(one) for one in "a7 \n("]
     ['a small letter', 'a digit', 'a space', 'a line feed', 'a punctuation mark']
@@ -536,13 +534,13 @@ def character_words(character: str) -> str:
 
 
 def as_text(found: Why) -> str:
-    """Write an answer down, as it is copied."""
+    """Return an explanation as plain text, for copying."""
     lines = [f"{found.tokenizer} (pattern {found.pattern})"]
     if found.tokens:
         lines.append(" ".join(f"{token_id} {token!r}" for token, token_id in found.tokens))
     lines += [said([note]) for note in found.notes]
     for cut in found.cuts:
-        lines += ["", f"The piece {cut.piece!r}"]
+        lines += ["", f"The pre-token {cut.piece!r}"]
         if cut.alternative is not None:
             lines.append(f"  {found.regex[slice(*cut.alternative.span)]}")
         lines += [f"  {said([sentence])}" for sentence in cut.sentences]
@@ -551,7 +549,7 @@ def as_text(found: Why) -> str:
                 lines.append(f"  {step.rank:>7}  {step.left!r} + {step.right!r}")
             lines += [f"  {cut.trace.note}"] if cut.trace.note else []
     if found.n_pieces > len(found.cuts):
-        lines += ["", f"… {counted(found.n_pieces - len(found.cuts), 'more piece')}"]
+        lines += ["", f"… {counted(found.n_pieces - len(found.cuts), 'more pre-token')}"]
     if found.one is not None:
         lines += ["", str(found.one)]
     if found.lineage is not None:

@@ -1,9 +1,9 @@
-"""What is still to be encoded, shared between the thread that edits and a worker.
+"""Queue of chunks to encode, shared by the editing thread and a worker thread.
 
-Only the editing thread touches the list of chunks and its sums. The worker takes a chunk off one
-queue, encodes its text, which never changes, and puts the tokens on another; the editing thread
-fills them in when it next looks at the document. Both queues are deques, whose append and pop are
-atomic.
+Only the editing thread touches the list of chunks and its sums. The worker takes a chunk from one
+queue, encodes its text, which never changes, and puts the tokens in another queue; the editing
+thread fills them in when it next reads the document. Both queues are deques, whose append and pop
+are atomic.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from tokviz.tokenizer import Tokenizer
 _Item = TypeVar("_Item")
 
 LARGE = 8 * 1024
-"""Chunks of more characters than this, and all that a child encodes, are for a worker only.
+"""Only a worker encodes chunks of more characters than this, and all chunks that a child encodes.
 
-It encodes shorter ones together, about so many characters at a time: a call takes as long as some
-hundred of them.
+A worker encodes shorter chunks together, about this many characters at a time, because one call
+costs as much as encoding a few hundred characters.
 """
 
 _REMOVED_NOW = 1 << 14
-"""Tokens that an edit takes out of the counts at once."""
+"""Maximum number of tokens that an edit removes from the counts itself."""
 
 _COUNTED_AT_ONCE = 1 << 17
-"""Tokens, about, that a worker counts together."""
+"""Approximate number of tokens that a worker counts per step."""
 
 REST_SECONDS = 0.25
-"""So long no edit must have come when a worker encodes a long chunk: not anew after every key."""
+"""A worker encodes a long chunk only after this time without edits, not after every key."""
 
 
 class Backlog:
-    """The chunks that wait for one tokenizer, and those that it has encoded.
+    """The pending chunks of one tokenizer, and those already encoded.
 
-    Another tokenizer or another treatment of special tokens means another backlog; what a worker
-    still brings to the old one is lost with it.
+    Changing the tokenizer or the treatment of special tokens creates a new backlog; results that a
+    worker still adds to the old one are dropped with it.
 
     Attributes:
         counts: Counts the tokens of the encoded chunks. Those that a worker encoded are counted
@@ -55,7 +55,7 @@ class Backlog:
     """
 
     def __init__(self, tokenizer: Tokenizer, parse_specials: bool) -> None:
-        """Take the tokenizer, and whether it is to recognise special tokens."""
+        """Create an empty backlog; `parse_specials` enables parsing special tokens in the text."""
         self._tokenizer = tokenizer
         self._parse_specials = parse_specials
         self._lengths = TokenLengths(tokenizer)
@@ -71,40 +71,40 @@ class Backlog:
 
     @property
     def waits(self) -> bool:
-        """Whether something is left for a worker, or for the editing thread to take over."""
+        """True if a worker has work left, or has results that the editing thread must take over."""
         return bool(self._waiting or self._done or self.counts_more)
 
     @property
     def counts_more(self) -> bool:
-        """Whether a worker has tokens left to count, or to take out of the counts."""
+        """True if a worker has tokens left to count, or to remove from the counts."""
         return bool(self._uncounted or self._dropped)
 
     def encodes_now(self, n_chars: int) -> bool:
-        """Tell whether the editing thread may encode a text of this length."""
+        """Return whether the editing thread may encode a text of this length itself."""
         return n_chars <= LARGE and not self._tokenizer.in_child
 
     def add(self, chunks: Iterable[Chunk]) -> None:
-        """Let chunks wait behind the others."""
+        """Append chunks to the queue."""
         self._waiting.extend(chunks)
 
     def add_first(self, chunks: list[Chunk]) -> None:
-        """Let chunks wait before the others."""
+        """Put chunks at the front of the queue."""
         self._waiting.extendleft(reversed(chunks))
 
     def add_edited(self, chunks: list[Chunk]) -> None:
-        """Let chunks that an edit made wait before the others, long ones behind them."""
+        """Queue edited chunks: short ones at the front, long ones at the end."""
         self._rests_until = time.monotonic() + REST_SECONDS
         self._waiting.extendleft(chunk for chunk in reversed(chunks) if chunk.n_chars <= LARGE)
         self._waiting.extend(chunk for chunk in chunks if chunk.n_chars > LARGE)
 
     def release(self, gone: Iterable[Chunk]) -> None:
-        """Let a worker take apart the chunks of another backlog, which takes a while."""
+        """Let a worker release the chunks of a replaced backlog, which takes a while."""
         self._gone.append(gone)
 
     def work(self) -> bool:
-        """Encode chunks that wait, or count one; False if nothing is to do. For a worker."""
+        """Encode pending chunks, or count tokens; return False if idle. Worker only."""
         for chunk in _pop(self._gone) or ():
-            # A chunk and its block know each other: so the garbage collector need not find them.
+            # Break the reference cycle of chunk and block, so that the garbage collector need not.
             chunk.block = None
         if chunks := self._next():
             found = self._encode_together(chunks) or map(self._encode, chunks)
@@ -127,7 +127,7 @@ class Backlog:
         return False
 
     def _next(self) -> list[Chunk]:
-        """Take a chunk that waits, or several short ones."""
+        """Take one pending chunk, or several short ones."""
         chunks: list[Chunk] = []
         n_chars = 0
         while n_chars < LARGE and (chunk := _pop(self._waiting)):
@@ -141,7 +141,7 @@ class Backlog:
         return chunks
 
     def _encode_together(self, chunks: list[Chunk]) -> list[ChunkTokens] | None:
-        """Encode several short chunks; None if it has to be one by one."""
+        """Encode several short chunks in one call; None if they must be encoded one by one."""
         texts = [chunk.text for chunk in chunks]
         if len(chunks) == 1 or any(map(self._tokenizer.changes, texts)):
             return None
@@ -152,7 +152,7 @@ class Backlog:
         return [self._tokens(chunk, ids, None) for chunk, ids in zip(chunks, found, strict=True)]
 
     def _rest(self, chunk: Chunk) -> None:
-        """Wait with a long chunk until no edit came for a while, or one took it out of the text."""
+        """Delay a long chunk until edits have paused, or until an edit removed it from the text."""
         while chunk.n_chars > LARGE and not chunk.is_coarse and chunk.block is not None:
             left = self._rests_until - time.monotonic()
             if left <= 0:
@@ -160,7 +160,7 @@ class Backlog:
             time.sleep(min(left, REST_SECONDS / 5))
 
     def encode_now(self, chunk: Chunk) -> ChunkTokens | None:
-        """Encode a chunk whether it waits or not; None if it fails. For the editing thread."""
+        """Encode a chunk, pending or not; None if it fails. Editing thread only."""
         tokens = self._encode(chunk)
         if tokens is not None:
             self.counts.add([tokens])
@@ -186,7 +186,7 @@ class Backlog:
         return tokens
 
     def finished(self) -> Iterator[tuple[Chunk, ChunkTokens]]:
-        """Take the encoded chunks that are still wanted. For the editing thread."""
+        """Yield the encoded chunks that are still part of the document. Editing thread only."""
         while self._done:
             chunk, tokens = self._done.popleft()
             if _is_wanted(chunk):
@@ -195,11 +195,11 @@ class Backlog:
                 self.counts.remove([tokens])
 
     def drop(self, chunks: Iterable[Chunk]) -> None:
-        """Notice that chunks are no longer part of the document. For the editing thread.
+        """Forget chunks that are no longer part of the document. Editing thread only.
 
-        The tokens of many are left in the counts until a worker takes them out.
+        Beyond `_REMOVED_NOW` tokens, a worker removes the rest from the counts.
         """
-        # A list first, since a worker may add to it meanwhile.
+        # Copy to a list first, because a worker may add to the set meanwhile.
         self._failed -= {chunk for chunk in [*self._failed] if not _is_wanted(chunk)}
         if not self._failed:
             self.failure = None
@@ -210,7 +210,7 @@ class Backlog:
 
 
 def _pop(queue: deque[_Item]) -> _Item | None:
-    """Take the first item; another thread may have been faster."""
+    """Pop the first item, or return None because another thread may have emptied the queue."""
     try:
         return queue.popleft()
     except IndexError:

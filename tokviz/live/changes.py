@@ -1,4 +1,4 @@
-"""What happened to a text since something was last worked out about it."""
+"""Log of text changes, so that derived data can be updated instead of computed again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _REMEMBERED = 1024
 
 
 class Change(NamedTuple):
-    """The characters `start` to `old_end` became those from `start` to `new_end`."""
+    """The characters from `start` to `old_end` were replaced by those from `start` to `new_end`."""
 
     start: int
     old_end: int
@@ -18,11 +18,11 @@ class Change(NamedTuple):
 
     @property
     def shift(self) -> int:
-        """How far everything behind the change moved."""
+        """Number of characters by which the text after the change moved."""
         return self.new_end - self.old_end
 
     def followed_by(self, later: Change) -> Change:
-        """Make one change of two: it covers both and whatever lies between them.
+        """Combine two changes into one that covers both and everything between them.
 
         >>> Change(5, 5, 8).followed_by(Change(2, 3, 3))
         Change(start=2, old_end=5, new_end=8)
@@ -33,30 +33,30 @@ class Change(NamedTuple):
 
 
 class ChangeLog:
-    """The last changes of a text by its revision numbers."""
+    """The latest changes of a text, by revision number."""
 
     def __init__(self) -> None:
-        """Begin without any change."""
+        """Create an empty log."""
         self._changes: deque[tuple[int, Change]] = deque(maxlen=_REMEMBERED)
         self._known_from = 0
 
     def note(self, revision: int, offset: int, n_removed: int, n_inserted: int) -> None:
-        """Note the edit that led to a revision."""
+        """Record the edit that led to a revision."""
         if len(self._changes) == _REMEMBERED:
             self._known_from = self._changes[0][0]
         self._changes.append((revision, Change(offset, offset + n_removed, offset + n_inserted)))
 
     def restart(self, revision: int) -> None:
-        """Note that at this revision everything is new."""
+        """Record that the whole text is new at this revision."""
         self._changes.clear()
         self._known_from = revision
 
     def since(self, revision: int) -> Change | None:
-        """Sum up all changes since a revision.
+        """Combine all changes since a revision.
 
         Returns:
-            One change that covers them all, empty if there was none; None if it is not known any
-            more what the text was like at that revision.
+            One change that covers them all, empty if there was none; None if the log no longer
+            reaches back to that revision.
         """
         if revision < self._known_from:
             return None

@@ -1,9 +1,10 @@
-"""A text in chunks whose tokens become known, one chunk at a time, and stay exact under edits.
+"""Text in chunks that are tokenized one at a time and stay exact under edits.
 
-The text lies in chunks of some thousand characters, cut where a piece boundary is certain whatever
-stands around it (`cuts.py`). So chunks can be encoded one by one, an edit re-encodes only those it
-touches, and a key costs the same in a small document and in a large one. A chunk without a cut may
-be of any length: an edit changes the parts of it that are touched, and a worker encodes it anew.
+The text is divided into chunks of about a thousand characters, cut only where a pre-token boundary
+is certain regardless of the surrounding text (`cuts.py`). So chunks can be encoded independently,
+an edit re-encodes only the chunks it touches, and a key press costs the same in a small and a large
+document. A chunk without a safe cut can have any length: an edit then replaces only the touched
+parts of it, and a worker encodes the chunk again.
 """
 
 from __future__ import annotations
@@ -34,87 +35,86 @@ from tokviz.snapshots import Part, joined, n_same, parts_of
 from tokviz.tokenizer import Tokenizer
 
 CHUNK_TARGET = 1024
-"""Characters of a usual chunk."""
+"""Usual number of characters per chunk."""
 
 COARSE_TARGETS = 16
-"""Much text lies in chunks of so many times the usual length, until it is looked at or edited: most
-of a large file never is."""
+"""Size of a coarse chunk, in usual chunks. Long texts start as coarse chunks, which are cut into
+usual ones when they are shown or edited: most of a large file never is."""
 
 _COARSE_CHUNKS = 4
-"""Text for so many of them is much."""
+"""A text that fills at least this many coarse chunks is cut into coarse chunks."""
 
 _HEAD_TARGETS = 512
-"""A head has so many times the characters of a usual chunk: more than a large terminal shows."""
+"""Size of a head, in usual chunks: more than a large terminal shows."""
 
 _TARGETS_PER_PART = 4
-"""A chunk without a cut lies in parts of so many times the usual length."""
+"""Size of the parts of a chunk without a safe cut, in usual chunks."""
 
 TURN_SECONDS = 0.003
-"""How long a worker keeps the interpreter, if nothing it calls gives it away."""
+"""Maximum time a worker holds the interpreter, unless a call it makes releases the GIL."""
 
 _MOST_COMPARED = 1 << 16
-"""Bytes of which an edit tells what tokens it changed; of more it says that all have."""
+"""Up to this many bytes, an edit computes which tokens changed; beyond, all count as changed."""
 
 _MOST_RUNS = 64
-"""A chunk that waits for its tokens recalls the hues of at most this many runs."""
+"""Maximum number of runs from which a pending chunk recalls its hues."""
 
 
 class _Prepared(NamedTuple):
-    """A text that is about to be inserted, cut where it is certain whatever stands around it."""
+    """A text about to be inserted, already cut wherever the surrounding text does not matter."""
 
     cuts: CutRule
     text: str
     head: str
     behind_head: list[Part]
-    """What follows up to the first cut, or up to the tail."""
+    """The text after the head, up to the first cut or to the tail."""
     inner: list[Chunk] | None
-    """None if there is no cut."""
+    """The chunks between the first and last cut; None without a cut."""
     before_tail: list[Part]
     tail: str
 
     def fits(self, text: str, cuts: CutRule) -> bool:
-        """Tell whether this is what the text would be prepared as."""
+        """Return whether this was prepared from the same text and cut rule."""
         return self.cuts is cuts and self.text == text
 
 
 class _Reading(NamedTuple):
-    """A text cut for a tokenizer that is about to be used."""
+    """A text cut for the next tokenizer, before that tokenizer is used."""
 
     tokenizer: Tokenizer | None
     parse_specials: bool
     revision: int
-    """Which text it is."""
+    """Revision of the text that was cut."""
     cuts: CutRule
     chunks: ChunkList
 
 
 class _Rest:
-    """What follows the head of a text."""
+    """The text after the head."""
 
     __slots__ = ("chunks", "cutting")
 
     def __init__(self, cutting: Iterator[list[Chunk]]) -> None:
         self.cutting = cutting
         self.chunks: ChunkList | None = None
-        """All of it, once it has been read and if it is not empty."""
+        """All chunks, once read; None if there are none."""
 
 
 class ChunkedText:
-    """Byte text under edits: what it is, how it changes, and how its tokens become known.
+    """Editable byte text whose tokens become known in the background.
 
-    All offsets are characters (code points) of the byte text unless a name says `byte`. Every
-    method is for the one thread that edits and shows the text, but for `encode_pending`,
+    All offsets are characters (code points) of the byte text unless a name contains `byte`. Call
+    every method from the one thread that edits and shows the text, except `encode_pending`,
     `prepare_edit`, `prepare_reading` and `read_on`.
 
     Attributes:
-        revision: Grows by one with every change of the text, the tokenizer or `parse_specials`.
-        changes: What the last revisions changed in the text.
-        stage: Grows with every change of the text or its tokens.
-        token_changes: What the last stages changed in the text, its tokens and their hues, in
-            bytes.
-        tokenizer: The tokenizer, None if there is none yet; `set_tokenizer` changes it.
-        parse_specials: Whether special tokens in the text are recognised; `set_parse_specials`
-            changes it.
+        revision: Incremented by every change of the text, the tokenizer or `parse_specials`.
+        changes: The text changes of the latest revisions.
+        stage: Incremented by every change of the text or its tokens.
+        token_changes: The changes of text, tokens and hues in the latest stages, in bytes.
+        tokenizer: The current tokenizer, None if there is none yet; see `set_tokenizer`.
+        parse_specials: Whether special tokens in the text are recognized; see
+            `set_parse_specials`.
     """
 
     def __init__(
@@ -126,18 +126,18 @@ class ChunkedText:
         chunk_target: int = CHUNK_TARGET,
         head_first: bool = False,
     ) -> None:
-        """Take a text; nothing is encoded yet.
+        """Create the document without encoding anything yet.
 
         Args:
-            text: Byte text, or parts of it, which are not held all at once.
-            tokenizer: None if it is not known yet: then no token is.
-            parse_specials: Whether special tokens in the text are recognised.
-            chunk_target: About how many characters are encoded together.
-            head_first: Whether to take only the first parts of a long text for now: `read_on` takes
-                the others, `append_rest` puts them behind.
+            text: Byte text, or an iterable of parts of it, which are not all held at once.
+            tokenizer: The tokenizer; with None, no token becomes known.
+            parse_specials: Whether special tokens in the text are recognized.
+            chunk_target: Approximate number of characters per chunk.
+            head_first: Whether to read only the first parts of a long text for now: `read_on` reads
+                the others and `append_rest` appends them.
 
         Raises:
-            UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
+            UnicodeEncodeError: If the text contains a surrogate that represents no byte.
         """
         self.revision = 0
         self._backlog: Backlog | None = None
@@ -161,7 +161,7 @@ class ChunkedText:
         self._restart(self._chunks)
 
     def _restart(self, chunks: ChunkList) -> None:
-        """Take another text, or the same cut anew; nothing is known of its tokens."""
+        """Replace all chunks, with another text or another division; no token is known."""
         backlog = None
         if self.tokenizer is not None:
             backlog = Backlog(self.tokenizer, self.parse_specials)
@@ -171,13 +171,13 @@ class ChunkedText:
         self._chunks = chunks
         self._n_pending_chars = self.n_chars
         self._all_tokens_changed()
-        # Last, because this is what a worker looks at.
+        # Assign this last, because workers read it.
         self._backlog = backlog
 
-    # -- the rest of a text that began with its head
+    # -- text after the head
 
     def _take_head(self, cutting: Iterator[list[Chunk]]) -> list[Chunk]:
-        """Take the first chunks of a text, at least one; it may have a rest."""
+        """Take the first chunks of a text, at least one; set `_rest` if there may be more."""
         chunks: list[Chunk] = []
         n_chars = 0
         for found in cutting:
@@ -190,14 +190,14 @@ class ChunkedText:
 
     @property
     def has_rest(self) -> bool:
-        """Whether `append_rest` has not been called for a text that began with its head."""
+        """True if the document holds only its head, and `append_rest` has not been called."""
         return self._rest is not None
 
     def read_on(self) -> Iterator[int]:
-        """Read what follows the head, for `append_rest`. For any thread.
+        """Read the text after the head, for `append_rest`. Callable from any thread.
 
         Yields:
-            The bytes that have been read so far, those of the head included.
+            The number of bytes read so far, including the head.
         """
         rest = self._rest
         if rest is None:
@@ -212,7 +212,7 @@ class ChunkedText:
             rest.chunks.count()
 
     def append_rest(self) -> None:
-        """Put what `read_on` has read behind the text, which is the whole one from now on."""
+        """Append the text that `read_on` has read; the document is complete from now on."""
         rest, self._rest = self._rest, None
         if rest is None or rest.chunks is None:
             return
@@ -227,28 +227,28 @@ class ChunkedText:
             self.changes.note(self.revision, start, 0, n_chars)
             self._all_tokens_changed()
         if was_edited:
-            # Where the head ends no cut may be safe by now, or other ones be for the rest.
+            # The cut at the end of the head may be unsafe now, or other cuts apply to the rest.
             self._reading = None
             self._tokenize_anew()
 
-    # -- what it is
+    # -- content
 
     @property
     def text(self) -> str:
-        """The whole byte text; its cost grows with the text."""
+        """The whole byte text, in time proportional to its length."""
         return joined(self.parts())
 
     def parts(self) -> list[Part]:
-        """Give the text in parts; one that did not change stays the same object."""
+        """Return the text in parts; an unchanged part stays the same object."""
         return [part for chunk in self._chunks for part in chunk.parts]
 
     def chunks(self) -> list[Chunk]:
-        """Give the chunks as they are now, for another thread to look at, never to change."""
+        """Return the current chunks for another thread, which must not change them."""
         self._take_finished()
         return list(self._chunks)
 
     def text_in(self, lo: int, hi: int) -> str:
-        """Give the characters lo to hi; its cost does not grow with the text."""
+        """Return the characters lo to hi, in time independent of the length of the text."""
         lo, hi = max(lo, 0), min(hi, self.n_chars)
         place = self._chunks.locate(CHARS, lo)
         start = self._chunks.start(place, CHARS)
@@ -262,46 +262,46 @@ class ChunkedText:
 
     @property
     def n_chars(self) -> int:
-        """Characters of the text."""
+        """Number of characters."""
         return self._chunks.total(CHARS)
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of the text."""
+        """Number of bytes."""
         return self._chunks.total(BYTES)
 
     @property
     def n_raw_bytes(self) -> int:
-        """Bytes of the text that are not valid UTF-8."""
+        """Number of bytes that are not valid UTF-8."""
         return self._chunks.total(RAW_BYTES)
 
     @property
     def n_lines(self) -> int:
-        """Lines of the text: one more than its line feeds."""
+        """Number of lines: one more than the number of line feeds."""
         return self._chunks.total(NEWLINES) + 1
 
     @property
     def n_tokens(self) -> int:
-        """Tokens that are known so far."""
+        """Number of tokens known so far."""
         self._take_finished()
         return self._chunks.total(TOKENS)
 
     @property
     def n_pending_chars(self) -> int:
-        """Characters whose tokens are not known yet."""
+        """Number of characters whose tokens are not known yet."""
         self._take_finished()
         return self._n_pending_chars
 
     @property
     def complete(self) -> bool:
-        """Whether all tokens are known."""
+        """True if all tokens are known."""
         return self.tokenizer is not None and not self.has_rest and self.n_pending_chars == 0
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more becomes known by itself: all tokens are, or some cannot be.
+        """True if all work is done: all tokens are known or cannot be, and all counts are final.
 
-        And whether all that were taken out of the text are out of the counts.
+        Counts are final once the tokens of removed text have been removed from them.
         """
         if self.complete:
             return self._backlog is None or not self._backlog.counts_more
@@ -309,16 +309,16 @@ class ChunkedText:
 
     @property
     def failure(self) -> TokvizError | None:
-        """Why some tokens cannot be known, such as the end of the process that encodes."""
+        """The reason why some tokens cannot be known, such as a child process that ended."""
         return None if self._backlog is None else self._backlog.failure
 
     # -- changes
 
     def set_text(self, text: str) -> None:
-        """Replace everything.
+        """Replace the whole text.
 
         Raises:
-            UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
+            UnicodeEncodeError: If the text contains a surrogate that represents no byte.
         """
         chunks = ChunkList(self._cut_around("", text, ""))
         self._reading = None
@@ -328,18 +328,18 @@ class ChunkedText:
             self.changes.restart(self.revision)
 
     def set_tokenizer(self, tokenizer: Tokenizer | None) -> None:
-        """Tokenize by another tokenizer."""
+        """Change the tokenizer."""
         self.tokenizer = tokenizer
         self._tokenize_anew()
 
     def set_parse_specials(self, parse_specials: bool) -> None:
-        """Recognise special tokens in the text, or take them for plain text."""
+        """Set whether special tokens in the text are recognized or treated as plain text."""
         if parse_specials != self.parse_specials:
             self.parse_specials = parse_specials
             self._tokenize_anew()
 
     def _tokenize_anew(self) -> None:
-        """Forget all tokens; the text stays the same, and so `changes` has nothing to note."""
+        """Discard all tokens. The text stays the same, so `changes` records nothing."""
         reading, self._reading = self._reading, None
         wanted = (self.tokenizer, self.parse_specials)
         change = self.changes.since(reading.revision) if reading else None
@@ -349,19 +349,19 @@ class ChunkedText:
         with self._changing:
             self._cuts = reading.cuts
             self._restart(reading.chunks)
-            # What was edited while the reading was prepared.
+            # Apply the edits made since the reading was prepared.
             self._replace(change.start, change.old_end - change.start, inserted)
             self.revision += 1
 
     def prepare_reading(self, tokenizer: Tokenizer, parse_specials: bool) -> None:
-        """Do what is long about a change of tokenizer, or of `parse_specials`. For any thread."""
+        """Do the slow part of changing tokenizer or `parse_specials`. Callable from any thread."""
         tokenizer.prepare()
         is_other = (tokenizer, parse_specials) != (self.tokenizer, self.parse_specials)
-        # What was prepared before, and is wanted no more, holds the whole text a second time.
+        # Drop a superseded reading, because it holds the whole text a second time.
         self._reading = self._read(tokenizer, parse_specials) if is_other else None
 
     def _read(self, tokenizer: Tokenizer | None, parse_specials: bool) -> _Reading:
-        """Cut the text as another tokenizer has it. For any thread."""
+        """Cut the text by the cut rule of another tokenizer. Callable from any thread."""
         with self._changing:
             revision, parts = self.revision, self.parts()
         cuts = cut_rule(tokenizer, parse_specials)
@@ -370,11 +370,11 @@ class ChunkedText:
         return _Reading(tokenizer, parse_specials, revision, cuts, chunks)
 
     def edit(self, offset: int, n_removed: int, inserted: str) -> None:
-        """Replace `n_removed` characters at `offset` by other text.
+        """Replace `n_removed` characters at `offset` with other text.
 
         Raises:
-            IndexError: If the removed characters are not all in the text.
-            UnicodeEncodeError: If the new text holds a surrogate that stands for no byte.
+            IndexError: If the removed range extends beyond the text.
+            UnicodeEncodeError: If the new text contains a surrogate that represents no byte.
         """
         if not (0 <= offset <= offset + n_removed <= self.n_chars):
             raise IndexError(
@@ -393,7 +393,7 @@ class ChunkedText:
     def _replace(self, offset: int, n_removed: int, inserted: str) -> None:
         if not n_removed and not inserted:
             return
-        # No chunk border within reach of the edit can be relied on; those further away can.
+        # Chunk borders within reach of the edit may become unsafe; those further away stay safe.
         before, behind = max(offset - self._cuts.reach, 0), offset + n_removed + self._cuts.reach
         self._refine(before, before + 1)
         self._refine(behind, behind + 1)
@@ -428,10 +428,10 @@ class ChunkedText:
         )
 
     def _edited(self, old: list[Chunk], start: int, end: int, inserted: str) -> list[Chunk]:
-        """Make the chunks that an edit makes of others.
+        """Make the chunks that replace `old` after an edit.
 
-        Parts far from the edit are taken as they are, and no cut is looked for in them: they belong
-        to a chunk in which there was none.
+        Parts far from the edit are reused and not searched for cuts, because they belong to a chunk
+        that had none there.
         """
         margin = self._chunk_target + self._cuts.reach
         parts = [part for chunk in old for part in chunk.parts]
@@ -457,7 +457,7 @@ class ChunkedText:
         before: Sequence[Part] = (),
         behind: Sequence[Part] = (),
     ) -> list[Chunk]:
-        """Cut a text into chunks, of which the middle may have been prepared."""
+        """Cut a text into chunks; the middle may have been prepared."""
         prepared = self._prepared
         if prepared is None or not prepared.fits(inserted, self._cuts):
             return self._cut(left + inserted + right, before, behind)
@@ -469,7 +469,7 @@ class ChunkedText:
         return [*chunks, last, *prepared.inner, *self._cut(end, prepared.before_tail, behind)]
 
     def _cut_parts(self, cuts: CutRule, texts: Iterable[str]) -> Iterator[list[Chunk]]:
-        """Cut a text that comes in parts; a place is cut once what stands around it is known."""
+        """Cut a text that arrives in parts; cut each place once its surroundings are known."""
         reach, rest = cuts.reach, ""
         for text in self._gathered(texts):
             searched = len(rest) - reach
@@ -483,7 +483,7 @@ class ChunkedText:
         yield self._as_chunks(cuts, found, target)
 
     def _gathered(self, texts: Iterable[str]) -> Iterator[str]:
-        """Join texts that are not much each."""
+        """Join short texts until they fill several coarse chunks."""
         few: list[str] = []
         n_chars = 0
         for text in texts:
@@ -497,7 +497,7 @@ class ChunkedText:
     def _cut(
         self, text: str, before: Sequence[Part] = (), behind: Sequence[Part] = ()
     ) -> list[Chunk]:
-        """Cut a text into chunks, of which the first and the last go on in other parts."""
+        """Cut a text into chunks, of which the first and the last continue in other parts."""
         reach = self._cuts.reach
         target = self._target(text)
         pieces = self._cuts.split(
@@ -507,7 +507,7 @@ class ChunkedText:
             len(text) - reach if behind else None,
         )
         if behind:
-            # A long text follows, which is to get no more than it must.
+            # Keep the last chunk as short as possible, because a long text follows.
             cut = self._cuts.last_cut(pieces[-1], reach, len(pieces[-1]) - reach)
             pieces[-1:] = [pieces[-1][:cut], pieces[-1][cut:]] if cut else pieces[-1:]
         chunks = self._as_chunks(self._cuts, pieces, target)
@@ -518,7 +518,7 @@ class ChunkedText:
         return chunks
 
     def prepare_edit(self, inserted: str) -> None:
-        """Do what is long about an edit that is to insert this text. For any thread."""
+        """Do the slow part of inserting this text. Callable from any thread."""
         cuts = self._cuts
         if self.tokenizer is not None:
             self.tokenizer.prepare(inserted)
@@ -527,10 +527,10 @@ class ChunkedText:
         first = max(cuts.reach, self._chunk_target)
         target = self._target(inserted)
         pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
-        if len(pieces) > 1:  # somebody may type at the ends
+        if len(pieces) > 1:  # the user may type at the ends
             ends = self._split_finely(cuts, pieces[0]), self._split_finely(cuts, pieces[-1])
             pieces = [*ends[0], *pieces[1:-1], *ends[1]]
-        # A cut may be only so near to the edges; it depends on as much behind or before it.
+        # A cut depends on `reach` characters on either side, so it must be that far from the edges.
         near_start, near_end = first + cuts.reach, 2 * cuts.reach
         start, end = pieces[0], pieces[-1]
         if len(pieces) == 1 and len(start) <= near_start + near_end:
@@ -557,7 +557,7 @@ class ChunkedText:
         return self._chunk_target * (COARSE_TARGETS if len(text) > self._much else 1)
 
     def _as_chunks(self, cuts: CutRule, pieces: Iterable[str], target: int) -> list[Chunk]:
-        """Make chunks of pieces that were cut for a target."""
+        """Make chunks of texts that were cut for a target size."""
         usual = self._chunk_target
         chunks: list[Chunk] = []
         for piece in pieces:
@@ -565,12 +565,12 @@ class ChunkedText:
                 chunks.append(Chunk([Part(piece, packed=True)], is_coarse=True))
             elif len(piece) <= 2 * usual:
                 chunks.append(Chunk(self._parts(piece)))
-            else:  # a stretch of it has no cuts, which is best with little around it
+            else:  # a stretch without cuts, which should have little text around it
                 chunks += [Chunk(self._parts(one)) for one in self._split_finely(cuts, piece)]
         return chunks
 
     def _split_finely(self, cuts: CutRule, text: str) -> list[str]:
-        """Cut the text of a chunk; what stands beside it is not known, on which cuts depend."""
+        """Cut the text of a chunk, except near its ends, where cuts depend on its neighbors."""
         usual, reach = self._chunk_target, cuts.reach
         return cuts.split(text, usual, max(usual, reach), len(text) - max(usual // 2, reach))
 
@@ -580,7 +580,7 @@ class ChunkedText:
     # -- tokens becoming known
 
     def encode_pending(self, seconds: float) -> bool:
-        """Encode chunks that wait, for about so long. For a worker thread, also while others edit.
+        """Encode pending chunks for about this long. For a worker thread, even during edits.
 
         Returns:
             True if no work is left, as far as this thread can see.
@@ -599,7 +599,7 @@ class ChunkedText:
                 return False
 
     def ensure(self, lo: int, hi: int) -> bool:
-        """Encode the characters lo to hi now, but for chunks that only a worker may encode.
+        """Encode the characters lo to hi now, except chunks that only a worker may encode.
 
         Returns:
             Whether all their tokens are known.
@@ -619,7 +619,8 @@ class ChunkedText:
     def _refine(self, lo: int, hi: int) -> None:
         """Cut the coarse chunks among the characters lo to hi into usual ones.
 
-        Those with tokens are left where there are many of them: somebody asks for all tokens.
+        In a wide range, keep those whose tokens are known: the caller wants all tokens, so cutting
+        gains nothing.
         """
         self._take_finished()
         is_wide = hi - lo > self._much
@@ -634,7 +635,7 @@ class ChunkedText:
                 break
 
     def _cut_finely(self, place: BlockPlace, chunk: Chunk) -> None:
-        """Cut a chunk into usual ones, which get its tokens."""
+        """Cut a chunk into usual ones, and divide its tokens among them."""
         chunk.is_coarse = False
         pieces = self._split_finely(self._cuts, chunk.text)
         if len(pieces) == 1:
@@ -658,7 +659,7 @@ class ChunkedText:
             self._all_tokens_changed()
 
     def _known(self, chunk: Chunk) -> ChunkTokens | None:
-        """Give a chunk's tokens, encoding it if it is not too large for this thread."""
+        """Return a chunk's tokens; encode it if it is small enough for this thread."""
         backlog = self._backlog
         if chunk.tokens is None and backlog is not None and backlog.encodes_now(chunk.n_chars):
             self._encode_now(backlog, chunk)
@@ -669,7 +670,7 @@ class ChunkedText:
         self._all_tokens_changed()
 
     def _take_finished(self) -> None:
-        """Fill in what a worker has encoded."""
+        """Fill in the chunks that a worker has encoded."""
         if self._backlog is not None:
             for chunk, tokens in self._backlog.finished():
                 self._fill(chunk, tokens)
@@ -690,7 +691,7 @@ class ChunkedText:
 
 
 def _byte_offset(chunks: list[Chunk], char: int) -> int:
-    """Give the byte offset of a character, both counted from the start of the first chunk."""
+    """Return the byte offset of a character, both counted from the start of the first chunk."""
     byte = 0
     for chunk in chunks:
         if char <= chunk.n_chars:
@@ -701,9 +702,9 @@ def _byte_offset(chunks: list[Chunk], char: int) -> int:
 
 
 def _changed_tokens(old: list[Chunk], new: list[Chunk], start: int, end: int) -> Change:
-    """Find what an edit of the bytes start to end changed in some chunks, for whoever looks at it.
+    """Return the byte range that an edit of the bytes start to end changed, tokens included.
 
-    That is the edit, and the tokens of which one before or behind has another id, hue or place.
+    It covers the edit and all tokens around it whose id, hue or position changed.
     """
     n_old, n_new = (sum(chunk.n_bytes for chunk in chunks) for chunks in (old, new))
     if n_old > _MOST_COMPARED or any(chunk.tokens is None for chunk in (*old, *new)):
@@ -719,7 +720,7 @@ def _changed_tokens(old: list[Chunk], new: list[Chunk], start: int, end: int) ->
 
 
 def _columns(chunks: list[Chunk], byte: int) -> tuple[list[int], list[int], list[int]]:
-    """Give the ids, hues and first bytes of tokens; those of the first chunk count from `byte`."""
+    """Return the ids, hues and first bytes of all tokens, counting bytes from `byte`."""
     ids: list[int] = []
     hues: list[int] = []
     starts: list[int] = []
@@ -733,13 +734,13 @@ def _columns(chunks: list[Chunk], byte: int) -> tuple[list[int], list[int], list
 
 
 def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> list[OldTokens]:
-    """Collect the tokens that an edit leaves alone, at their places after it.
+    """Collect the tokens that an edit leaves alone, at their positions after it.
 
     Args:
         old: The chunks before the edit.
-        start: The byte offset of the edit.
-        end: The byte offset behind what is removed.
-        n_new_bytes: The length of what takes the chunks' place.
+        start: Byte offset of the edit.
+        end: Byte offset after the removed text.
+        n_new_bytes: Length of the new chunks, in bytes.
     """
     before: list[OldTokens] = []
     behind: list[OldTokens] = []
@@ -760,7 +761,7 @@ def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> li
 
 
 def _hand_down(runs: list[OldTokens], chunks: list[Chunk]) -> None:
-    """Give each new chunk the part of the runs that lies in it."""
+    """Assign to each new chunk the part of the runs that lies in it."""
     if len(runs) > _MOST_RUNS:
         runs = runs[: _MOST_RUNS // 2] + runs[-_MOST_RUNS // 2 :]
     starts = list(accumulate((chunk.n_bytes for chunk in chunks), initial=0))

@@ -1,8 +1,8 @@
-"""Chunks: stretches of the text with their tokens, the unit of re-encoding.
+"""Chunks: stretches of text with their tokens, the unit of re-encoding.
 
-A chunk's text never changes. Its tokens are filled in once, by whoever encoded it. A chunk is short
-but where no cut is safe, as in a run of spaces. So its text lies in parts, and the chunk that an
-edit makes of a long one has all parts in common with it but those at the edit.
+A chunk's text never changes, and its tokens are filled in once. A chunk is short except where no
+cut is safe, as in a run of spaces. A long chunk stores its text in parts, so that an edit creates a
+new chunk that shares all parts except those at the edit.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
 
 SLICE = 16_384
-"""Tokens handled in one go: other threads get their turn in between."""
+"""Tokens processed before other threads get a turn."""
 
 
 def give_way() -> None:
-    """Let another thread have the interpreter; with a sleep of no length this one would keep it."""
+    """Release the interpreter to another thread; a sleep of zero seconds would not."""
     time.sleep(0.0001)
 
 
 class TokenLengths(dict[int, int]):
-    """Token id → its length in bytes, asked of the tokenizer once per id."""
+    """Token id → length in bytes, looked up in the tokenizer once per id."""
 
     __slots__ = ("_tokenizer",)
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Take the tokenizer whose tokens to measure."""
+        """Create an empty table for a tokenizer."""
         super().__init__()
         self._tokenizer = tokenizer
 
     def __missing__(self, token_id: int) -> int:
-        """Ask for a token that was not seen before."""
+        """Look up a token that was not seen before."""
         length = len(self._tokenizer.token_bytes(token_id))
         self[token_id] = length
         return length
@@ -54,10 +54,11 @@ class ChunkTokens:
     Attributes:
         ids: Token ids, n of them, typecode "I".
         hues: One hue per token; empty until the chunk is filled.
-        counts: How often each id occurs, kept only where counting anew would take long.
-        counted: Whether they are in the counts of the document.
-        wanted: Whether they are not removed from the document.
-        changed: Whether they lie elsewhere than their lengths say: the text was changed first.
+        counts: Occurrences of each id, cached only for long chunks.
+        counted: Whether they are included in the counts of the document.
+        wanted: Whether they are still part of the document.
+        changed: Whether the text was normalized first, so that token lengths do not add up to
+            their positions.
     """
 
     __slots__ = ("_borders", "_lengths", "changed", "counted", "counts", "hues", "ids", "wanted")
@@ -65,7 +66,7 @@ class ChunkTokens:
     def __init__(
         self, ids: array[int], lengths: TokenLengths, borders: array[int] | None = None
     ) -> None:
-        """Take the ids and the table of token lengths, or where the tokens lie if these do not say.
+        """Create the tokens from ids and either their lengths or explicit borders.
 
         Args:
             ids: The token ids.
@@ -82,7 +83,7 @@ class ChunkTokens:
         self.changed = borders is not None
 
     def prepare(self) -> None:
-        """Do now, in a thread that may take its time, what is long for a large chunk."""
+        """Compute the borders and counts of a large chunk, in a thread that may take its time."""
         self._borders = self.borders
         self.counts = Counter()
         for first in range(0, len(self.ids), SLICE):
@@ -90,13 +91,13 @@ class ChunkTokens:
             give_way()
 
     def part(self, first: int, last: int, borders: array[int] | None) -> ChunkTokens:
-        """Take some of the tokens with their hues, to lie between other borders."""
+        """Return some of the tokens with their hues, at the given borders."""
         tokens = ChunkTokens(self.ids[first:last], self._lengths, borders)
         tokens.hues = self.hues[first:last]
         return tokens
 
     def divided(self, sizes: Iterable[int]) -> list[ChunkTokens] | None:
-        """Divide them among texts of so many bytes; None if a token lies in two of them."""
+        """Divide the tokens among texts of the given byte sizes; None if a token spans two."""
         borders, found = self.borders, []
         first = start = 0
         for size in sizes:
@@ -129,7 +130,7 @@ def _borders(ids: array[int], lengths: TokenLengths) -> array[int]:
 
 
 class OldTokens(NamedTuple):
-    """Consecutive tokens from before an edit, and where their bytes are in a newer text.
+    """Consecutive tokens from before an edit, and the position of their bytes in a newer text.
 
     Token k, for first <= k < last, now starts at byte `tokens.borders[k] + shift`.
     """
@@ -150,19 +151,19 @@ class OldTokens(NamedTuple):
         return self.tokens.borders[self.last] + self.shift
 
     def clip(self, start: int, end: int) -> OldTokens | None:
-        """Keep the tokens that lie wholly in a byte span; None if there are none."""
+        """Keep the tokens that lie entirely within a byte span; None if there are none."""
         borders, shift = self.tokens.borders, self.shift
         first = bisect_left(borders, start - shift, self.first, self.last + 1)
         last = bisect_right(borders, end - shift, self.first, self.last + 1) - 1
         return OldTokens(self.tokens, first, last, shift) if first < last else None
 
     def moved(self, shift: int) -> OldTokens:
-        """Count bytes from elsewhere: add `shift` to every offset."""
+        """Add `shift` to every offset."""
         return self._replace(shift=self.shift + shift)
 
 
 Measure = Callable[[Part], int]
-"""The size of a part that is summed up."""
+"""A size of a part that can be summed."""
 
 _n_chars: Measure = attrgetter("n_chars")
 _n_bytes: Measure = attrgetter("n_bytes")
@@ -175,17 +176,17 @@ class Chunk:
 
     Attributes:
         parts: Its text in parts, at least one.
-        n_chars: Its characters.
-        n_bytes: Its bytes.
-        n_newlines: Its line feeds.
-        n_raw_bytes: Its bytes that are not valid UTF-8.
-        n_tokens: Its tokens, 0 until they are known.
+        n_chars: Number of characters.
+        n_bytes: Number of bytes.
+        n_newlines: Number of line feeds.
+        n_raw_bytes: Number of bytes that are not valid UTF-8.
+        n_tokens: Number of tokens, 0 until they are known.
         tokens: Its tokens, None until they are known.
-        runs: Tokens that stood here before the edit that made the chunk, so that they can be given
-            their old hues; ascending, not overlapping; only until the tokens are known.
-        block: Where in the document's list the chunk is; None if it is not part of the document.
-        is_coarse: Whether it is one of the long chunks that much text begins as: it is cut into
-            usual ones when it is looked at or edited.
+        runs: Tokens at this place before the edit that made the chunk, from which its tokens
+            recall their hues; ascending, not overlapping, dropped once the tokens are known.
+        block: The block of the document's list that contains it; None outside the document.
+        is_coarse: Whether it is a long chunk of a long text, which is cut into usual ones when it
+            is shown or edited.
     """
 
     __slots__ = (
@@ -203,7 +204,7 @@ class Chunk:
     )
 
     def __init__(self, parts: Sequence[Part], *, is_coarse: bool = False) -> None:
-        """Take at least one part."""
+        """Create a chunk from at least one part."""
         self.parts = parts
         self.is_coarse = is_coarse
         if len(parts) == 1:
@@ -222,16 +223,16 @@ class Chunk:
         self._starts: dict[Measure, list[int]] | None = None
 
     def take(self, tokens: ChunkTokens) -> None:
-        """Take the tokens."""
+        """Set the tokens."""
         self.tokens, self.n_tokens, self.runs = tokens, len(tokens.ids), ()
 
     @property
     def text(self) -> str:
-        """The byte text; its cost grows with the chunk."""
+        """The byte text, in time proportional to its length."""
         return joined(self.parts)
 
     def text_in(self, first: int, last: int) -> str:
-        """Give the characters first to last, both of the chunk."""
+        """Return the characters first to last of the chunk."""
         number, start = self._find(_n_chars, first)
         texts = []
         while start < last:
@@ -241,7 +242,7 @@ class Chunk:
         return "".join(texts)
 
     def _find(self, measure: Measure, offset: int) -> tuple[int, int]:
-        """Find the part that holds a unit, the last one if none does: its number and start."""
+        """Return the number and start of the part that contains a unit, or of the last part."""
         if len(self.parts) == 1:
             return 0, 0
         starts = self._starts_by(measure)
@@ -249,7 +250,7 @@ class Chunk:
         return number, starts[number]
 
     def _starts_by(self, measure: Measure) -> list[int]:
-        """Give the sums over the first 0, 1, 2, … parts."""
+        """Return the sums over the first 0, 1, 2, … parts."""
         if self._starts is None:
             self._starts = {}
         starts = self._starts.get(measure)
@@ -258,7 +259,7 @@ class Chunk:
         return starts
 
     def byte_of_char(self, char: int) -> int:
-        """Give the byte offset at which a character starts."""
+        """Return the byte offset at which a character starts."""
         if self.n_bytes == self.n_chars:
             return char
         number, start = self._find(_n_chars, char)
@@ -266,7 +267,7 @@ class Chunk:
         return byte + self.parts[number].byte_of_char(char - start)
 
     def char_of_byte(self, byte: int) -> int:
-        """Give the character that a byte, one of the chunk's, is part of."""
+        """Return the offset of the character that contains a byte of the chunk."""
         if self.n_bytes == self.n_chars:
             return byte
         number, start = self._find(_n_bytes, byte)
@@ -280,6 +281,6 @@ class Chunk:
         return before + self.parts[number].newlines_before(char - start)
 
     def newline(self, number: int) -> int:
-        """Give the character offset of a line feed, counted from 0."""
+        """Return the character offset of a line feed, numbered from 0."""
         part, start = self._find(_n_newlines, number)
         return self._starts_by(_n_chars)[part] + self.parts[part].newline(number - start)

@@ -1,8 +1,8 @@
-r"""Where a text may be cut so that the parts can be tokenized one by one.
+r"""Safe cuts: places where a text can be divided so that its parts can be tokenized independently.
 
-A cut is safe if the split pattern forces a piece boundary there whatever stands elsewhere
-(`SplitPattern.safe_cut`), and if no special token reaches across it. Both depend on few characters
-beside the cut, so an edit can only make or unmake cuts within `CutRule.reach` characters of it.
+A cut is safe if the split pattern forces a pre-token boundary there regardless of the text
+elsewhere (`SplitPattern.safe_cut`), and if no special token spans it. Both depend only on a few
+characters around the cut, so an edit affects only cuts within `CutRule.reach` characters of it.
 
 >>> from tokviz.encoding.specials import pattern_of_specials
 >>> from tokviz.pretokenize.patterns import get_split_pattern
@@ -19,17 +19,17 @@ from tokviz.pretokenize.patterns import CUT_CONTEXT, first_cut
 from tokviz.tokenizer import Tokenizer
 
 ANYWHERE = ""
-"""A safe cut that matches between any two characters."""
+"""A `safe_cut` that matches between any two characters."""
 
 _SEARCHED_AT_ONCE = 1 << 16
-"""Characters that are searched for a cut in one go."""
+"""Characters searched for a cut before other threads get a turn."""
 
 
 class CutRule:
-    """Finds safe cuts.
+    """Finder of safe cuts.
 
     Attributes:
-        reach: A cut further than this many characters from an edit stays what it was.
+        reach: An edit cannot affect cuts further away than this many characters.
     """
 
     __slots__ = ("_safe_cut", "_specials", "reach")
@@ -37,12 +37,12 @@ class CutRule:
     def __init__(
         self, safe_cut: str | None, specials: Pattern | None, longest_special: int
     ) -> None:
-        """Take the rule of the split pattern and the special tokens.
+        """Create the rule for a split pattern and special tokens.
 
         Args:
             safe_cut: A regex of zero width, None if no cut is known to be safe.
-            specials: Matches every special token that is recognised, the longest first.
-            longest_special: Characters of the longest special token.
+            specials: Matches every recognized special token, the longest first.
+            longest_special: Number of characters of the longest special token.
         """
         self._safe_cut = safe_cut
         self._specials = specials
@@ -51,13 +51,13 @@ class CutRule:
     def split(
         self, text: str, target: int, first: int | None = None, last: int | None = None
     ) -> list[str]:
-        """Cut text into parts of about `target` characters; one part if it holds no safe cut.
+        """Cut text into parts of about `target` characters; one part if it contains no safe cut.
 
         Args:
-            text: Any text; an empty one is one empty part.
-            target: No part is shorter, but for the last and, if `first` is given, the first.
-            first: The first place to look for a cut.
-            last: The place behind the last one; None if the last part is to have a fair length.
+            text: Any text; an empty one yields one empty part.
+            target: Minimum length of a part, except the last and, if `first` is given, the first.
+            first: The first position to look for a cut.
+            last: The position after the last one; None to avoid a short last part.
         """
         at = target if first is None else first
         end = len(text) - target // 2 if last is None else last
@@ -74,18 +74,18 @@ class CutRule:
         return parts
 
     def last_cut(self, text: str, first: int, last: int) -> int | None:
-        """Find the last safe cut from `first` on and before `last`, looking at every one."""
+        """Return the last safe cut in `first` ≤ cut < `last`, or None, by visiting every cut."""
         found = None
         while cut := self._next_cut(text, first, last):
             found, first = cut, cut + 1
         return found
 
     def _next_cut(self, text: str, at: int, end: int) -> int | None:
-        """Find the first safe cut from `at` on and before `end`."""
+        """Return the first safe cut in `at` ≤ cut < `end`, or None."""
         if self._safe_cut is None:
             return None
         while at < end:
-            # Step by step, since a search lets no other thread have its turn.
+            # Search step by step, because a search does not release the GIL.
             stop = min(at + _SEARCHED_AT_ONCE, end)
             cut = first_cut(self._safe_cut, text, at, stop)
             if cut is None:
@@ -97,7 +97,7 @@ class CutRule:
         return None
 
     def _inside_special(self, text: str, cut: int) -> bool:
-        """Tell whether any occurrence of a special token, recognised or not, spans the cut."""
+        """Return whether an occurrence of a special token, even within another, spans the cut."""
         if self._specials is None:
             return False
         end = cut + self.reach
@@ -110,7 +110,7 @@ class CutRule:
 
 
 def cut_rule(tokenizer: Tokenizer | None, parse_specials: bool) -> CutRule:
-    """Make the rule for a tokenizer; without one, nothing is tokenized and any cut will do."""
+    """Return the cut rule of a tokenizer; without one, every cut is safe."""
     if tokenizer is None:
         return CutRule(ANYWHERE, None, 0)
     specials = (tokenizer.specials.pattern, tokenizer.specials.longest)

@@ -1,4 +1,4 @@
-"""The live document: every question about the tokens of an edited text."""
+"""Live document: an edited text with queries about its tokens."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from tokviz.live.spans import (
 from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, BlockPlace
 
 TokenSearch = Callable[[Chunk], list[int]]
-"""Gives a token's numbers among those of a chunk, ascending."""
+"""Returns the positions of a token among the tokens of a chunk, ascending."""
 
 
 class LiveDocument(ChunkedText):
     r"""Byte text with its tokens, exact after every edit.
 
-    Offsets are characters (code points) of the byte text unless a name says `byte`; a token index
-    counts the tokens that are known. Tokens become known when they are asked for (`tokens_in`,
-    `token_index_at`, `ensure`), when a short edit makes them, and by `encode_pending`, the one
-    method for a worker thread. Asking never encodes a chunk of more than 8 K characters.
+    Offsets are characters (code points) of the byte text unless a name contains `byte`; a token
+    index counts the known tokens. Tokens become known on request (`tokens_in`, `token_index_at`,
+    `ensure`), after a short edit, and by `encode_pending`, the one method for a worker thread.
+    Requests never encode a chunk of more than 8 K characters.
 
-    An index is good until the text changes or more tokens become known. Questions by index or id
-    make none known, nor do they take in what a worker has encoded: after `tokens_in` or `n_tokens`
-    they are all about the same tokens.
+    An index stays valid until the text changes or more tokens become known. Queries by index or id
+    neither encode anything nor take over results of a worker, so after `tokens_in` or `n_tokens`
+    they all refer to the same tokens.
 
     >>> import tokviz
     >>> document = LiveDocument("Hello worl", tokviz.load("gpt2"))
@@ -47,12 +47,11 @@ class LiveDocument(ChunkedText):
     # -- tokens by characters
 
     def tokens_in(self, lo: int, hi: int) -> list[TokenSpan]:
-        """Give every token that has any byte of the characters lo to hi, in order.
+        """Return every token that has any byte in the characters lo to hi, in order.
 
-        A stretch whose tokens are not known is one span with index, id and hue -1; it is clipped to
-        lo and hi. (Where that is so after every key, as it is with a tokenizer in a child and in a
-        long run of spaces, the tokens of before lend it their hues.) Several tokens share a
-        character whose bytes they divide.
+        A stretch whose tokens are not known is one span with index, id and hue -1, clipped to lo
+        and hi. A pending chunk after an edit recalls the hues of its previous tokens instead.
+        Several tokens share a character if it is divided among them.
         """
         lo, hi = max(lo, 0), min(hi, self.n_chars)
         if lo >= hi:
@@ -77,7 +76,7 @@ class LiveDocument(ChunkedText):
             char += chunk.n_chars
             index += chunk.n_tokens
         if self._is_in_child:
-            # A library may make tokens of what is not in the text.
+            # A library may produce tokens that correspond to no text.
             return [span for span in spans if span.end > span.start]
         return spans
 
@@ -86,7 +85,7 @@ class LiveDocument(ChunkedText):
         return self.tokenizer is not None and self.tokenizer.in_child
 
     def token_index_at(self, offset: int) -> int | None:
-        """Give the index of the first token of a character, None if it is not known."""
+        """Return the index of the first token of a character, None if it is not known."""
         if not 0 <= offset < self.n_chars:
             return None
         self._refine(offset, offset + 1)
@@ -99,7 +98,7 @@ class LiveDocument(ChunkedText):
         return self._chunks.start(place, TOKENS) + touching(chunk, tokens, char, char + 1)[0]
 
     def counts(self, lo: int, hi: int) -> TextSize:
-        """Count what the characters lo to hi hold: characters, bytes, known tokens."""
+        """Count the characters, bytes and known tokens in the characters lo to hi."""
         lo, hi = max(lo, 0), min(hi, self.n_chars)
         if lo >= hi:
             return TextSize(0, 0, 0)
@@ -109,7 +108,7 @@ class LiveDocument(ChunkedText):
     def _tokens_before(self, offset: int, *, behind: bool) -> int:
         """Count the known tokens that end before a character, or (`behind`) start before it."""
         self._take_finished()
-        # A token that starts before `offset` is looked up by the character before it.
+        # To find a token that starts before `offset`, look up the character before it.
         place = self._chunks.locate(CHARS, offset - behind)
         chunk = self._chunks.item(place)
         n_before = self._chunks.start(place, TOKENS)
@@ -121,7 +120,7 @@ class LiveDocument(ChunkedText):
     # -- tokens by index
 
     def token(self, index: int) -> TokenInfo:
-        """Describe a token.
+        """Return a token's id, span and hue.
 
         Raises:
             IndexError: If fewer tokens are known.
@@ -142,7 +141,7 @@ class LiveDocument(ChunkedText):
         )
 
     def tokens_slice(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Give the (id, hue) of the known tokens with the indexes first <= index < last."""
+        """Return the (id, hue) of the known tokens with indexes first <= index < last."""
         first, last = max(first, 0), min(last, self._chunks.total(TOKENS))
         if first >= last:
             return []
@@ -167,13 +166,13 @@ class LiveDocument(ChunkedText):
         assert chunk.tokens is not None
         return place, chunk, chunk.tokens
 
-    # -- where a token occurs
+    # -- occurrences of a token
 
     def occurrences(self, token_id: int, limit: int = 16) -> tuple[int, list[int]]:
-        """Count a token among the known ones, and give the first `limit` of its indexes.
+        """Return the count of a token, and the first `limit` of its indexes.
 
-        The count costs next to nothing, but lags behind until `encode_pending` has nothing left to
-        do. The indexes of a rare token are a search of the text.
+        The count takes constant time, but can be outdated until `encode_pending` has finished.
+        Finding the indexes of a rare token searches the text.
         """
         number = self._n_occurrences(token_id)
         if not number:
@@ -197,11 +196,11 @@ class LiveDocument(ChunkedText):
         return self.tokenizer.nfc and unchanged
 
     def token_counts(self) -> dict[int, int]:
-        """Count every token among the known ones: id → how often it occurs; see `occurrences`."""
+        """Return the count of every known token, by id; it can be outdated, see `occurrences`."""
         return {} if self._backlog is None else self._backlog.counts.as_dict()
 
     def next_occurrence(self, token_id: int, after_index: int, step: int = 1) -> int | None:
-        """Find the nearest token with this id behind (step 1) or before (step -1) an index."""
+        """Find the nearest token with this id after (step 1) or before (step -1) an index."""
         if not self._n_occurrences(token_id):
             return None
         search = self._search(token_id)
@@ -213,7 +212,7 @@ class LiveDocument(ChunkedText):
         return 0 if self._backlog is None else self._backlog.counts[token_id]
 
     def _occurrences_from(self, search: TokenSearch, start: int) -> Iterator[int]:
-        """Find a token at an index and later, ascending."""
+        """Yield the indexes of a token from an index on, ascending."""
         place = self._chunks.locate(TOKENS, start)
         index = self._chunks.start(place, TOKENS)
         for chunk in self._chunks.walk(place):
@@ -223,7 +222,7 @@ class LiveDocument(ChunkedText):
             index += chunk.n_tokens
 
     def _occurrences_back(self, search: TokenSearch, stop: int) -> Iterator[int]:
-        """Find a token before an index, descending."""
+        """Yield the indexes of a token before an index, descending."""
         place = self._chunks.locate(TOKENS, max(stop, 0))
         last = self._chunks.item(place)
         index = self._chunks.start(place, TOKENS) + last.n_tokens
@@ -234,24 +233,24 @@ class LiveDocument(ChunkedText):
                     yield index + number
 
     def _search(self, token_id: int) -> TokenSearch:
-        """Make what finds a token in a chunk."""
+        """Return a function that finds a token in a chunk."""
         assert self.tokenizer is not None
         token = self.tokenizer.token_bytes(token_id)
-        # ASCII bytes are always ASCII characters of the text, which is faster to search than ids.
+        # ASCII bytes are always whole characters, and text is faster to search than ids.
         text = token.decode("ascii") if token.isascii() else ""
         return partial(numbers_in, token_id, text)
 
-    # -- places in the text
+    # -- positions in the text
 
     def byte_offset(self, char: int) -> int:
-        """Give the byte offset at which a character starts."""
+        """Return the byte offset at which a character starts."""
         place = self._chunks.locate(CHARS, char)
         chunk = self._chunks.item(place)
         local = min(char - self._chunks.start(place, CHARS), chunk.n_chars)
         return self._chunks.start(place, BYTES) + chunk.byte_of_char(local)
 
     def char_offset(self, byte: int) -> int:
-        """Give the character that a byte is part of; the number of characters for the end."""
+        """Return the offset of the character that contains a byte; `n_chars` for the end."""
         if byte >= self.n_bytes:
             return self.n_chars
         place = self._chunks.locate(BYTES, byte)
@@ -260,7 +259,7 @@ class LiveDocument(ChunkedText):
         return self._chunks.start(place, CHARS) + local
 
     def line_start(self, row: int) -> int:
-        """Give the offset at which a line starts; of the last line if there are not so many."""
+        """Return the offset at which a line starts, at most that of the last line."""
         number = min(row, self.n_lines - 1) - 1
         if number < 0:
             return 0
@@ -269,29 +268,29 @@ class LiveDocument(ChunkedText):
         return self._chunks.start(place, CHARS) + newline + 1
 
     def line_end(self, row: int) -> int:
-        """Give the offset behind a line's last character, before its line feed."""
+        """Return the offset of the end of a line, before its line feed."""
         return self.n_chars if row + 1 >= self.n_lines else self.line_start(row + 1) - 1
 
     def lines(self, first: int, last: int) -> list[str]:
-        """Give the lines first to last, at least one, without their line feeds."""
+        """Return the lines first to last, at least one, without their line feeds."""
         return self.text_in(self.line_start(first), self.line_end(last - 1)).split("\n")
 
     def line_blocks(self, first: int, last: int, size: int) -> Iterator[tuple[int, int]]:
-        """Divide the lines first to last, without looking at them.
+        """Divide the lines first to last into blocks, without reading their text.
 
         Args:
             first: The first line.
-            last: The line behind the last one.
-            size: How many characters, about, a block has.
+            last: The line after the last one.
+            size: Approximate size of a block, in cells.
 
-        Returns:
+        Yields:
             The number of lines of each block, and about how many cells they take.
         """
         place = self._chunks.locate(NEWLINES, max(first - 1, 0))
         at, n_cells = self._chunks.start(place, NEWLINES), 0
         for chunk in self._chunks.walk(place):
             at += chunk.n_newlines
-            # UTF-8 takes three bytes for most characters of two cells.
+            # In UTF-8, most characters that are two cells wide take three bytes.
             n_cells += (chunk.n_chars + chunk.n_bytes) // 2
             if at >= last:
                 break
@@ -302,20 +301,20 @@ class LiveDocument(ChunkedText):
             yield from _divided(last - first, n_cells, size)
 
     def location(self, offset: int) -> tuple[int, int]:
-        """Give the row and column (in characters) of an offset."""
+        """Return the row and column (in characters) of an offset."""
         offset = max(0, min(offset, self.n_chars))
         place = self._chunks.locate(CHARS, offset)
         local = offset - self._chunks.start(place, CHARS)
         row = self._chunks.start(place, NEWLINES) + self._chunks.item(place).newlines_before(local)
         return row, offset - self.line_start(row)
 
-    # -- everything
+    # -- all tokens
 
     def ids(self) -> array[int]:
-        """Give all token ids, typecode "I"; what is not known yet is encoded now.
+        """Return all token ids, typecode "I"; encode the chunks that are still pending.
 
         Raises:
-            TokvizError: If something cannot be encoded.
+            TokvizError: If a chunk cannot be encoded.
         """
         self._take_finished()
         ids = array("I")
@@ -330,7 +329,7 @@ class LiveDocument(ChunkedText):
 
 
 def _divided(n_lines: int, n_cells: int, size: int) -> Iterator[tuple[int, int]]:
-    """Divide lines into blocks of a size: what is pasted is one chunk until it is encoded."""
+    """Divide the lines of one long chunk evenly into blocks of about `size` cells."""
     n_blocks = max(1, min(n_lines, n_cells // size))
     for block in range(n_blocks):
         yield n_lines * (block + 1) // n_blocks - n_lines * block // n_blocks, n_cells // n_blocks

@@ -1,4 +1,4 @@
-"""Searching a text for words or a regular expression."""
+"""Search a text for words or a regular expression."""
 
 from __future__ import annotations
 
@@ -13,58 +13,58 @@ from tokviz.errors import JobError, PatternError
 from tokviz.glyphs import UNSAFE
 
 MAX_MATCHES = 100_000
-"""More matches than this are not counted."""
+"""The search stops at this many matches."""
 MAX_PATTERN = 1_000
-"""Longest text or regular expression to look for, in characters."""
+"""Maximum length of a search text or regular expression, in characters."""
 WORDS_SECONDS = 2.0
 _TOO_LONG = f"The pattern is too long: the limit is {MAX_PATTERN:,} characters."
 
 
 @dataclass(frozen=True, slots=True)
 class FindQuery:
-    """What is looked for."""
+    """A search text and its options."""
 
     text: str
     regex: bool = False
-    """Whether the text is a regular expression."""
+    """True if the text is a regular expression."""
     case: bool = False
-    """Whether upper and lower case differ."""
+    """True if the search is case-sensitive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Where a text matches, in order; matches of no length are left out."""
+    """Matches of a search, in order; empty matches are omitted."""
 
     starts: array[int] = field(default_factory=lambda: array("q"))
     """First character of each match."""
     ends: array[int] = field(default_factory=lambda: array("q"))
     """Character after each match."""
     complete: bool = True
-    """False if there may be more."""
+    """False if there may be more matches."""
     problem: str = ""
-    """A sentence if the search could not be done, or not to its end."""
+    """A sentence if the search failed or stopped early."""
     texts: Sequence[str] = ()
-    """What is to take the place of each match, if that was asked for."""
+    """The replacement of each match, if replacements were requested."""
 
     def __len__(self) -> int:
-        """Count the matches."""
+        """Return the number of matches."""
         return len(self.starts)
 
     def nearest(self, offset: int) -> int | None:
-        """Return the index of the first match at or after a character, from the top if none is."""
+        """Return the index of the first match at or after a character; wrap around at the end."""
         if not self.starts:
             return None
         return bisect_left(self.starts, offset) % len(self.starts)
 
     def replaced_in(self, text: str, *which: int) -> tuple[int, int, str]:
-        """Put texts in the place of matches, by default of all.
+        """Replace matches, by default all of them.
 
         Args:
             text: The text that was searched.
-            which: The indices of one match, or of several that follow each other.
+            which: The indices of one match, or of consecutive matches.
 
         Returns:
-            Where the first of them starts, where the last one ends, and what stands there then.
+            Start of the first match, end of the last one, and the new text between them.
         """
         chosen = which or range(len(self))
         at = first = self.starts[chosen[0]]
@@ -82,17 +82,17 @@ def find_all(
     put: str | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Matches:
-    r"""Find every place. Meant for a thread: its time is limited, and it sets the GIL free.
+    r"""Find all matches in a text. Call it from a thread: it limits its time and releases the GIL.
 
     A search for words returns what it found when the time is over. A regular expression runs in a
     child process (`tokviz.pretokenize.interactive_regex`).
 
     Args:
         text: The text to search.
-        query: What to look for.
-        put: What is to take the place of matches; for a regular expression `\1` is what the first
-            group matched, and `\n` a line feed.
-        stop: Asked now and then; once it says True, the search ends.
+        query: The search text and options.
+        put: Replacement of each match; for a regular expression, `\1` inserts the first group and
+            `\n` a line feed.
+        stop: Called regularly; the search ends once it returns True.
     """
     if not query.text:
         return Matches()
@@ -114,7 +114,7 @@ def find_all(
             if len(matches) % 1024 == 0 and (stop() or time.monotonic() > until):
                 raise TimeoutError
     except TimeoutError:
-        complete, problem = False, "Stopped, since it took too long."
+        complete, problem = False, "Stopped: the search took too long."
     texts = [put or ""] * len(matches)
     return Matches(matches.starts, matches.ends, complete, problem, texts)
 
@@ -138,7 +138,7 @@ def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[],
 
 
 def forget_text() -> None:
-    """Give back what is kept of the text for the next expression: a process."""
+    """Close the child process that keeps the text for the next expression."""
     from tokviz.pretokenize import guard
 
     guard.close("find")
@@ -159,13 +159,13 @@ def _folded_spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:
     import regex
 
     pattern = regex.compile(escaped(wanted), regex.VERSION0 | regex.IGNORECASE)
-    regex.purge()  # it would keep the last 500: one of 3,000 letters takes 80 KB
+    regex.purge()  # its cache keeps 500 patterns, and one of 3,000 letters takes 80 KB
     for match in pattern.finditer(text, timeout=WORDS_SECONDS, concurrent=True):
         yield match.span()
 
 
 def escaped(text: str) -> str:
-    r"""Write a text as a regular expression in which nothing is invisible.
+    r"""Escape a text as a regular expression without invisible characters.
 
     >>> escaped("a.b\u200b")
     'a\\.b\\u200b'

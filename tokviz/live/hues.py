@@ -1,8 +1,8 @@
-"""Sticky hues: a token keeps its hue while text around it changes; neighbours never share one.
+"""Sticky hues: a token keeps its hue while text around it changes; neighbors never share one.
 
-Hues are the numbers 0 to 5. When a chunk has new tokens, those that stood there before get their
-old hues back (`recall`); the others take hues that differ from both neighbours (`paint`). Only
-where an edit brought two tokens of one hue together must one of them change.
+Hues are the numbers 0 to 5. When a chunk gets new tokens, unchanged tokens keep their hues
+(`recall`); the others get hues that differ from both neighbors (`paint`). Only where an edit
+brings two tokens of one hue together must one of them change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tokviz.live.chunks import Chunk, OldTokens
 N_HUES = 6
 
 NO_HUE = 255
-"""Stands for a hue that is not chosen yet, or a neighbour that is not known."""
+"""Marks a hue that is not chosen yet, or an unknown neighbor."""
 
 _UNPAINTED = re.compile(rb"\xff+")
 _TWINS = re.compile(rb"([\x00-\x05])\1")
@@ -26,15 +26,14 @@ _SEARCHED_AT_ONCE = 65_536
 
 
 def unpainted(n_tokens: int) -> bytearray:
-    """Give hues of which none is chosen yet."""
+    """Return `n_tokens` hues that are not chosen yet."""
     return bytearray([NO_HUE]) * n_tokens
 
 
 def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> bytearray:
-    """Give tokens the hues they had before, `NO_HUE` to those that are new.
+    """Return the previous hues of unchanged tokens, and `NO_HUE` for new ones.
 
-    A token is the same as before if its id and its bytes' place, moved along with the text, are
-    the same.
+    A token is unchanged if its id is the same and its byte position has moved with the text.
 
     Args:
         runs: The tokens from before, ascending and not overlapping.
@@ -46,7 +45,7 @@ def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> b
         _recall_run(run, ids, borders, hues)
     at = 0
     while at < len(hues):
-        # Step by step, since a search lets no other thread have its turn.
+        # Search step by step, because a search does not release the GIL.
         twins = _TWINS.search(hues, at, at + _SEARCHED_AT_ONCE)
         if twins is None:
             at += _SEARCHED_AT_ONCE - 1
@@ -57,7 +56,7 @@ def recall(runs: Iterable[OldTokens], ids: array[int], borders: array[int]) -> b
 
 
 def _recall_run(run: OldTokens, ids: array[int], borders: array[int], hues: bytearray) -> None:
-    """Match a run from both ends, where nearly all of it agrees, then what is between."""
+    """Match a run from both ends, where nearly all of it agrees, then the tokens between."""
     old_ids, old_hues, old_borders = run.tokens.ids, run.tokens.hues, run.tokens.borders
     old, old_end = run.first, run.last
     new = bisect_left(borders, run.start)
@@ -82,7 +81,7 @@ def _recall_run(run: OldTokens, ids: array[int], borders: array[int], hues: byte
 
 
 def _common_prefix(a: array[int], b: array[int]) -> int:
-    """Count the leading items that are equal, mostly by comparing whole slices."""
+    """Return the length of the common prefix, mostly by comparing whole slices."""
     length = min(len(a), len(b))
     same = 0
     while same < length:
@@ -96,10 +95,10 @@ def _common_prefix(a: array[int], b: array[int]) -> int:
 
 
 def paint(hues: bytearray, left: int, right: int) -> None:
-    """Choose the hues that are not chosen yet, in place, so that no two neighbours are equal.
+    """Choose the missing hues in place, so that no two neighbors are equal.
 
     Args:
-        hues: Hues with `NO_HUE` where one is to be chosen; chosen ones differ from each other.
+        hues: Hues, `NO_HUE` where one is missing; chosen neighbors already differ.
         left: The hue before the first, or `NO_HUE`.
         right: The hue after the last, or `NO_HUE`.
     """
@@ -122,7 +121,7 @@ def _cycle(first: int, length: int) -> bytes:
 
 
 def _other_hue(hues: bytearray, index: int, left: int, right: int) -> int:
-    """Choose a hue that differs from the present one's and both neighbours' hues."""
+    """Return a hue that differs from the current one and from those of both neighbors."""
     taken = {
         hues[index],
         hues[index - 1] if index else left,
@@ -132,7 +131,7 @@ def _other_hue(hues: bytearray, index: int, left: int, right: int) -> int:
 
 
 def edge_hue(chunk: Chunk | None, *, at_end: bool) -> int:
-    """Give the hue at an edge of a chunk, also the one its token there will likely keep."""
+    """Return the hue at an edge of a chunk, or for a pending chunk the one it will likely keep."""
     if chunk is not None and chunk.tokens is not None and chunk.tokens.hues:
         return chunk.tokens.hues[-1 if at_end else 0]
     if chunk is None or chunk.tokens is not None or not chunk.runs:

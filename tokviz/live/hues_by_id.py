@@ -1,9 +1,8 @@
-"""Hues that follow from the ids alone, for tokens that change everywhere at once.
+"""Hues computed from token ids alone, for texts that are tokenized again in every frame.
 
-A live document keeps the hue of every token through edits (`tokviz.live.hues`). Where the whole
-text is tokenized anew in every frame, as in a replay, a token's hue is that of its id, so that a
-token looks the same wherever it stands and whenever it is there; only where it would be that of the
-token before, it takes the next one.
+A live document keeps the hue of every token through edits (`tokviz.live.hues`). In a replay, each
+frame tokenizes the whole text again, so a token's hue follows from its id: the token looks the same
+everywhere and in every frame. Only if the previous token has that hue does it take the next one.
 """
 
 from __future__ import annotations
@@ -19,16 +18,15 @@ class Ids(Protocol):
     """Token ids in a list, a tuple or an array."""
 
     def __getitem__(self, index: int, /) -> int:
-        """Give the id of a token."""
+        """Return the id of a token."""
         ...
 
 
 def hues_of(ids: Ids, first: int, last: int) -> list[int]:
-    """Choose the hues of the tokens `first` to `last`, the same ones whatever the range is.
+    """Return the hues of the tokens `first` to `last`, independent of the range.
 
-    Neighbours never share one. In a long run of tokens that all depend on the one before, the
-    choice is made from at most 64 tokens before the first.
-
+    Neighbors never share one. In a long run of tokens that each depend on the one before, the
+    choice considers at most 64 tokens before the first.
     >>> hues_of([7, 7, 7, 8], 0, 4)
     [1, 2, 1, 2]
     """

@@ -1,4 +1,4 @@
-"""How often a token occurs, kept up to date, and where, found when asked."""
+"""Count token occurrences in a document, and find their positions on request."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from threading import Lock
 from tokviz.live.chunks import Chunk, ChunkTokens
 
 _MANY = 50_000
-"""Ids that are worth an array, if no id is as large as this:"""
+"""From this many ids on, NumPy counts them, if every id is less than `_LARGEST_COUNTED`."""
 _LARGEST_COUNTED = 1 << 22
 
 
 class TokenCounts:
-    """Counts every token id in the encoded chunks of a document. For several threads.
+    """Counts of every token id in the encoded chunks of a document. Thread-safe.
 
-    One thread may add tokens that another is about to remove: whatever the order, they do not count
-    in the end.
+    One thread may add tokens while another removes them: in either order, they are not counted in
+    the end.
 
     Attributes:
-        n_changed: The chunks whose text was changed before it was encoded.
+        n_changed: Number of chunks whose text was normalized before it was encoded.
     """
 
     __slots__ = ("_counts", "_lock", "n_changed")
 
     def __init__(self) -> None:
-        """Begin with no token."""
+        """Create empty counts."""
         self._counts: Counter[int] = Counter()
         self._lock = Lock()
         self.n_changed = 0
 
     def __getitem__(self, token_id: int) -> int:
-        """Give how often a token occurs."""
+        """Return the number of occurrences of a token."""
         return self._counts[token_id]
 
     def as_dict(self) -> dict[int, int]:
-        """Copy the counts: token id → how often it occurs."""
+        """Return a copy of the counts, by token id."""
         with self._lock:
             return {token_id: number for token_id, number in self._counts.items() if number > 0}
 
@@ -54,7 +54,7 @@ class TokenCounts:
                 self.n_changed += part.changed
 
     def remove(self, tokens: Iterable[ChunkTokens]) -> None:
-        """Forget the tokens of chunks that are no longer part of the document, for good."""
+        """Remove, permanently, the tokens of chunks that are no longer part of the document."""
         removed: Counter[int] = Counter()
         with self._lock:
             counts = self._counts
@@ -72,7 +72,7 @@ class TokenCounts:
 
 
 def _counted(columns: list[array[int]]) -> Mapping[int, int]:
-    """Count every id."""
+    """Count the occurrences of every id."""
     if sum(map(len, columns)) >= _MANY:
         import numpy as np
 
@@ -85,11 +85,11 @@ def _counted(columns: list[array[int]]) -> Mapping[int, int]:
 
 
 def numbers_in(token_id: int, text: str, chunk: Chunk) -> list[int]:
-    """Give a token's numbers among those of a chunk, ascending.
+    """Return the positions of a token among the tokens of a chunk, ascending.
 
     Args:
         token_id: The token.
-        text: Text that the chunk must hold if it holds the token.
+        text: Text that the chunk must contain if it contains the token.
         chunk: The chunk.
     """
     if chunk.tokens is None or (len(chunk.parts) == 1 and text not in chunk.text):
@@ -98,7 +98,7 @@ def numbers_in(token_id: int, text: str, chunk: Chunk) -> list[int]:
 
 
 def numbers_of(ids: array[int], token_id: int) -> list[int]:
-    """Find every place of a token in an array of ids, ascending; by searching its bytes.
+    """Return every position of a token in an array of ids, ascending, by searching its bytes.
 
     >>> numbers_of(array("I", [7, 1, 7]), 7)
     [0, 2]

@@ -1,9 +1,9 @@
-"""How many pieces a named split pattern cuts an edited text into, counted a little at a time.
+"""Incremental count of the pre-tokens into which a named split pattern cuts an edited text.
 
 A snapshot of the text is a list of chunks: strings that stay the same objects where nothing
-changed. Neighbouring chunks form a *group* where a piece could reach over the border between them;
-borders at which the pattern's `safe_cut` matches separate groups. Groups are split one by one, and
-a new snapshot keeps the counts of all groups but those it touches. A long group, such as a run of
+changed. Adjacent chunks form a *group* where a pre-token could span the border between them; groups
+are separated by borders at which the pattern's `safe_cut` matches. Groups are split one by one, and
+a new snapshot keeps the counts of all groups it does not touch. A long group, such as a run of
 digits, is split step by step.
 """
 
@@ -20,44 +20,44 @@ from tokviz.snapshots import Part, changed_range, joined
 _UNKNOWN = -1
 
 LONG_GROUP = 65_536
-"""A group of more characters is split step by step, as many in each."""
+"""A group of more characters than this is split in steps of this length."""
 
 
 class PieceCounter:
-    """Counts the pieces of a text for one pattern. Used from one thread at a time.
+    """Counter of the pre-tokens of a text for one pattern. Use it from one thread at a time.
 
     Attributes:
         pattern: The split pattern.
-        n_pieces: Pieces counted so far. May be read from any thread.
+        n_pieces: Pre-tokens counted so far. May be read from any thread.
     """
 
     def __init__(self, pattern: SplitPattern) -> None:
-        """Begin with an empty text."""
+        """Create a counter for an empty text."""
         self.pattern = pattern
         self.n_pieces = 0
         self._cut = None if pattern.safe_cut is None else compiled_cut(pattern.safe_cut)
         self._chunks: Sequence[Part] = ()
-        # For each chunk: whether a group begins with it.
+        # For each chunk: whether it starts a group.
         self._begins = bytearray()
-        # For the first chunk of a group its pieces, or _UNKNOWN; 0 for its other chunks.
+        # Number of pre-tokens for the first chunk of a group, or _UNKNOWN; 0 for its other chunks.
         self._counts: array[int] = array("q")
         self._unknown_from = 0
-        # The long group that is being split, and how many of its pieces are counted.
+        # The steps of a long group that is being split, and how many of its pre-tokens are counted.
         self._steps: Iterator[SplitProgress] | None = None
         self._n_begun = 0
 
     def update(self, chunks: Sequence[Part]) -> None:
-        """Take a new snapshot of the text, without splitting anything yet.
+        """Set a new snapshot of the text, without splitting anything yet.
 
         Args:
-            chunks: The text in chunks, the list must not change any more.
+            chunks: The text in chunks; the list must not change afterwards.
         """
         first, old_last, new_last = changed_range(self._chunks, chunks)
         if first == old_last == new_last:
             return
         self.n_pieces -= self._n_begun
         self._steps, self._n_begun = None, 0
-        # Groups reach into the unchanged chunks on either side if they do so now or did before.
+        # Groups extend into the unchanged chunks on either side if they do so now or did before.
         went_on_before = self._goes_on(first)
         went_on_behind = self._goes_on(old_last)
         self._chunks = chunks
@@ -71,10 +71,10 @@ class PieceCounter:
         self._unknown_from = min(self._unknown_from, first)
 
     def advance(self, seconds: float) -> bool:
-        """Split groups for about that long.
+        """Split groups for about this long.
 
         Returns:
-            True if every piece is counted.
+            True if every pre-token is counted.
         """
         deadline = time.monotonic() + seconds
         while not self.complete:
@@ -84,7 +84,7 @@ class PieceCounter:
         return self.complete
 
     def _count_more(self, start: int) -> None:
-        """Count the pieces of a group, or some of them if it is a long one."""
+        """Count the pre-tokens of a group, or the next step of a long one."""
         if self._steps is None:
             text = joined(self._chunks[start : self._group_end(start + 1)])
             if len(text) <= LONG_GROUP:
@@ -101,7 +101,7 @@ class PieceCounter:
 
     @property
     def complete(self) -> bool:
-        """Whether every piece is counted."""
+        """True if every pre-token is counted."""
         try:
             self._unknown_from = self._counts.index(_UNKNOWN, self._unknown_from)
         except ValueError:
@@ -109,7 +109,7 @@ class PieceCounter:
         return self._unknown_from == len(self._counts)
 
     def group_at(self, offset: int) -> tuple[int, str]:
-        """Give the group that a character is in: its offset and its text."""
+        """Return the group that contains a character: its offset and its text."""
         start = index = 0
         while index < len(self._chunks):
             end = self._group_end(index + 1)
@@ -122,19 +122,19 @@ class PieceCounter:
         return 0, ""
 
     def _replace(self, first: int, old_last: int, n_new: int) -> None:
-        """Make room for `n_new` changed chunks in place of those from `first` to `old_last`."""
+        """Replace the chunks from `first` to `old_last` by `n_new` chunks without counts."""
         self.n_pieces -= _known(self._counts[first:old_last])
         self._counts[first:old_last] = array("q", bytes(8 * n_new))
         self._begins[first:old_last] = bytes(n_new)
 
     def _forget(self, start: int, end: int) -> None:
-        """Forget the counts of the groups that the chunks `start` to `end` make up."""
+        """Discard the counts of the groups made up of the chunks `start` to `end`."""
         self.n_pieces -= _known(self._counts[start:end])
         for index in range(start, end):
             self._counts[index] = _UNKNOWN if self._begins[index] else 0
 
     def _cut_before(self, index: int) -> bool:
-        """Tell whether a piece must end before a chunk, whatever stands elsewhere."""
+        """Return whether a pre-token must end before a chunk, regardless of the text elsewhere."""
         if index == 0:
             return True
         if self._cut is None:
@@ -143,7 +143,7 @@ class PieceCounter:
         return self._cut.match(before + self._chunks[index].text[:1], len(before)) is not None
 
     def _goes_on(self, index: int) -> bool:
-        """Tell whether a chunk continues the group of the chunk before."""
+        """Return whether a chunk continues the group of the chunk before."""
         return index < len(self._begins) and not self._begins[index]
 
     def _group_end(self, index: int) -> int:

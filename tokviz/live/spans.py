@@ -1,4 +1,4 @@
-"""Where tokens are in the text: what a chunk's tokens look like from outside."""
+"""Positions and appearance of a chunk's tokens in the text."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ UNKNOWN = -1
 """Index, id and hue of a stretch of text whose tokens are not known yet."""
 
 BEGINS_INSIDE = 1
-"""Bit of `TokenSpan.split`: the token begins inside a character."""
+"""Bit of `TokenSpan.split`: the token starts inside a character."""
 
 ENDS_INSIDE = 2
 """Bit of `TokenSpan.split`: the token ends inside a character."""
 
 
 class TokenSpan(NamedTuple):
-    """A token as the characters that it has any byte of.
+    """A token, as the range of characters that contain any of its bytes.
 
     Attributes:
         start: Offset of the first character.
-        end: Offset behind the last character, more than `start`.
+        end: Offset after the last character, more than `start`.
         index: The token's number among the known tokens, or `UNKNOWN`.
         id: The token id, or `UNKNOWN`.
         hue: 0 to 5, or `UNKNOWN`.
@@ -46,7 +46,7 @@ class TokenSpan(NamedTuple):
 
 
 class TokenInfo(NamedTuple):
-    """Everything about one token of a document: characters, bytes, hue."""
+    """The characters, bytes and hue of one token of a document."""
 
     index: int  # type: ignore[assignment]  # hides tuple.index
     id: int
@@ -58,7 +58,7 @@ class TokenInfo(NamedTuple):
 
 
 class TextSize(NamedTuple):
-    """How much a stretch of text holds; tokens that it only holds parts of count too."""
+    """The size of a stretch of text; tokens partly inside it count too."""
 
     chars: int
     bytes: int
@@ -66,16 +66,16 @@ class TextSize(NamedTuple):
 
 
 _token_span = partial(tuple.__new__, TokenSpan)
-"""Makes a TokenSpan from a tuple, three times as fast as calling it."""
+"""Makes a TokenSpan from a tuple, three times as fast as a call of the class."""
 
 
 def unknown_span(start: int, end: int) -> TokenSpan:
-    """Stand for the tokens of a stretch of text that are not known yet."""
+    """Return a span for a stretch of text whose tokens are not known yet."""
     return TokenSpan(start, end, UNKNOWN, UNKNOWN, UNKNOWN, 0)
 
 
 def touching(chunk: Chunk, tokens: ChunkTokens, lo: int, hi: int) -> tuple[int, int]:
-    """Find the tokens with any byte of the chunk's characters lo to hi: first and behind last."""
+    """Return the range (first, end) of tokens with any byte in the chunk's characters lo to hi."""
     borders = tokens.borders
     first = bisect_right(borders, chunk.byte_of_char(lo)) - 1
     return first, bisect_left(borders, chunk.byte_of_char(hi), first)
@@ -84,13 +84,13 @@ def touching(chunk: Chunk, tokens: ChunkTokens, lo: int, hi: int) -> tuple[int, 
 def token_spans(
     chunk: Chunk, tokens: ChunkTokens, first: int, last: int, char: int, index: int
 ) -> list[TokenSpan]:
-    """Describe consecutive tokens of a chunk.
+    """Return the spans of consecutive tokens of a chunk.
 
     Args:
         chunk: The chunk.
         tokens: Its tokens.
         first: Number of the first token in the chunk.
-        last: Number behind the last one.
+        last: Number after the last one.
         char: Character offset of the chunk in the document.
         index: Number of the chunk's first token in the document.
     """
@@ -118,16 +118,16 @@ def token_spans(
 
 
 def remembered_spans(chunk: Chunk, lo: int, hi: int, char: int) -> list[TokenSpan]:
-    """Give the characters lo to hi of a chunk, whose tokens are not known, their hues of before.
+    """Return spans with previous hues for the characters lo to hi of a pending chunk.
 
     Args:
         chunk: The chunk.
         lo: The first character, counted from the chunk's start.
-        hi: The character behind the last one.
+        hi: The character after the last one.
         char: Character offset of the chunk in the document.
 
     Returns:
-        Spans side by side, whose index and id are `UNKNOWN`; so is the hue of what is new.
+        Adjacent spans whose index and id are `UNKNOWN`; new text also has an unknown hue.
     """
     first_byte, last_byte = chunk.byte_of_char(lo), chunk.byte_of_char(hi)
     spans: list[TokenSpan] = []
@@ -155,9 +155,9 @@ def remembered_spans(chunk: Chunk, lo: int, hi: int, char: int) -> list[TokenSpa
 
 @lru_cache(maxsize=8192)
 def starts_within(tokenizer: Tokenizer, piece: str) -> tuple[int, ...]:
-    """Tell at which characters of a piece of byte text, behind its first, tokens begin.
+    """Return the character positions within a pre-token at which tokens start, except the first.
 
-    Whatever pattern cut the piece: the tokenizer's own cuts it no further.
+    The result does not depend on the split pattern, because it is disabled for this.
     """
     alone = _uncut(tokenizer)
     ends = accumulate(len(alone.token_bytes(one)) for one in alone.encode_byte_text(piece, False))
@@ -174,12 +174,12 @@ def _uncut(tokenizer: Tokenizer) -> Tokenizer:
 def _char_spans(
     chunk: Chunk, borders: list[int], char: int
 ) -> tuple[list[int], list[int], Iterable[int]]:
-    """Turn the byte borders of tokens into character starts and ends, and split bits."""
+    """Convert the byte borders of tokens to character starts and ends, and split bits."""
     first_char = chunk.char_of_byte(borders[0])
     last_char = chunk.char_of_byte(borders[-1] - 1)
     first_byte = chunk.byte_of_char(first_char)
     begins = bytetext.char_starts(chunk.text_in(first_char, last_char + 1))
-    # For every byte, and the one behind the last: how many characters start before it, and
+    # For every byte, and the position after the last: how many characters start before it, and
     # whether one starts at it.
     started = list(accumulate(begins, initial=char + first_char))
     begins += b"\x01"

@@ -1,8 +1,8 @@
-"""Lists with sums over any prefix of them, cheap to look up and to change.
+"""Lists with prefix sums, cheap to look up and to change.
 
-The items are kept in blocks of up to some hundred. Each block remembers the running sums over its
-items, the list those over its blocks, and a change forgets only the sums it touches. So with n
-items a look-up bisects and a change costs about the square root of n.
+The items are kept in blocks of up to a few hundred. Each block caches the running sums over its
+items, the list those over its blocks, and a change invalidates only the sums it affects. So with n
+items, a lookup is a bisection and a change takes about the square root of n.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from tokviz.live.chunks import Chunk
 
 T = TypeVar("T")
 Measures = tuple[Callable[[T], int], ...]
-"""The sizes of an item that are summed up; a *measure* is the number of one of them."""
+"""The sizes of an item to sum up; a *measure* is an index into them."""
 
 
 ITEMS: Final = -1
-"""The measure that every list has: the number of items."""
+"""The measure of every list: the number of items."""
 
 
 class BlockPlace(NamedTuple):
-    """Where an item is: the number of its block and its number in the block."""
+    """Position of an item: the number of its block, and its number in the block."""
 
     block: int
     slot: int
@@ -39,14 +39,14 @@ class Block(Generic[T]):
     def __init__(
         self, items: list[T], measures: Measures[T], totals: Sequence[int] | None = None
     ) -> None:
-        """Take the items, what is summed up, and the sums over all items if they are known."""
+        """Create a block of items; pass the sums over all items if they are known."""
         self.items = items
         self._measures = measures
         self._sums: list[list[int] | None] = [None] * len(measures)
         self._totals: list[int | None] = [None] * len(measures) if totals is None else [*totals]
 
     def sums(self, measure: int) -> list[int]:
-        """Give the sums over the first 0, 1, 2, … items."""
+        """Return the sums over the first 0, 1, 2, … items."""
         sums = self._sums[measure]
         if sums is None:
             sums = list(accumulate(map(self._measures[measure], self.items), initial=0))
@@ -54,14 +54,14 @@ class Block(Generic[T]):
         return sums
 
     def total(self, measure: int) -> int:
-        """Give the sum over all items; the others are for the blocks that are looked into."""
+        """Return the sum over all items, without computing the running sums."""
         total = self._totals[measure]
         if total is None:
             total = self._totals[measure] = sum(map(self._measures[measure], self.items))
         return total
 
     def forget(self, measure: int) -> None:
-        """Notice that an item's size changed."""
+        """Invalidate the sums after an item's size changed."""
         self._sums[measure] = self._totals[measure] = None
 
 
@@ -71,10 +71,10 @@ class BlockList(Generic[T]):
     __slots__ = ("_blocks", "_measures", "_sums")
 
     usual_block: ClassVar[int] = 128
-    """Items of a block that is made; it may grow to twice as many."""
+    """Number of items of a new block; a block may grow to twice as many."""
 
     def __init__(self, items: Sequence[T], measures: Measures[T]) -> None:
-        """Take at least one item, and what is summed up."""
+        """Create a list of at least one item."""
         self._measures = measures
         self._blocks = self._in_blocks(items)
         self._sums: list[list[int] | None] = []
@@ -84,15 +84,15 @@ class BlockList(Generic[T]):
         self._sums = [None] * (len(self._measures) + 1)
 
     def __iter__(self) -> Iterator[T]:
-        """Walk over all items."""
+        """Iterate over all items."""
         return chain.from_iterable(block.items for block in self._blocks)
 
     def total(self, measure: int) -> int:
-        """Give the sum over all items."""
+        """Return the sum over all items."""
         return self._block_sums(measure)[-1]
 
     def locate(self, measure: int, offset: int) -> BlockPlace:
-        """Find the item that holds the unit number `offset` (≥ 0), the last one if none does."""
+        """Find the item that contains the unit number `offset` (≥ 0), or the last item."""
         before = self._block_sums(measure)
         block = min(bisect_right(before, offset), len(self._blocks)) - 1
         found = self._blocks[block]
@@ -100,34 +100,34 @@ class BlockList(Generic[T]):
         return BlockPlace(block, slot - 1)
 
     def start(self, place: BlockPlace, measure: int) -> int:
-        """Give the sum over all items before a place."""
+        """Return the sum over all items before a place."""
         block = self._blocks[place.block]
         return self._block_sums(measure)[place.block] + block.sums(measure)[place.slot]
 
     def nth(self, number: int) -> BlockPlace:
-        """Find an item by its number."""
+        """Return the place of an item by its number."""
         before = self._block_sums(ITEMS)
         block = bisect_right(before, number, 0, len(self._blocks)) - 1
         return BlockPlace(block, number - before[block])
 
     def item(self, place: BlockPlace) -> T:
-        """Give the item at a place."""
+        """Return the item at a place."""
         return self._blocks[place.block].items[place.slot]
 
     def walk(self, place: BlockPlace) -> Iterator[T]:
-        """Walk forwards, beginning with the item at a place."""
+        """Iterate forwards, starting with the item at a place."""
         yield from self._blocks[place.block].items[place.slot :]
         for block in self._blocks[place.block + 1 :]:
             yield from block.items
 
     def walk_back(self, place: BlockPlace) -> Iterator[T]:
-        """Walk backwards, beginning with the item before a place."""
+        """Iterate backwards, starting with the item before a place."""
         yield from reversed(self._blocks[place.block].items[: place.slot])
         for block in reversed(self._blocks[: place.block]):
             yield from reversed(block.items)
 
     def between(self, first: BlockPlace, last: BlockPlace) -> Iterator[T]:
-        """Walk over the items from `first` up to and with `last`."""
+        """Iterate over the items from `first` to `last`, inclusive."""
         for number in range(first.block, last.block + 1):
             items = self._blocks[number].items
             start = first.slot if number == first.block else 0
@@ -142,14 +142,14 @@ class BlockList(Generic[T]):
         blocks: Sequence[Block[T]] = (),
         behind: Sequence[T] = (),
     ) -> None:
-        """Replace the items from `first` up to and with `last`; at least one item must remain.
+        """Replace the items from `first` to `last`, inclusive; at least one item must remain.
 
         Args:
-            first: The first item that goes.
-            last: The last one.
-            items: What takes their place.
-            blocks: More that does, already in blocks, which are the list's own from now on.
-            behind: What follows these.
+            first: The first item to remove.
+            last: The last item to remove.
+            items: The items that replace them.
+            blocks: More items, already in blocks, which the list takes over.
+            behind: Items to insert after the blocks.
         """
         kept_before = self._blocks[first.block].items[: first.slot]
         kept_after = self._blocks[last.block].items[last.slot + 1 :]
@@ -163,19 +163,19 @@ class BlockList(Generic[T]):
             self._forget()
             return
         if len(kept_before) + len(items) + len(kept_after) < self.usual_block // 4:
-            # Blocks must not dwindle: take the next one in.
+            # Merge with the next block, because blocks must not become too short.
             kept_after += chain.from_iterable(b.items for b in self._blocks[stop : stop + 1])
             stop += 1
         self._blocks[first.block : stop] = self._in_blocks([*kept_before, *items, *kept_after])
         self._forget()
 
     def extend(self, other: BlockList[T]) -> None:
-        """Put all items of another list behind these; its blocks are this list's from now on."""
+        """Append all items of another list, and take over its blocks."""
         self._blocks += other._blocks
         self._forget()
 
     def _block_sums(self, measure: int) -> list[int]:
-        """Give the sums over the first 0, 1, 2, … blocks."""
+        """Return the sums over the first 0, 1, 2, … blocks."""
         sums = self._sums[measure]
         if sums is None:
             if measure == ITEMS:
@@ -207,21 +207,21 @@ _CHUNK_MEASURES: Measures[Chunk] = (
 
 
 class ChunkList(BlockList[Chunk]):
-    """The list of chunks, each of which knows its block. Its measures are the numbers above."""
+    """The list of chunks; each chunk knows its block. Its measures are the constants above."""
 
     __slots__ = ()
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
-        """Take at least one chunk."""
+        """Create a list of at least one chunk."""
         super().__init__(chunks, _CHUNK_MEASURES)
 
     def count(self) -> None:
-        """Sum up what chunks have from the beginning, which would have to be done when asked."""
+        """Compute all sums now, so that the first lookup need not."""
         for measure in range(len(_CHUNK_MEASURES)):
             self.total(measure)
 
     def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-        """Give the chunks before and after a chunk of the list."""
+        """Return the chunks before and after a chunk of the list."""
         assert chunk.block is not None
         chunks = chunk.block.items
         slot = chunks.index(chunk)
@@ -234,7 +234,7 @@ class ChunkList(BlockList[Chunk]):
         return before, next(behind, None)
 
     def place_of(self, chunk: Chunk) -> BlockPlace:
-        """Find where a chunk of the list is."""
+        """Return the place of a chunk of the list."""
         assert chunk.block is not None
         return BlockPlace(self._blocks.index(chunk.block), chunk.block.items.index(chunk))
 
@@ -246,19 +246,19 @@ class ChunkList(BlockList[Chunk]):
         blocks: Sequence[Block[Chunk]] = (),
         behind: Sequence[Chunk] = (),
     ) -> None:
-        """Replace chunks; the `block` of those that are taken out is None from now on."""
+        """Replace chunks; set the `block` of removed chunks to None."""
         for chunk in self.between(first, last):
             chunk.block = None
         super().splice(first, last, items, blocks, behind)
 
     def tokens_changed(self, chunk: Chunk) -> None:
-        """Notice that the number of a chunk's tokens changed."""
+        """Invalidate the token sums after a chunk's number of tokens changed."""
         assert chunk.block is not None
         chunk.block.forget(TOKENS)
         self._sums[TOKENS] = None
 
     def _in_blocks(self, items: Sequence[Chunk]) -> list[Block[Chunk]]:
-        """Tell the chunks where they are."""
+        """Divide chunks into blocks, and set the `block` of each chunk."""
         blocks = super()._in_blocks(items)
         for block in blocks:
             for chunk in block.items:

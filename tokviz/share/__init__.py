@@ -1,7 +1,7 @@
-"""What is on the screen, to be shown outside of the app: a web page, a picture, lines of text.
+"""Export of tokens as a web page, picture or lines of text.
 
-A `Figure` says what is shown. To show something else, make one of it; to add a form, write a module
-with `write` and add it to `FORMS`.
+A `Figure` describes the content. To export something else, create a `Figure` from it; to add a
+form, write a module with a function `write` and add it to `FORMS`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from tokviz.share.figure import Figure
 
 FORMS = {
-    "ansi": "colours for a terminal",
-    "html": "a web page without scripts; the pointer or the Tab key shows id, bytes and piece",
-    "svg": "a picture that scales",
-    "png": "a picture, with the fonts of this machine",
-    "markdown": "a table in Markdown",
-    "table": "a line for each token: number, id, where its bytes are, piece, bytes, text",
+    "ansi": "colors for a terminal",
+    "html": "a web page without scripts; hover or press Tab to see id, bytes and pre-token",
+    "svg": "a scalable picture",
+    "png": "a picture, drawn with the fonts of this machine",
+    "markdown": "a Markdown table",
+    "table": "one line per token: number, id, byte range, pre-token, bytes, text",
 }
-"""Every form and what it is; each is a module beside this one."""
+"""Every form and its description; each is a module of this package."""
 
 WHOLE = ("html", "svg", "png")
-"""The forms of which a file holds one."""
+"""The forms of which a file holds only one."""
 
 ENDINGS = {
     "html": "html", "svg": "svg", "png": "png", "md": "markdown", "txt": "table", "ansi": "ansi"
 }  # fmt: skip
-"""What the name of a file ends in, and the form that it asks for."""
+"""File name extension → form."""
 
 
 def writer(form: str) -> Callable[[Figure], Iterator[str]]:
-    """Give what writes a figure in a form of text, line by line."""
+    """Return the function that writes a figure in a text form, line by line."""
     write: Callable[[Figure], Iterator[str]] = import_module(f"tokviz.share.{form}").write
     return write
 
@@ -42,7 +42,7 @@ def written(figure: Figure, form: str) -> Iterator[bytes]:
     """Write a figure in any form.
 
     Raises:
-        TokvizError: If it has no place in this form, or what makes the form is not installed.
+        TokvizError: If the figure is too large for the form, or a required package is missing.
     """
     if form == "png":
         from tokviz.share.png import picture

@@ -1,7 +1,7 @@
-"""Merges as a picture that moves, for a slide: a pair lights up and joins, one after the other.
+"""Merges as an animated SVG for slides: each pair lights up and is joined, one after the other.
 
-It is one SVG with keyframes of CSS, which moves in an `<img>` too. Whoever wants no motion, and a
-program that knows of none, sees how it ends.
+The SVG uses CSS keyframes, which also run in an `<img>`. With reduced motion, and in programs
+without support for keyframes, it shows the final state.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ MOST_STEPS = 60
 SECONDS = 2.0
 _WIDTH, _HEIGHT, _MARGIN = 960, 540, 40
 _CELLS = (22, 18, 14, 11, 8)
-"""Widths of a letter; the first one that lets everything find room is taken."""
+"""Widths of a letter in pixels, largest first; the first that fits everything is used."""
 _LIT, _JOINED = 0.15, 0.55
-"""When within a step a pair lights up, and when it is one token."""
+"""Fractions of a step at which a pair lights up and becomes one token."""
 _NOTE_COLUMNS = 90
 _LONG_WORD = 40
-"""A word of more bytes may go on in the next line."""
+"""A word of more bytes than this may continue in the next line."""
 _NOTE_LINES = 3
 
 
 class _Line(NamedTuple):
-    """Bytes whose tokens are shown: a word of the corpus, or a part of a long one or of the text.
+    """Bytes whose tokens are shown: a word of the corpus, or a part of a long word or of the text.
 
     Attributes:
         data: The bytes.
-        ends: Where the tokens end in every state.
-        times: How often the word occurs that begins here.
-        is_word: Whether it is of the corpus.
-        gap: The columns that follow it.
+        ends: The ends of the tokens in every state.
+        times: Label for how often the word occurs; empty if the line does not start the word.
+        is_word: Whether it belongs to the corpus.
+        gap: Number of empty columns after it.
     """
 
     data: bytes
@@ -56,7 +56,7 @@ class _Line(NamedTuple):
 
 
 class _Life(NamedTuple):
-    """A token: its place in a line, and the states from and up to which it is there."""
+    """A token: its byte span in a line, and the range of states that contain it."""
 
     start: int
     end: int
@@ -76,20 +76,20 @@ def animation(
     """Draw merges one after the other, in the corpus if it is tiny, and in a text.
 
     Args:
-        replay: What is replayed.
+        replay: The replay to draw.
         first: The first merge.
-        last: The last one. Of too many that change what is shown the last ones are drawn, or the
-            first ones behind a first merge that was chosen.
+        last: The last merge. If too many merges change the picture, the last ones are drawn, or
+            the first ones if `first` is not 1.
         text: A text to show.
-        seconds: How long each merge takes.
-        say: Gives words for a merge, 0 for the start.
+        seconds: Duration of each merge.
+        say: Returns a caption for a merge, or for the start if it gets 0.
 
     Raises:
         TokvizError: If there is too much to show, or nothing.
     """
     is_drawn = replay.has_counts and replay.is_tiny and (replay.n_bytes or 0) <= LADDER_BYTES
     if text is None and not is_drawn:
-        raise TokvizError("this corpus is too large to draw, or not known: give a text to show")
+        raise TokvizError("this corpus is too large to draw, or unknown: pass a text to show")
     steps: Sequence[int] = range(first, min(last, replay.n_merges) + 1)
     if text is not None and not is_drawn:
         steps = [k for k in _changes(text, first - 1) if k <= last]
@@ -99,7 +99,7 @@ def animation(
     states = [steps[0] - 1, *steps]
     lines = _lines(replay if is_drawn else None, states, text)
     if sum(len(line.data) for line in lines) > 2 * LADDER_BYTES:
-        raise TokvizError(f"too long to draw: a text of at most {LADDER_BYTES:,} bytes finds room")
+        raise TokvizError(f"too long to draw: use a text of at most {LADDER_BYTES:,} bytes")
     made = [short_label(replay.token(k)) for k in steps]
     size, places, bottom = _layout(lines, made)
     clock = _Clock(len(steps), seconds)
@@ -124,13 +124,13 @@ def animation(
 
 
 def _changes(text: ReplayText, k: int) -> Iterator[int]:
-    """Give the merges behind k that change a text."""
+    """Yield the merges after merge k that change a text."""
     while (following := text.next_change(k)) is not None:
         yield (k := following)
 
 
 def _lines(replay: Replay | None, states: Sequence[int], text: ReplayText | None) -> list[_Line]:
-    """Gather what is shown: the words of a tiny corpus, and the parts of a text."""
+    """Collect the lines to draw: the words of a tiny corpus, and the parts of a text."""
     lines: list[_Line] = []
     if replay is not None:
         for piece in replay.state(states[-1]).pieces(0, LADDER_BYTES):
@@ -147,7 +147,7 @@ def _lines(replay: Replay | None, states: Sequence[int], text: ReplayText | None
 
 
 def _parts(data: bytes, ends: Sequence[Sequence[int]], is_long: bool) -> Iterator[_Line]:
-    """Cut what is long where its last tokens end, which hold all that is ever joined."""
+    """Cut long data at the ends of its final tokens, because no merge joins bytes across them."""
     for start, end in pairwise([0, *(ends[-1] if is_long else [len(data)])]):
         own = [[at - start for at in state if start < at <= end] for state in ends]
         yield _Line(data[start:end], own)
@@ -162,7 +162,7 @@ def _byte_cells(byte: int) -> int:
 
 
 def _layout(lines: Sequence[_Line], made: Sequence[str]) -> tuple[int, list[tuple[int, int]], int]:
-    """Find the largest letters with which everything has room, and the place of each thing."""
+    """Return the largest letter width that fits everything, with all positions and the bottom."""
     for size in _CELLS:
         gaps = [line.gap for line in lines]
         n_words = sum(line.is_word for line in lines)
@@ -174,14 +174,14 @@ def _layout(lines: Sequence[_Line], made: Sequence[str]) -> tuple[int, list[tupl
         if bottom <= _HEIGHT - _MARGIN and max(x for x, _ in places) < _WIDTH:
             break
     if any(_width(line) * size > _WIDTH - 2 * _MARGIN for line in lines):
-        raise TokvizError("a token is too long to draw: it finds no room in a line")
+        raise TokvizError("a token is too long to draw: it does not fit in a line")
     return size, [*places, *below], bottom
 
 
 def _flow(
     widths: Sequence[int], gaps: Sequence[int], y: int, size: int
 ) -> tuple[list[tuple[int, int]], int]:
-    """Set things one after another into lines; give their places, and where the last line ends."""
+    """Arrange boxes in lines; return their positions and the bottom of the last line."""
     places, x, height = [], _MARGIN, 2 * size + 16
     for width, gap in zip(widths, gaps, strict=False):
         if x > _MARGIN and x + width * size > _WIDTH - _MARGIN:
@@ -199,7 +199,7 @@ def _line(
     clock: _Clock,
     frames: list[str],
 ) -> Iterator[str]:
-    """Draw the tokens of a line; what lights them up goes to `frames`, above all of them."""
+    """Draw the tokens of a line; add highlight frames to `frames`, to be drawn on top."""
     x, y = at
     if line.times:
         yield _words(line.times, x, y + 1.45 * size, size, fill("m"))
@@ -227,7 +227,7 @@ def _line(
 
 
 def _lives(line: _Line) -> list[_Life]:
-    """Find from when to when each token is there, the oldest ones first."""
+    """Return the tokens of a line with the states that contain them, oldest first."""
     seen: dict[tuple[int, int], list[int]] = {}
     for state, ends in enumerate(line.ends):
         for span in pairwise([0, *ends]):
@@ -239,7 +239,7 @@ def _lives(line: _Line) -> list[_Life]:
 def _captions(
     replay: Replay, states: Sequence[int], say: Callable[[int], str], clock: _Clock
 ) -> Iterator[str]:
-    """Say above everything what each step does."""
+    """Draw a caption for each step at the top."""
     for number, k in enumerate(states):
         head = f"before merge {k + 1:,}"
         if number:
@@ -274,10 +274,10 @@ def _shown(during: tuple[str, bool], what: str) -> str:
 
 
 class _Clock:
-    """Tells when things are to be seen; each stretch of time is a class with its keyframes."""
+    """Visibility of elements over time; each time span is a CSS class with its keyframes."""
 
     def __init__(self, n_steps: int, seconds: float) -> None:
-        """Take how many steps there are, after the first state and before a rest of the same."""
+        """Create a clock for `n_steps` steps, plus one step each for the first and final state."""
         self._n, self._seconds = n_steps + 2, seconds
         self._names: dict[tuple[float, float], str] = {}
 
@@ -286,21 +286,21 @@ class _Clock:
         return name, end >= self._n
 
     def during(self, born: int, died: int | None) -> tuple[str, bool]:
-        """Show a token from the state in which it is made to the one in which it is joined."""
+        """Show a token from the state that creates it until a merge joins it."""
         is_last = died is None or died > self._n - 2
         start = born + _JOINED if born else 0
         return self._between(start, self._n if is_last else (died or 0) + _JOINED)
 
     def lit(self, step: int) -> tuple[str, bool]:
-        """Light up what a step joins."""
+        """Highlight the result of a step."""
         return self._between(step + _LIT, step + 1)
 
     def caption(self, first: int, last: int | None) -> tuple[str, bool]:
-        """Show the words of a state until those of the next."""
+        """Show the caption of a state until the next one."""
         return self._between(first, self._n if last is None else last)
 
     def style(self) -> str:
-        """Write the keyframes."""
+        """Return the CSS keyframes."""
         total, rules = self._n * self._seconds, []
         for (start, end), name in self._names.items():
             on, off = 100 * start / self._n, 100 * end / self._n

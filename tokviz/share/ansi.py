@@ -1,4 +1,4 @@
-"""Tokens in colour, for a terminal with 24 bits of colour; what stands out is underlined too."""
+"""Tokens in color, for a terminal with 24-bit color; highlighted tokens are also underlined."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _RESET = "\x1b[0m"
 
 
 def write(figure: Figure) -> Iterator[str]:
-    """Write a line for each line of the text."""
+    """Write one line per line of the text."""
     several = len(figure.parts) > 1
     if several:
         yield figure.title

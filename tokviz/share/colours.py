@@ -1,4 +1,4 @@
-"""The colours of tokens, on the screen and elsewhere; no two of them are hard to tell apart."""
+"""Token colors on the screen and in exports, chosen to be easy to tell apart."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 
 class Colours(NamedTuple):
-    """What tokens are drawn with, as #rrggbb.
+    """A color scheme for tokens, as #rrggbb.
 
     Attributes:
-        ground: Where there is no token.
-        text: The text on all of it.
-        muted: What is beside the tokens.
+        ground: The background outside tokens.
+        text: The text of ordinary tokens.
+        muted: Text beside the tokens.
         special: The text of special tokens.
-        fills: One for each hue.
-        greys: For tokens that stand back, in turns; empty where none do.
+        fills: One background per hue.
+        greys: Alternating backgrounds of tokens that are not highlighted; may be empty.
     """
 
     ground: str
@@ -26,7 +26,7 @@ class Colours(NamedTuple):
 
     @property
     def all_fills(self) -> tuple[str, ...]:
-        """The colours of chips, by their hue: the fills, and behind them the greys."""
+        """The backgrounds of chips by their hue: the fills, followed by the greys."""
         return self.fills + self.greys
 
 

@@ -1,4 +1,4 @@
-"""What is shown outside of the app: tokens, how each looks, and what is to be said of it."""
+"""Content of an export: tokens, their appearance, and facts about them."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ Span = tuple[int, int]
 
 MOST_TOKENS = 1_000_000
 _MOST_EXPLAINED = 200
-"""Disagreements whose cause is told in a sentence; each takes a moment to find."""
+"""Number of disagreements whose cause gets a full sentence, because each takes time to find."""
 
 
 class Chip(NamedTuple):
     """A token of a figure.
 
     Attributes:
-        number: Its place among the tokens, from 0 on.
-        id: Its id.
+        number: Its index among the tokens, from 0.
+        id: Its token id.
         data: Its bytes.
-        start: Where they begin in the bytes of the text.
-        hue: The number of its colour; its neighbours have others. The last two are grey.
+        start: Its byte offset in the text.
+        hue: The index of its color, which differs from its neighbors'. The last two are grey.
         is_special: Whether it is a special token.
-        piece: The place of its piece among the pieces, from 0 on; -1 where there are none.
-        mark: Why it stands out, in a word; empty if it does not.
-        note: What else there is to say of it.
+        piece: The index of its pre-token, from 0; -1 if unknown.
+        mark: A word that says why it is highlighted; empty if it is not.
+        note: Additional information about it.
     """
 
     number: int
@@ -53,23 +53,23 @@ class Chip(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """What is drawn of it: nothing in it is obeyed by a terminal. A line feed ends a line."""
+        """The label in lines, safe for terminals: it contains no control characters."""
         *parts, last = (token_label(part) if part else "" for part in self.data.split(b"\n"))
         return [*(f"{part}{NEWLINE}" for part in parts), last]
 
     @property
     def label(self) -> str:
-        """What is drawn of it, in one line."""
+        """The label in one line."""
         return "".join(self.lines)
 
     @property
     def about(self) -> str:
-        """What is to be said of it."""
+        """A description of the token in one line."""
         facts = (
             f"id {self.id}",
             f"{counted(len(self.data), 'byte')}: {self.data.hex(' ')}",
             f"bytes {self.start}–{self.start + len(self.data)}",
-            f"piece {self.piece + 1}" if self.piece >= 0 else "",
+            f"pre-token {self.piece + 1}" if self.piece >= 0 else "",
             "special token" if self.is_special else "",
             self.mark,
             self.note,
@@ -78,18 +78,18 @@ class Chip(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Tokens that follow each other.
+    """Consecutive tokens.
 
     Attributes:
-        heading: What they are; it may be empty.
-        items: The tokens, and words between them.
+        heading: A heading; may be empty.
+        items: The tokens, and text between them.
     """
 
     heading: str
     items: Sequence[Chip | str]
 
     def rows(self) -> Iterator[list[tuple[Chip | None, str]]]:
-        """Give the items by the lines of the text, each with what is drawn of it there."""
+        """Yield the items by lines of the text, each with its label in that line."""
         row: list[tuple[Chip | None, str]] = []
         for item in self.items:
             chip = item if isinstance(item, Chip) else None
@@ -103,12 +103,12 @@ class Part(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """Something to be looked at: every form of it is written from this.
+    """Content of an export, independent of its form.
 
     Attributes:
-        title: What it shows.
-        facts: What is to be said of all of it, in lines.
-        parts: What is shown, one below the other.
+        title: A title.
+        facts: Facts about the whole figure, in lines.
+        parts: The parts, one below the other.
     """
 
     title: str
@@ -117,7 +117,7 @@ class Figure(NamedTuple):
 
     @property
     def chips(self) -> Iterator[tuple[str, Chip]]:
-        """Give the tokens, each with the heading above it."""
+        """Yield the tokens, each with its heading."""
         heading = ""
         for part in self.parts:
             heading = part.heading or heading
@@ -132,21 +132,21 @@ def chips_of(
     pieces: Sequence[int] = (),
     notes: Sequence[tuple[str, str]] | None = None,
 ) -> list[Chip]:
-    """Make chips of tokens that follow each other.
+    """Create chips of consecutive tokens.
 
     Args:
         ids: Their ids.
         tokens: The bytes of each.
         special: Whether each is a special token; none is by default.
-        pieces: Where the pieces start, if that is known.
-        notes: The mark and the note of each; then those without a mark are grey. By default all
-            are in colour.
+        pieces: Byte offsets at which pre-tokens start, if known.
+        notes: The mark and the note of each; tokens without a mark are then grey. By default all
+            have a color.
 
     Raises:
-        TokvizError: If they are too many.
+        TokvizError: If there are too many tokens.
     """
     if len(ids) > MOST_TOKENS:
-        raise TokvizError(f"{len(ids):,} tokens are too many to show at once: take a part")
+        raise TokvizError(f"{len(ids):,} tokens are too many to show at once: select a part")
     chips, start = [], 0
     for number, (token, hue) in enumerate(zip(tokens, hues_of(ids, 0, len(ids)), strict=True)):
         mark, note = notes[number] if notes else ("", "")
@@ -159,11 +159,11 @@ def chips_of(
 
 
 def figure_of(tokenizer: Tokenizer, name: str, data: bytes, allowed_special: Any = "all") -> Figure:
-    """Tokenize a text to show it.
+    """Tokenize a text and return its figure.
 
     Args:
         tokenizer: The tokenizer.
-        name: What the text is called.
+        name: Name of the text.
         data: The text.
         allowed_special: As for `Tokenizer.tokenize`.
     """
@@ -185,7 +185,7 @@ def _measure(n_tokens: int, data: bytes) -> str:
 
 
 def comparison_figure(name: str, comparison: Comparison) -> Figure:
-    """Show a text in several tokenizers; tokens on which they disagree stand out."""
+    """Show a text in several tokenizers; highlight the tokens on which they disagree."""
     data, found = comparison.data, comparison.disagreements
     starts = [disagreement.byte_span[0] for disagreement in found]
     parts = []
@@ -213,14 +213,14 @@ def comparison_figure(name: str, comparison: Comparison) -> Figure:
         )
         parts.append(Part(f"{safe(side.tokenizer.name)} · {_measure(len(chips), data)}", chips))
     names = ", ".join(side.tokenizer.name for side in comparison.sides)
-    facts = [counted(len(found), "disagreement") if found else "They make the same tokens of it."]
+    facts = [counted(len(found), "disagreement") if found else "All produce the same tokens."]
     return Figure(safe(f"{name} · {names}"), facts, parts)
 
 
 def mask_figure(name: str, rendering: Rendering) -> Figure:
-    """Show the tokens of a conversation, a part for each message; learned ones stand out."""
+    """Show the tokens of a conversation by message; highlight those in the loss."""
     kept = range(rendering.n_kept)
-    notes = [("learned" * rendering.mask[n], rendering.reason_sentence(n)) for n in kept]
+    notes = [("in the loss" * rendering.mask[n], rendering.reason_sentence(n)) for n in kept]
     chips = chips_of(
         rendering.ids[: rendering.n_kept].tolist(),
         map(rendering.token_bytes, kept),
@@ -234,7 +234,7 @@ def mask_figure(name: str, rendering: Rendering) -> Figure:
     ]
     facts = [
         counted(rendering.n_kept, "token"),
-        f"{rendering.n_learned:,} learned ({rendering.supervised_share:.0%})",
+        f"{rendering.n_learned:,} in the loss ({rendering.supervised_share:.0%})",
         f"{len(rendering) - rendering.n_kept:,} cut off" * (len(rendering) > rendering.n_kept),
     ]
     title = safe(f"{name} · {rendering.template} · {rendering.tokenizer.name}")

@@ -1,4 +1,4 @@
-"""A web page that needs nothing from elsewhere and no scripts."""
+"""Tokens as a self-contained web page without scripts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ b:hover::after,b:focus::after{content:attr(data-t);position:absolute;left:0;marg
 
 
 def write(figure: Figure) -> Iterator[str]:
-    """Write the page, a line for each line of the text."""
+    """Write the page, one line per line of the text."""
     title = escape(figure.title)
     yield '<!doctype html><html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width,initial-scale=1">'

@@ -1,4 +1,4 @@
-"""Tokens as tables in Markdown."""
+"""Tokens as Markdown tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tokviz.share.figure import Chip, Figure
 
 
 def write(figure: Figure) -> Iterator[str]:
-    """Write the table of each part below the title."""
+    """Write the title, followed by one table per part."""
     yield f"**{_plain(figure.title)}**"
     for fact in figure.facts:
         yield from ("", _plain(fact))
     rows = list(figure.chips)
-    heads = {"#": "---:", "id": "---:", "bytes": "---", "piece": "---:", "text": "---"}
+    heads = {"#": "---:", "id": "---:", "bytes": "---", "pre-token": "---:", "text": "---"}
     if any(chip.mark or chip.note for _, chip in rows):
         heads["note"] = "---"
     for heading, group in groupby(rows, lambda row: row[0]):
@@ -36,7 +36,7 @@ def _cells(chip: Chip) -> list[str]:
 
 
 def _code(text: str) -> str:
-    """Quote a text as code, whatever is in it."""
+    """Format a text as inline code, even if it contains backticks."""
     marks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " if "`" in text else ""
     return f"{marks}{space}{text}{space}{marks}".replace("|", "\\|")

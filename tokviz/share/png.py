@@ -1,4 +1,4 @@
-"""A picture of tokens for wherever SVG is not taken; resvg draws it."""
+"""Tokens as a PNG picture where SVG is not supported; resvg draws it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ZOOM = 2
 
 
 def picture(figure: Figure) -> bytes:
-    """Draw the picture, twice as large as the SVG is.
+    """Draw the picture at twice the size of the SVG.
 
     Raises:
         TokvizError: If there is too much to draw, or resvg is not installed.
@@ -20,8 +20,8 @@ def picture(figure: Figure) -> bytes:
     n_lines = svg.n_lines(figure)
     if n_lines > MOST_LINES:
         raise TokvizError(
-            f"{counted(n_lines, 'line')} are too many for a PNG, which holds {MOST_LINES}: "
-            "take a part of the text, or write a web page or an SVG"
+            f"{counted(n_lines, 'line')} do not fit in a PNG, which holds at most {MOST_LINES}: "
+            "select a part of the text, or write a web page or an SVG"
         )
     try:
         from resvg_py import svg_to_bytes

@@ -1,4 +1,4 @@
-"""A merge to be looked at: what it is, why it happened, and the tokens before and after it."""
+"""Figure of a merge: its description, its reason, and the tokens before and after it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tokviz.replay.text import ReplayText
 
 MOST_PIECES = 8
-"""So many pieces of a corpus are shown that is not tiny."""
+"""Number of pre-tokens shown of a corpus that is not tiny."""
 ALL_PIECES = 2_000
 _N_CANDIDATES = 5
 
 
 def step_facts(replay: Replay, k: int) -> Iterator[tuple[str, str]]:
-    """Tell what merge k is and why it happened: words, and what they are about."""
+    """Yield facts about merge k and the reason for it, as (topic, words)."""
     step = replay.step(k)
     yield f"merge {k:,} of {replay.n_merges:,}", step_words(step)
     yield "why", said(replay.why(k).sentences, short_label)
@@ -36,13 +36,13 @@ def step_facts(replay: Replay, k: int) -> Iterator[tuple[str, str]]:
 
 
 def step_words(step: MergeStep) -> str:
-    """Tell what a merge makes, of what."""
+    """Describe a merge: the pair and the new token."""
     made = f"{short_label(step.token)}  (id {step.new_id})"
     return f"{pair_words(step)} → {made}" if step.is_reached else made
 
 
 def pair_words(pair: MergeStep | TokenPair | PairCount) -> str:
-    """Name both tokens of a pair."""
+    """Return the labels of both tokens of a pair."""
     return f"{short_label(pair.left)} + {short_label(pair.right)}"
 
 
@@ -52,7 +52,7 @@ def _candidate(pair: PairCount) -> str:
 
 
 def replay_figure(replay: Replay, k: int, text: ReplayText | None = None) -> Figure:
-    """Show merge k, 0 for the start: the corpus and a text before and after it."""
+    """Show merge k, or the start if k is 0: the corpus and a text before and after it."""
     start = [("the start", f"{replay.n_merges:,} merges follow")]
     told = [f"{name}: {words}" for name, words in (step_facts(replay, k) if k else start)]
     states = sorted({max(k - 1, 0), k})
@@ -71,7 +71,7 @@ def replay_figure(replay: Replay, k: int, text: ReplayText | None = None) -> Fig
 
 
 def _words(replay: Replay, at: int, k: int) -> list[Chip | str]:
-    """Show the pieces of the corpus after so many merges; of a large one where merge k happens."""
+    """Return pre-tokens of the corpus after `at` merges, of a large one those merge k changes."""
     if replay.is_tiny or not k:
         shown = replay.state(at).pieces(0, ALL_PIECES if replay.is_tiny else MOST_PIECES)
     else:
@@ -95,13 +95,13 @@ def _words(replay: Replay, at: int, k: int) -> list[Chip | str]:
 def _chips(
     ids: Sequence[int], data: bytes, ends: Sequence[int], others: Sequence[int]
 ) -> list[Chip]:
-    """Draw tokens; those that are not there on the other side of the merge stand out.
+    """Return chips of tokens; highlight those that differ on the other side of the merge.
 
     Args:
         ids: Their ids.
         data: Their bytes.
-        ends: Where they begin and end.
-        others: Where those of the other side do.
+        ends: Their borders: 0 and the end of each token.
+        others: The borders on the other side of the merge.
     """
     there = set(pairwise(others))
     mark = "made" if len(ends) < len(others) else "merged"

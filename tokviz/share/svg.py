@@ -1,4 +1,4 @@
-"""A picture of tokens, which scales and can be edited; it is light or dark as its viewer is."""
+"""Tokens as a scalable, editable picture that adapts to the viewer's light or dark theme."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def write(figure: Figure) -> Iterator[str]:
 
 
 def n_lines(figure: Figure) -> int:
-    """Count the lines of the picture."""
+    """Return the number of lines in the picture."""
     return 1 + len(figure.facts) + len(_rows(figure))
 
 
 def opening(title: str, width: int, height: int, style: str = "") -> Iterator[str]:
-    """Begin a picture: its size, its colours and its ground.
+    """Yield the start of a picture: its size, colors and background.
 
-    Each thing is drawn in light colours, for programs that do not know about dark ones.
+    Every element has light colors as attributes, for programs without support for dark themes.
     """
     dark = {"t": DARK.text, "m": DARK.muted, "s": DARK.special, "g": DARK.ground}
     dark |= {f"h{hue}": fill for hue, fill in enumerate(DARK.all_fills)}
@@ -59,7 +59,7 @@ def opening(title: str, width: int, height: int, style: str = "") -> Iterator[st
 
 
 def wrapped(text: str, columns: int = COLUMNS) -> list[str]:
-    """Fold words to the width of the picture, or to so many columns."""
+    """Wrap text to the width of the picture, or to the given number of columns."""
     lines = [""]
     for word in text.split(" "):
         while n_cells(word) > columns:
@@ -82,7 +82,7 @@ def _rows(figure: Figure) -> list[Row]:
 
 
 def fill(name: str, hue: int = 0) -> str:
-    """Give the attributes of a colour, by the first letter of its name."""
+    """Return the attributes of a color, by the first letter of its name."""
     colour = LIGHT.all_fills[hue] if name == "h" else {"m": LIGHT.muted, "s": LIGHT.special}[name]
     return f'class="{name}{hue if name == "h" else ""}" fill="{colour}"'
 
@@ -111,7 +111,7 @@ def _text(label: str, column: int, row: int, about: str, look: str) -> str:
 
 
 def _folded(row: Row) -> Iterator[Row]:
-    """Fold a line that is too long; a token that is too long by itself is cut."""
+    """Wrap a line that is too long; split a token that is too long by itself."""
     folded: Row = []
     column = 0
     for chip, label in row:

@@ -1,4 +1,4 @@
-"""A line for each token, for programs and for whoever has lines read aloud."""
+"""Plain lines, one per token, for programs and screen readers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from tokviz.share.figure import Chip, Figure
 
 
 def write(figure: Figure) -> Iterator[str]:
-    """Write a line for each token: number, id, where its bytes are, piece, bytes, text.
+    """Write one line per token: number, id, byte range, pre-token, bytes, text.
 
-    What stands out ends in a word that says why. Several parts begin with a line that begins in #.
+    A highlighted token's line ends in its mark. If there are several parts, each starts with a line
+    "# heading".
     """
     for heading, group in groupby(figure.chips, lambda row: row[0]):
         yield from [f"# {heading}"] if heading else ()

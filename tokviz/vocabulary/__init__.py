@@ -1,1 +1,1 @@
-"""Looking things up in a vocabulary: an index of its tokens, a search language, relations."""
+"""Vocabulary lookups: an index of tokens, a search language, relations."""

@@ -1,4 +1,4 @@
-r"""A list of tokens as a file, their bytes exact: CSV, JSON lines or text.
+r"""Export of a list of tokens with exact bytes, as CSV, JSON Lines or text.
 
 | kind | a token |
 |---|---|
@@ -6,7 +6,7 @@ r"""A list of tokens as a file, their bytes exact: CSV, JSON lines or text.
 | `.jsonl` | `{"id", "text", "bytes", "length", "characters", "script", "special"}` |
 | `.txt` | its id, a tab, and its text with `\\`, `\n`, `\t`, `\r` and `\xNN` for other bytes |
 
-The text of CSV and JSON is made for people: bytes that are no UTF-8 are U+FFFD in it.
+The text in CSV and JSON is for people: bytes that are not valid UTF-8 become U+FFFD.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ESCAPES = {code: f"\\x{code & 0xFF:02x}" for code in _NO_TEXT} | str.maketrans(
 
 
 def export(index: VocabularyIndex, rows: Iterable[int], kind: ExportKind) -> bytes:
-    """Render tokens, given by row, in the order given."""
+    """Export tokens, given by row, in the given order."""
     if kind == "txt":
         lines = (f"{index.ids[row]}\t{escaped(index.tokens[row])}\n" for row in rows)
         return "".join(lines).encode()
@@ -39,7 +39,7 @@ def export(index: VocabularyIndex, rows: Iterable[int], kind: ExportKind) -> byt
         lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in _records(index, rows))
         return "".join(lines).encode()
     buffer = io.StringIO(newline="")
-    # A lone CR in a text is quoted only where it is a part of the line end.
+    # The csv module quotes a lone CR only if the line terminator contains it.
     writer = csv.DictWriter(buffer, _FIELDS, lineterminator="\r\n")
     writer.writeheader()
     writer.writerows(_records(index, rows))
@@ -61,7 +61,7 @@ def _records(index: VocabularyIndex, rows: Iterable[int]) -> Iterator[dict[str, 
 
 
 def escaped(token: bytes) -> str:
-    r"""Write a token in one line from which its bytes can be read back.
+    r"""Escape a token as one line of text, from which its bytes can be restored.
 
     >>> escaped(b" a\n\xe4")
     ' a\\n\\xe4'

@@ -1,6 +1,6 @@
-"""The index of a vocabulary: what there is to know about every token, as arrays.
+"""Index of a vocabulary: properties of every token, as arrays.
 
-Tokens are numbered by *row*: their place when sorted by id, so that gaps between ids cost nothing.
+A *row* is the position of a token when all are sorted by id, so gaps between ids cost nothing.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ if TYPE_CHECKING:
 
     from tokviz.tokenizer import Tokenizer
 
-# Stands for no byte, so that byte text never holds it.
+# A surrogate that represents no byte, so byte text never contains it.
 _BETWEEN_TOKENS = 0xD800
 
 
 class Cancelled(TokvizError):
-    """Nobody wants the answer any more."""
+    """The caller cancelled the work."""
 
 
 def never() -> bool:
-    """Be wanted to the end."""
+    """Return False: never cancel."""
     return False
 
 
 class VocabularyIndex:
-    """Every token of a tokenizer, special tokens too, ready to be searched.
+    """Searchable index of all tokens of a tokenizer, including special tokens.
 
-    All arrays have shape (n,), a value a row.
+    All arrays have shape (n,), one value per row.
 
     Attributes:
-        tokenizer: Whose tokens they are.
+        tokenizer: The tokenizer.
         tokens: The bytes of every token.
         ids: Token ids, ascending, int64.
-        ranks: That of the first merge listed for each token, to sort by; -1 for none, int64.
-        lengths: Bytes, int64.
-        n_chars: Characters, a byte that is part of no whole one counting as one; int64.
-        scripts: The script of its letters, a number of `tokviz.vocabulary.scripts`; uint8.
+        ranks: Rank of the first merge listed for each token, to sort by; -1 for none, int64.
+        lengths: Length in bytes, int64.
+        n_chars: Length in characters, int64; a byte outside whole characters counts as one.
+        scripts: Script of the letters, a number of `tokviz.vocabulary.scripts`; uint8.
         special: Whether it is a special token.
-        partial: Whether some of its bytes are no whole characters.
-        unreachable: Whether encoding never gives it; None while that is not known. See
+        partial: Whether it contains bytes outside whole characters.
+        unreachable: Whether encoding never produces it; None while unknown. See
             `tokviz.vocabulary.reachable`.
     """
 
@@ -57,11 +57,11 @@ class VocabularyIndex:
         """Read the vocabulary; takes under a second for 200,000 tokens.
 
         Args:
-            tokenizer: Whose vocabulary.
-            cancelled: Asked now and then; True ends the work.
+            tokenizer: The tokenizer.
+            cancelled: Called regularly; the work ends once it returns True.
 
         Raises:
-            Cancelled: If it was.
+            Cancelled: If `cancelled` returned True.
         """
         import numpy as np
 
@@ -85,10 +85,10 @@ class VocabularyIndex:
         self._read_characters(codes, ends)
 
     def _characters(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """Give the characters of all tokens, and where the mark behind each token is."""
+        """Return the characters of all tokens, and the position of the mark after each token."""
         import numpy as np
 
-        # A line end is part of no other character, whatever bytes stand beside it.
+        # A line feed never combines with adjacent bytes into a character.
         ends = np.cumsum(self.lengths)
         data = np.insert(self.tokens.blob, ends, ord("\n")).tobytes()
         codes = _codes_of(bytetext.from_bytes(data)).copy()
@@ -116,24 +116,24 @@ class VocabularyIndex:
         self.scripts[self.partial] = BYTES
 
     def __len__(self) -> int:
-        """Count the tokens."""
+        """Return the number of tokens."""
         return len(self.tokens)
 
     def row_of(self, token_id: int) -> int | None:
-        """Find the row of an id, None if no token has it."""
+        """Return the row of an id, None if no token has it."""
         import numpy as np
 
         row = int(np.searchsorted(self.ids, token_id))
         return row if row < len(self.ids) and self.ids[row] == token_id else None
 
     def text(self) -> str:
-        """Give the byte text of all tokens, one behind another; see `n_chars`."""
+        """Return the concatenated byte text of all tokens; `n_chars` has their lengths."""
         codes, _ = self._characters()
         return _text_of(codes[codes != _BETWEEN_TOKENS])
 
     @cached_property
     def text_order(self) -> npt.NDArray[np.int64]:
-        """The place of every row when sorted by text, case and leading spaces aside."""
+        """Position of every row when sorted by text, ignoring case and leading spaces."""
         import numpy as np
 
         places = np.empty(len(self), np.int64)
@@ -142,7 +142,7 @@ class VocabularyIndex:
 
 
 def _rows_of(codes: npt.NDArray[np.uint32]) -> ByteRows:
-    """Put the bytes of tokens into rows, of characters with a mark behind each token."""
+    """Convert characters with a mark after each token to byte rows."""
     import numpy as np
 
     is_mark = codes == _BETWEEN_TOKENS
@@ -162,5 +162,5 @@ def _text_of(codes: npt.NDArray[np.uint32]) -> str:
 
 
 def fold(text: str) -> bytes:
-    """Give the bytes of byte text with case set aside."""
+    """Return the bytes of case-folded byte text."""
     return bytetext.to_bytes(text.casefold())

@@ -1,4 +1,4 @@
-"""The search language: words that every token found must answer to.
+"""Search language of a vocabulary: words that every matching token must satisfy.
 
 >>> parse_query('han -is:special').terms[1]
 FlagTerm(flag='special', negated=True)
@@ -19,14 +19,14 @@ Flag = Literal["special", "partial", "unreachable", "used"]
 FLAGS: tuple[Flag, ...] = ("special", "partial", "unreachable", "used")
 
 MAX_REGEX = 500
-"""Characters of a regex; compiling a longer one can take seconds."""
+"""Maximum length of a regex in characters, because compiling a longer one can take seconds."""
 _MAX_NUMBER = 2**62
 
 SYNTAX: tuple[tuple[str, str], ...] = (
-    ("the", "text in any case; with a capital letter, that case only; a leading space counts"),
-    ('" the"', 'exactly this, spaces too; \\n \\t \\xe4 \\u4e16 \\" and \\\\ as in JSON or C'),
-    ("^pre  ing$", "at the beginning, at the end; ^word$ is the whole token"),
-    ("/^ ?[A-Z]+$/", "a regex, with \\p{L} and the like; /…/i ignores case"),
+    ("the", "text in any case; with a capital letter, case-sensitive; a leading space counts"),
+    ('" the"', 'exactly this, with its spaces; \\n \\t \\xe4 \\u4e16 \\" and \\\\ as in JSON or C'),
+    ("^pre  ing$", "at the start, at the end; ^word$ is the whole token"),
+    ("/^ ?[A-Z]+$/", "a regex, with \\p{L} and other classes; /…/i ignores case"),
     ("0xe4b8", "bytes in hexadecimal; also bytes:e4b8"),
     ("#498  #0-255", "an id, a range of ids; also #1000- and #-255"),
     ("len:>10  len:3-5", "length in bytes; chars: counts characters"),
@@ -37,16 +37,16 @@ SYNTAX: tuple[tuple[str, str], ...] = (
     ),
     ("-script:latin", "a minus excludes; all words must match"),
 )
-"""What can be typed, and what it finds; for help."""
+"""Examples of the syntax with their meaning, for help texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextTerm:
-    """The token holds some bytes."""
+    """Matches tokens that contain some bytes."""
 
     data: bytes
     folded: bool
-    """Whether case is set aside; `data` is folded then."""
+    """True if case is ignored; `data` is then case-folded."""
     at_start: bool = False
     at_end: bool = False
     negated: bool = False
@@ -54,7 +54,7 @@ class TextTerm:
 
 @dataclass(frozen=True, slots=True)
 class RegexTerm:
-    """A regex matches somewhere in the token's byte text."""
+    """Matches tokens in whose byte text a regex is found."""
 
     pattern: str
     ignore_case: bool = False
@@ -63,7 +63,7 @@ class RegexTerm:
 
 @dataclass(frozen=True, slots=True)
 class RangeTerm:
-    """A number of the token lies in a range, both ends included."""
+    """Matches tokens with a number in a range, inclusive."""
 
     what: Literal["id", "len", "chars"]
     low: int
@@ -73,7 +73,7 @@ class RangeTerm:
 
 @dataclass(frozen=True, slots=True)
 class ScriptTerm:
-    """The token is of one of some scripts, given by number."""
+    """Matches tokens in one of some scripts, given by number."""
 
     scripts: tuple[int, ...]
     negated: bool = False
@@ -81,7 +81,7 @@ class ScriptTerm:
 
 @dataclass(frozen=True, slots=True)
 class FlagTerm:
-    """The token has a property."""
+    """Matches tokens with a property."""
 
     flag: Flag
     negated: bool = False
@@ -92,11 +92,11 @@ Term = TextTerm | RegexTerm | RangeTerm | ScriptTerm | FlagTerm
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What was asked for.
+    """A parsed query.
 
     Attributes:
-        terms: A token must answer to all of them.
-        notes: What is wrong or not finished, as sentences; such words are left out.
+        terms: Conditions; a token must satisfy all of them.
+        notes: Sentences about invalid or unfinished words, which are ignored.
     """
 
     terms: tuple[Term, ...] = ()
@@ -105,13 +105,13 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a query as it was typed: `text[start:stop]`."""
+    """A word of a query as typed: `text[start:stop]`."""
 
     start: int
     stop: int
     negated: bool
     name: str
-    """Before the colon, lower case; empty if there is none."""
+    """The name before the colon in lower case, or empty."""
     value: str
 
 
@@ -119,7 +119,7 @@ _NAMES = ("id", "len", "chars", "script", "is", "bytes")
 _NAMED = re.compile(rf"({'|'.join(_NAMES)}):", re.IGNORECASE)
 _LOOKS_NAMED = re.compile(r"([A-Za-z]+):(?![/:]|$)")
 _LEADING = re.compile(rf' +(?![-"/^#]|0x|(?:{"|".join(_NAMES)}):)[^\s]+| +$', re.IGNORECASE)
-"""Spaces before plain text, or alone."""
+"""Matches spaces before plain text, or alone."""
 _HEX = re.compile(r"0x([0-9a-fA-F]*)")
 _RANGE = re.compile(r"([<>]=?|=)?\s*([0-9][0-9_,]*)|([0-9][0-9_,]*)?-([0-9][0-9_,]*)?")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
@@ -127,13 +127,13 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "f": "\f", "v": "\v"}
 
 
 class _Unusable(ValueError):
-    """A word that cannot be followed; its text is the sentence to show."""
+    """An invalid word; its message is the sentence to show."""
 
 
 def split_words(text: str) -> list[Word]:
-    """Cut a query into words. Quotes and slashes hold spaces together.
+    """Split a query into words. Quotes and slashes keep spaces together.
 
-    Spaces before the first word belong to it if it is plain text: most tokens begin with a space.
+    Spaces before the first word belong to it if it is plain text: most tokens start with a space.
     """
     words: list[Word] = []
     leading = _LEADING.match(text)
@@ -169,7 +169,7 @@ def _end_of_word(text: str, at: int) -> int:
 
 
 def parse_query(text: str) -> Query:
-    """Read a query; see `SYNTAX`. Words that cannot be followed are left out, with a note."""
+    """Parse a query; see `SYNTAX`. Invalid words are skipped, with a note."""
     terms: list[Term] = []
     notes: list[str] = []
     for word in split_words(text):
@@ -188,7 +188,7 @@ def _unknown_filter(name: str) -> str:
     near = difflib.get_close_matches(name.lower(), _NAMES, n=1)
     known = ", ".join(f"{known}:" for known in _NAMES)
     offer = f"Did you mean “{near[0]}:”?" if near else f"The filters are {known}."
-    return f"“{name}:” is not a filter, so it is searched for as text. {offer}"
+    return f"“{name}:” is not a filter, so it is searched as text. {offer}"
 
 
 def _term(word: Word) -> Term:
@@ -245,7 +245,7 @@ def _scripts(value: str) -> tuple[int, ...]:
     for name in names:
         found = find_scripts(name)
         if not found:
-            raise _Unusable(f"No script is called {name}. Click one in the overview, or type its "
+            raise _Unusable(f"No script is named {name}. Click one in the overview, or type its "
                             "English name.")  # fmt: skip
         numbers += found
     return tuple(sorted(set(numbers)))
@@ -254,14 +254,14 @@ def _scripts(value: str) -> tuple[int, ...]:
 def _flag(value: str) -> Flag:
     found = [flag for flag in FLAGS if value and flag.startswith(value.lower())]
     if not found:
-        raise _Unusable(f"The properties are {', '.join(f'is:{flag}' for flag in FLAGS)}.")
+        raise _Unusable(f"Type a property: {', '.join(f'is:{flag}' for flag in FLAGS)}.")
     return found[0]
 
 
 def _hex(digits: str, prefix: str) -> bytes:
     plain = re.sub("[ :_-]", "", digits)
     if not plain or len(plain) % 2 or re.fullmatch("[0-9a-fA-F]*", plain) is None:
-        raise _Unusable(f"Two hexadecimal digits make a byte: {prefix}e4b8.")
+        raise _Unusable(f"Type two hexadecimal digits per byte: {prefix}e4b8.")
     return bytes.fromhex(plain)
 
 
@@ -287,7 +287,7 @@ def _text(value: str) -> TextTerm:
         inner = body[1:].removesuffix("$") if at_end else body[1:]
         data = _unescape(inner.removesuffix('"'))
         if not data:
-            raise _Unusable('Type a text between the quotes: " the".')
+            raise _Unusable('Type text between the quotes: " the".')
         return TextTerm(data, False, at_start, at_end)
     at_end = body.endswith("$") and len(body) > 1
     body = body.removesuffix("$") if at_end else body
@@ -297,7 +297,7 @@ def _text(value: str) -> TextTerm:
 
 
 def _unescape(text: str) -> bytes:
-    """Read the escapes of a quoted text; what is no escape stands for itself."""
+    """Decode the escapes of a quoted text, and keep everything else."""
     parts: list[bytes] = []
     end = 0
     for found in _ESCAPE.finditer(text):
@@ -316,7 +316,7 @@ def _unescape(text: str) -> bytes:
 
 
 def toggle_word(text: str, name: str, value: str) -> str:
-    """Put a named word into a query in place of others of that name, or take it out.
+    """Add a named word to a query in place of others with that name, or remove it.
 
     >>> toggle_word("the script:han", "script", "Thai"), toggle_word("the is:used", "is", "used")
     ('the script:thai', 'the')
@@ -325,7 +325,7 @@ def toggle_word(text: str, name: str, value: str) -> str:
     words = split_words(text)
     same = [word for word in words if word.name == name and not word.negated]
     is_there = any(text[word.start : word.stop].lower() == wanted for word in same)
-    # Several properties may be asked for at once; of lengths and scripts the last one counts.
+    # A query may contain several properties, but only one length and one script.
     if name == "is":
         same = [word for word in same if word.value.lower() == value.lower()]
     kept = [text[word.start : word.stop] for word in words if word not in same]

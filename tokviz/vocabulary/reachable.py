@@ -1,13 +1,13 @@
-r"""Tokens that encoding does not give.
+r"""Tokens that encoding never produces.
 
-A token is called unreachable if encoding its own bytes gives other tokens. Source: Land and
+A token is called unreachable if encoding its own bytes yields other tokens. Source: Land and
 Bartolo, "Fishing for Magikarp: Automatically Detecting Under-trained Tokens in Large Language
-Models" (2024), section 2. Two kinds of token get another chance here:
+Models" (2024), section 2. This module also tries two other cases:
 
-- One that the split pattern cuts where it stands alone may still be whole inside a longer piece:
-  "\n//" behind a bracket in o200k_base. So it is also tried between a few kinds of character.
-- One that holds a part of a character stands alone in no text. It counts as reachable if the merges
-  make it from its bytes.
+- A token that the split pattern cuts when alone may be whole within a longer pre-token, such as
+  "\n//" after a bracket in o200k_base. So it is also tried between several kinds of characters.
+- A token with a part of a character is never a text by itself. It counts as reachable if the merges
+  produce it from its bytes.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def unreachable_rows(
 
     Args:
         index: The vocabulary.
-        cancelled: Asked now and then; True ends the work.
+        cancelled: Called regularly; the work ends once it returns True.
 
     Returns:
-        Whether each row's token is unreachable; special tokens are not. Shape (n,).
+        Whether each row's token is unreachable; special tokens never are. Shape (n,).
 
     Raises:
         Cancelled: If it was.
@@ -89,7 +89,7 @@ def _never_whole(index: VocabularyIndex, texts_of: Mapping[int, list[bytes]]) ->
     every = [bytetext.from_bytes(text) for texts in texts_of.values() for text in texts]
     with split_ahead(tok.split_pattern, every):
         if not tok.split_pattern.guarded:
-            with suppress(TokvizError):  # one by one then
+            with suppress(TokvizError):  # then encode them one by one
                 found = tok.encode_byte_texts(every, "none")
                 return [
                     row

@@ -1,6 +1,6 @@
-"""Which script the letters of a token are from.
+"""Script of the letters of a token.
 
-Source: the Script property of Unicode (UAX #24), asked of the `regex` package.
+Source: the Script property of Unicode (UAX #24), from the `regex` package.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 COMMON = 0
-"""No letters of a script: digits, punctuation, symbols, white space, and bare combining marks."""
+"""No letters of a script: digits, punctuation, symbols, white space, and lone combining marks."""
 MIXED = 1
 """Letters of more than one script."""
 BYTES = 2
-"""Some bytes are no whole characters."""
+"""Contains bytes outside whole characters."""
 OTHER = 3
-"""A script that has no name here, or characters that are not assigned."""
+"""A script not listed here, or unassigned characters."""
 
 _NAMED = (
     "Latin", "Han", "Cyrillic", "Arabic", "Hangul", "Hiragana", "Katakana", "Greek", "Hebrew",
@@ -39,17 +39,17 @@ SCRIPTS: tuple[str, ...] = (
     "Other",
     *(name.replace("_", "-") for name in _NAMED),
 )
-"""The names by number; the first four are the special cases above."""
+"""Script names by number; the first four are the special cases above."""
 
 
 def scripts_of(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
-    """Give the number of the script of every code point.
+    """Return the script number of every code point.
 
     Args:
-        codes: Code points, shape (n,). Surrogates stand for raw bytes or for nothing at all.
+        codes: Code points, shape (n,). Surrogates represent raw bytes or nothing at all.
 
     Returns:
-        Shape (n,), uint8; combining marks that go with any script count as `COMMON`.
+        Shape (n,), uint8; combining marks used with any script count as `COMMON`.
     """
     import numpy as np
     import regex
@@ -73,7 +73,7 @@ def scripts_of(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
 
 
 def find_scripts(typed: str) -> list[int]:
-    """Find the scripts that are meant: the one of that name, else those that begin so.
+    """Return the scripts that a typed name matches: the exact match, or all with that prefix.
 
     >>> [SCRIPTS[number] for number in find_scripts("cyr")]
     ['Cyrillic']

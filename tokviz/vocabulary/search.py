@@ -1,4 +1,4 @@
-"""Which tokens a query finds, in which order, and how they spread over scripts and lengths."""
+"""Token search: matches and order of a query, with their counts by script and length."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ LENGTHS: tuple[tuple[int, int], ...] = (
     (33, 64),
     (65, 2**62),
 )
-"""The classes of the histogram of lengths in bytes: first and last of each."""
+"""Bins of the histogram of lengths in bytes: first and last length of each."""
 
 _NO_RANK = 2**62
 _MASKS_KEPT = 32
 _FEW = 300_000
-"""Tokens in which plain text is found in some milliseconds."""
+"""Number of tokens in which a plain text search takes only milliseconds."""
 
 
 class RegexError(TokvizError):
-    """A regex of a search that does not compile, or takes too long."""
+    """A search regex that does not compile or takes too long."""
 
 
 class LengthCount(NamedTuple):
-    """How many tokens have a length in bytes from `first` to `last`."""
+    """The number of tokens with a length in bytes from `first` to `last`."""
 
     first: int
     last: int
@@ -58,7 +58,7 @@ class LengthCount(NamedTuple):
 
 
 class ScriptCount(NamedTuple):
-    """How many tokens are of a script."""
+    """The number of tokens in a script."""
 
     name: str
     n_tokens: int
@@ -66,14 +66,15 @@ class ScriptCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Selection:
-    """What a query found.
+    """The result of a query.
 
     Attributes:
-        rows: The tokens in order, rows of the index; int64.
-        scripts: How those that the rest of the query finds spread over scripts, most first.
-        lengths: The same for lengths, in the order of `LENGTHS`.
-        note: What kept a part of the query from being followed; empty if nothing did.
-        seconds: How long it took.
+        rows: Matching rows of the index in order; int64.
+        scripts: Counts by script of the tokens that match all but the script terms, most first.
+        lengths: Counts by length of the tokens that match all but the length terms, in the order
+            of `LENGTHS`.
+        note: The reason why a part of the query was ignored, or empty.
+        seconds: Duration of the search.
     """
 
     rows: npt.NDArray[np.int64]
@@ -84,24 +85,24 @@ class Selection:
 
 
 class Searcher:
-    """Answers queries over an index, remembering what its words found."""
+    """Search over an index that caches the matches of each term."""
 
     def __init__(self, index: VocabularyIndex) -> None:
-        """Take the index."""
+        """Create a searcher for an index."""
         self.index = index
         self._masks: dict[Term, npt.NDArray[np.bool_]] = {}
-        # A search that nobody waits for any more may still be at it beside the next.
+        # A superseded search may still be running beside the current one.
         self._lock = Lock()
 
     def forget(self, flag: str) -> None:
-        """Forget what a property found, since it has changed."""
+        """Discard the cached matches of a property after it changed."""
         with self._lock:
             for term in [term for term in self._masks if isinstance(term, FlagTerm)]:
                 if term.flag == flag:
                     del self._masks[term]
 
     def is_quick(self, query: Query, order: Order) -> bool:
-        """Tell whether a search takes some milliseconds at most."""
+        """Return whether a search takes only milliseconds."""
         is_plain = all(isinstance(term, TextTerm) for term in query.terms)
         return is_plain and order == "id" and len(self.index) <= _FEW
 
@@ -117,14 +118,14 @@ class Searcher:
         """Find and sort tokens.
 
         Args:
-            query: What to find.
-            order: What to sort by; equal ones stand by id.
-            descending: Whether to begin with the greatest.
-            uses: How often the text at hand holds each token id.
-            cancelled: Asked now and then; True ends the work.
+            query: The query.
+            order: The sort key; ties are sorted by id.
+            descending: Whether to sort in descending order.
+            uses: Token id → number of occurrences in the current text.
+            cancelled: Called regularly; the work ends once it returns True.
 
         Raises:
-            Cancelled: If it was.
+            Cancelled: If `cancelled` returned True.
         """
         import numpy as np
 
@@ -195,7 +196,7 @@ class Searcher:
         return mask & (rows.lengths == len(term.data)) if term.at_start and term.at_end else mask
 
     def uses_of_rows(self, uses: Mapping[int, int]) -> npt.NDArray[np.int64]:
-        """Give how often the text at hand holds the token of each row."""
+        """Return the number of occurrences of each row's token in the current text."""
         import numpy as np
 
         counts = np.zeros(len(self.index), np.int64)
@@ -227,7 +228,7 @@ class Searcher:
             case "characters":
                 keys = index.n_chars[rows]
             case "rank":
-                # What has no rank stands behind what has one.
+                # Tokens without a rank come last.
                 keys = np.where(index.ranks < 0, _NO_RANK, index.ranks)[rows]
             case "uses":
                 keys = self.uses_of_rows(uses)[rows]
@@ -246,7 +247,7 @@ class Searcher:
 def counts_of_scripts(
     index: VocabularyIndex, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]
 ) -> list[int]:
-    """Count some of the tokens by script, in the order of `SCRIPTS`."""
+    """Count the selected tokens by script, in the order of `SCRIPTS`."""
     import numpy as np
 
     counts: list[int] = np.bincount(index.scripts[which], minlength=len(SCRIPTS)).tolist()
@@ -256,7 +257,7 @@ def counts_of_scripts(
 def counts_of_lengths(
     index: VocabularyIndex, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]
 ) -> list[int]:
-    """Count some of the tokens by their length in bytes, in the order of `LENGTHS`."""
+    """Count the selected tokens by length in bytes, in the order of `LENGTHS`."""
     import numpy as np
 
     firsts = np.array([first for first, _ in LENGTHS])
@@ -268,11 +269,11 @@ def counts_of_lengths(
 def regex_mask(
     index: VocabularyIndex, term: RegexTerm, cancelled: Callable[[], bool] = never
 ) -> npt.NDArray[np.bool_]:
-    """Try a regex on every token, in a child process: it may take for ever to compile or to match.
+    """Match a regex on every token in a child process, because it may never finish.
 
     Raises:
         RegexError: If the regex does not compile, or takes too long.
-        Cancelled: If it was.
+        Cancelled: If `cancelled` returned True.
     """
     import numpy as np
     import regex

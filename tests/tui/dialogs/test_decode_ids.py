@@ -79,11 +79,13 @@ async def test_moving_through_the_tokens_tells_what_each_shows_and_what_is_held_
         assert step._text == "A streaming program adds “a” here."
         await pilot.press("down")
         assert step._text == (
-            "A streaming program adds nothing yet, holding e4 b8 back; "
-            "this token by itself would print \ufffd."
+            "A streaming program adds nothing yet, and holds e4 b8 back; "
+            "decoded alone, this token would print \ufffd."
         )
         await pilot.press("down")
-        assert step._text.startswith("A streaming program adds “世” here; this token by itself")
+        assert step._text.startswith(
+            "A streaming program adds “世” here; decoded alone, this token"
+        )
 
 
 async def test_tokens_that_drift_are_marked_with_the_cause(open_dialog: OpenDialog) -> None:
@@ -92,4 +94,4 @@ async def test_tokens_that_drift_are_marked_with_the_cause(open_dialog: OpenDial
         assert pilot.shows("│ 15339 hello")
         assert pilot.shows("71 ≠ h")
         assert pilot.shows("1917   ·world")
-        assert pilot.shows("≠ In the piece hello, encoding merges h + ello (rank 15,339).")
+        assert pilot.shows("≠ In the pre-token hello, encoding merges h + ello (rank 15,339).")

@@ -120,7 +120,7 @@ async def test_a_search_that_takes_a_moment_says_so_and_how_it_ended(
 
     def slowly(*_: object, **__: object) -> Matches:
         go_on.wait(60)
-        return Matches(complete=False, problem="Stopped, since it took too long.")
+        return Matches(complete=False, problem="Stopped: the search took too long.")
 
     async with open_dialog(FindDialog("aaa", query=FindQuery("")), (100, 30)) as pilot:
         monkeypatch.setattr(find, "find_all", slowly)
@@ -129,7 +129,7 @@ async def test_a_search_that_takes_a_moment_says_so_and_how_it_ended(
         await until(pilot.pilot, lambda: pilot.shows("searching…"))
         go_on.set()
         await pilot.settle()
-        assert pilot.shows("Stopped, since it took too long.")
+        assert pilot.shows("Stopped: the search took too long.")
         assert pilot.shows("stopped") and not pilot.shows("searching…")
 
 

@@ -202,7 +202,7 @@ async def test_a_filter_that_cannot_be_followed_is_told_and_the_app_lives() -> N
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         await type_query(pilot, "^th script:klingon")
-        assert "No script is called klingon" in shown(app)
+        assert "No script is named klingon" in shown(app)
         assert listed(screen) == [257]
         await type_query(pilot, "/(/")
         assert "missing )" in shown(app)
