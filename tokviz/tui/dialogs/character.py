@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from tokviz.bytetext import has_raw_bytes
 from tokviz.errors import TokvizError
 from tokviz.explain.character import Inspected, char_at, clusters, inspect
 from tokviz.explain.why import Place
@@ -122,12 +123,17 @@ class CharacterDialog(PageDialog):
 _LEFT = 10
 """Columns of the numbers of code points."""
 _MOST_CHIPS = 40
+_ENCODINGS = ("UTF-8", "UTF-16BE", "UTF-32BE")
 
 
 def character_rows(found: Inspected, tokenizer: str, width: int) -> list[Row]:
-    """Draw a character: what cannot be seen, its code points, its forms with their tokens."""
+    """Draw a character: warnings, code points with their bytes, normal forms with their tokens."""
     data = found.forms[0].data
-    size = f"{counted(found.n_points, 'code point')}, {counted(len(data), 'byte')} in UTF-8"
+    is_valid = not has_raw_bytes(found.text)
+    size = "1 byte of invalid UTF-8, no code point"
+    if is_valid:
+        sizes = (f"{len(found.text.encode(it))} in {it.removesuffix('BE')}" for it in _ENCODINGS)
+        size = f"{counted(found.n_points, 'code point')}; bytes: {', '.join(sizes)}"
     label = fit(label_of(data), max(1, width // 3))
     rows = flow([(Span(label, "made"),), *words_of(size, "dim")], width)
     for note in found.notes:
@@ -136,8 +142,12 @@ def character_rows(found: Inspected, tokenizer: str, width: int) -> list[Row]:
     for point in found.points:
         lead = (Span(f"{point.label:<{_LEFT}}", "heading"),)
         rows += flow(words_of(safe(point.name)), width, lead)
-        about = f"{point.category} · {point.script} · UTF-8 {point.data.hex(' ')}"
-        rows += flow(words_of(about, "dim"), width, (Span(" " * _LEFT),))
+        about = [f"{point.category} · {point.script}"]
+        if is_valid:
+            char = point.data.decode()
+            about.append(" · ".join(f"{it} {char.encode(it).hex(' ')}" for it in _ENCODINGS))
+        for line in about:
+            rows += flow(words_of(line, "dim"), width, (Span(" " * _LEFT),))
     if found.n_points > len(found.points):
         rows.append((Span(f"… {found.n_points - len(found.points):,} more", "dim"),))
     rows += [(), (Span(fit(f"Its tokens alone, {safe(tokenizer)}", width), "heading"),)]
