@@ -171,8 +171,8 @@ def test_invalid_sequences_are_classified_as_by_pythons_decoder(data: bytes) -> 
 
 def test_the_bytes_of_three_encodings_are_side_by_side_for_characters_only() -> None:
     shown = as_text(inspect("🙂", 0, gpt4()), "gpt-4")
-    assert "1 code point; bytes: 4 in UTF-8, 4 in UTF-16, 4 in UTF-32" in shown
-    assert "UTF-8 f0 9f 99 82 · UTF-16BE d8 3d de 42 · UTF-32BE 00 01 f6 42" in shown
+    assert "1 code point; bytes: 4 in UTF-8, 4 in UTF-16, 4 in UTF-32 (big-endian)" in shown
+    assert "UTF-8 f0 9f 99 82 · UTF-16 d8 3d de 42 · UTF-32 00 01 f6 42" in shown
     invalid = as_text(inspect("\udcc0\udc80", 0, gpt4()), "gpt-4")
     assert "1 byte of invalid UTF-8, no code point" in invalid
     assert "UTF-16" not in invalid and "1 code point" not in invalid

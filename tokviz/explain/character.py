@@ -152,7 +152,7 @@ def _point(char: str) -> Point:
     return Point(known.label, known.name, _CATEGORIES[_category(char)], script, char.encode())
 
 
-def _invalid(text: str, at: int) -> tuple[tuple[Point], tuple[Sentence]]:
+def _invalid(text: str, at: int) -> tuple[tuple[Point, ...], tuple[Sentence, ...]]:
     """Describe an invalid byte, and the rule that the sequence around it breaks.
 
     A sequence has at most 4 bytes, so 3 characters on either side are enough context.
@@ -166,7 +166,7 @@ def _invalid(text: str, at: int) -> tuple[tuple[Point], tuple[Sentence]]:
     n_replaced = len(data.decode(errors="replace"))
     note = (
         f"{data.hex(' ')} {rule} "
-        f"Decoders replace the invalid bytes with U+FFFD (here {n_replaced} ×) or skip them."
+        f"Decoders reject the bytes, skip them, or replace them with U+FFFD (here {n_replaced} ×)."
     )
     name = f"invalid UTF-8: {kind}{place}"
     return (Point(f"byte {byte.hex()}", name, "no character", "no script", byte),), ((note,),)
