@@ -66,10 +66,11 @@ class Chip(NamedTuple):
     def about(self) -> str:
         """What is to be said of it."""
         facts = (
+            f"token #{self.number}",
             f"id {self.id}",
             f"{counted(len(self.data), 'byte')}: {self.data.hex(' ')}",
             f"bytes {self.start}–{self.start + len(self.data)}",
-            f"piece {self.piece + 1}" if self.piece >= 0 else "",
+            f"piece #{self.piece}" if self.piece >= 0 else "",
             "special token" if self.is_special else "",
             self.mark,
             self.note,
