@@ -113,7 +113,8 @@ def test_recovered_merges_of_a_rank_file_join_to_the_token() -> None:
             leaves += 1
             continue
         assert b"".join(node.merge) == node.token
-        assert node.number == replay.tokenizer.merge_number(node.id or 0) is not None
+        assert node.number is not None
+        assert node.number == tok.merge_number(node.id or 0)
         assert replay.step(node.number).token == node.token
         assert all((child.number or 0) < node.number for child in node.children)
         waiting.extend(node.children)
