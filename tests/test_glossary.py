@@ -61,8 +61,11 @@ def examples() -> dict[str, str]:
         "until each word is 1 token.",
         "pair": f"The bytes of “newest” make {len(newest) - 1} pairs: {pair}.",
         "merge": "Merge 1 of gpt2 makes “ t” from a space and “t”.",
-        "rank": f"In cl100k_base “ the” has the rank {GPT4.rank(GPT4.encode(' the')[0])}: it is "
-        "merged before almost all others.",
+        "rank": f"In cl100k_base “ the” has the rank {GPT4.rank(GPT4.encode(' the')[0])}, and "
+        f"merge {Replay.open(GPT4).tokenizer.merge_number(GPT4.encode(' the')[0])} makes it: the "
+        f"{N_BYTES} single bytes have ranks too.",
+        "position": f"In “{river}”, #{len(GPT4.encode(river)) - 1} is the last of "
+        f"{len(GPT4.encode(river))} tokens in cl100k_base.",
         "count": f"In the lesson “{cs336.title}” the first merge has the count {first.count} = "
         "6 × newest + 3 × widest.",
         "tie": f"At the start of the lesson “{cs336.title}” a tie of {first.n_tied} pairs: “e s” "

@@ -65,6 +65,32 @@ def test_the_textbooks_last_words_hold() -> None:
     assert lengths == [1, 1, 6, 12, 4, 3]
 
 
+def test_characters_subwords_and_words_of_one_text_have_the_stated_sizes() -> None:
+    lesson = lessons()["hugs"]
+    text = Replay.open(lesson.ready()).text(lesson.text)
+    n_tokens = {k: len(text.at(k).ids) for k in range(len(lesson.merges) + 1)}
+    letters, words = set("".join(lesson.corpus.split())), set(lesson.corpus.split())
+    n_spaces = lesson.text.count(" ")
+    assert n_tokens[0] == len(lesson.text)
+    assert f"{len(lesson.text)} tokens, {len(lesson.text) - n_spaces} letters" in lesson.say(0)
+    assert f"{n_spaces} spaces" in lesson.say(0)
+    assert f"{len(letters)} different letters" in lesson.say(0)
+    unknown = sorted(set(lesson.text) - letters - {" "})
+    assert f"does not know {' and '.join(unknown)}" in lesson.say(0)
+    assert f"“u g” occurs {lesson.corpus.count('ug')} times" in lesson.say(1)
+    assert f"is {n_tokens[1]} tokens" in lesson.say(1)
+    assert f"is {n_tokens[3]} tokens" in lesson.say(3)
+    tokens = Replay.open(lesson.ready()).tokenizer
+    assert {word for word in words if len(tokens.encode(word)) == 1} == words
+    cut = lesson.text.split()
+    assert f"all {len(words)} words" in lesson.say(7)
+    assert f"{len(cut) + n_spaces} tokens, {len(cut)} words" in lesson.say(7)
+    *others, last = (word for word in cut if word not in words)
+    assert f"{', '.join(others)} and {last} become [UNK]" in lesson.say(7)
+    assert f"takes {n_tokens[7]} tokens" in lesson.say(7)
+    assert tokens.decode(tokens.encode(lesson.text)) == lesson.text
+
+
 def test_every_lesson_says_something_from_the_start_to_the_end() -> None:
     for lesson in LESSONS:
         ats = [look.at for look in lesson.looks]

@@ -41,6 +41,23 @@ def test_what_was_saved_is_loaded_and_what_is_only_remembered_stands_elsewhere(
     assert stored(path.with_name("state.toml")) == {"folder": "/é", "split_regexes": ["a\\d", '"']}
 
 
+def test_the_path_of_a_tokenizer_stays_out_of_the_file_that_is_shared(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    first = Settings(theme="tokviz-light", tokenizer="gpt2", compared=("gpt2",))
+    assert save_settings(first, path) is None
+    second = first._replace(tokenizer="/me/my.json", compared=("gpt2", "/me/other.json"))
+    assert save_settings(second, path, before=first) is None
+    assert load_settings(path) == (second, None)
+    assert stored(path) == {"theme": "tokviz-light"}
+    third = second._replace(tokenizer="o200k_base", compared=("gpt2",))
+    assert save_settings(third, path, before=second) is None
+    assert load_settings(path) == (third, None)
+    assert stored(path) == {
+        "theme": "tokviz-light", "tokenizer": "o200k_base", "compared": ["gpt2"]
+    }  # fmt: skip
+    assert stored(path.with_name("state.toml")) == {}
+
+
 def test_a_path_that_is_not_utf8_is_not_remembered_and_the_rest_is(tmp_path: Path) -> None:
     settings = Settings(wrap=False, tokenizer="/caf\udce9", recent_tokenizers=("/caf\udce9", "a"))
     assert save_settings(settings, tmp_path / "config.toml") is None

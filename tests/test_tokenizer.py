@@ -223,7 +223,7 @@ def test_colliding_specials_are_refused() -> None:
 
 def test_unknown_ids_are_named() -> None:
     tok = tokviz.load("cl100k_base")
-    with pytest.raises(tokviz.TokenIdError, match=r"id 999999 \(number 2 of the ids\)"):
+    with pytest.raises(tokviz.TokenIdError, match=r"id 999999 \(position 1 of the ids\)"):
         tok.decode([1, 999999])
     with pytest.raises(tokviz.TokenIdError, match="is a gap"):
         tok.decode_bytes([100261])

@@ -143,7 +143,7 @@ class TokenIdError(TokvizError):
         """Take the id, the tokenizer's name and size, and the position in the list of ids."""
         self.token_id = token_id
         self.index = index
-        where = "" if index is None else f" (number {index + 1} of the ids)"
+        where = "" if index is None else f" (position {index} of the ids)"
         super().__init__(
             f"no token has the id {token_id}{where} in {tokenizer}: its ids end at {n_vocab - 1}"
             if not isinstance(token_id, int) or not 0 <= token_id < n_vocab

@@ -32,7 +32,9 @@ _HEADER = "# Settings of tokviz: `tokviz config` lists all of them with what the
 MOST_RECENT = 12
 """How many places of tokenizers are remembered."""
 REMEMBERED = ("folder", "recent_tokenizers", "split_regexes", "tour")
-"""The fields that stand in `state.toml`."""
+"""The fields that are in `state.toml`."""
+PLACES = ("tokenizer", "second_tokenizer", "compared")
+"""The fields that are in `state.toml` while they hold a path, which other computers lack."""
 
 Choices = Mapping[str, Collection[str]]
 """By the name of a setting, the words that it may be, or that it may hold."""
@@ -257,15 +259,25 @@ def save_settings(
         for name in _FIELDS
         if settings._asdict()[name] != old[name]
     }
+    local = {name for name in changed if name in REMEMBERED or _holds_path(settings, name)}
     try:
         for file in (path, path.with_name("state.toml")):
-            is_state = file is not path
-            part = {name: new for name, new in changed.items() if (name in REMEMBERED) == is_state}
+            own = local if file is not path else changed.keys() - local
+            part = {name: new for name, new in changed.items() if name in own}
+            if os.path.lexists(file):
+                part |= dict.fromkeys((changed.keys() & PLACES) - own)
             if part:
                 edit_file(file, part, settings.profile)
     except TokvizError as error:
         return why("Your settings are not saved", error)
     return None
+
+
+def _holds_path(settings: Settings, name: str) -> bool:
+    """Return whether a setting holds a path; one of a profile stays in its table."""
+    value = getattr(settings, name)
+    held = value if isinstance(value, tuple) else (value,)
+    return name in PLACES and not settings.profile and any(map(os.path.isabs, held))
 
 
 def edit_file(

@@ -640,6 +640,21 @@ class Tokenizer:
         """Give the rank at which two neighbouring tokens merge, None if they never do."""
         return self.tables.pair_rank(left, right)
 
+    def merge_number(self, token_id: int) -> int | None:
+        """Return the number of the merge that makes a token, None if no merge does.
+
+        Merges count from 1 everywhere that people read them: the first one learned is merge 1.
+        """
+        rank = self.rank(token_id)
+        if rank is None or len(self.token_bytes(token_id)) < 2:
+            return None
+        return self.tables.merge_number(rank)
+
+    def pair_number(self, left: bytes, right: bytes) -> int | None:
+        """Return the number of the merge of two tokens, from 1; None if they never merge."""
+        rank = self.pair_rank(left, right)
+        return None if rank is None else self.tables.merge_number(rank)
+
     def merge_of(self, token_id: int) -> Merge | None:
         """Give the merge that makes a token, None if no merge does."""
         is_ordinary = self.bytes_of(token_id) is not None and not self.is_special(token_id)

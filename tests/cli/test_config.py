@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tokviz.cli.main import main
-from tokviz.settings import Settings, config_path, load_settings, meanings
+from tokviz.settings import Settings, config_path, load_settings, meanings, save_settings
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +20,15 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
     code = main(["config", *map(str, arguments)])
     out, err = capsys.readouterr()
     return code, out, err
+
+
+def test_the_default_tokenizer_is_back_when_a_path_was_remembered(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert save_settings(Settings(tokenizer="/me/my.json")) is None
+    assert load_settings()[0].tokenizer == "/me/my.json"
+    assert told(capsys, "set", "tokenizer") == (0, "", "")
+    assert load_settings()[0] == Settings()
 
 
 def test_every_setting_is_shown_with_value_place_and_meaning(

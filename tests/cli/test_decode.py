@@ -62,22 +62,22 @@ def test_an_id_that_is_not_in_the_vocabulary_is_named_with_its_position(tokviz):
     assert result.code == 1
     assert result.err.startswith("tokviz: standard input: ")
     assert "100277" in result.err
-    assert "number 3" in result.err
+    assert "position 2" in result.err
     assert len(result.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
     ("written", "complaint"),
     [
-        (b"1 2 three", "number 3 of the ids is 'three'"),
-        (b"1 2.5", "number 2 of the ids is '2.5'"),
-        (b"1 \x1b[31m", "number 2 of the ids is"),
-        (b"9" * 5000, "number 1 of the ids is '999"),
-        (b"-1", "no token has the id -1 (number 1"),
+        (b"1 2 three", "position 2 of the ids is 'three'"),
+        (b"1 2.5", "position 1 of the ids is '2.5'"),
+        (b"1 \x1b[31m", "position 1 of the ids is"),
+        (b"9" * 5000, "position 0 of the ids is '999"),
+        (b"-1", "no token has the id -1 (position 0"),
         (b'{"ids": [1, 2', "object 1 is not valid JSON"),
         (b'{"ids": [1]} {"ids": 5}', 'object 2 has no list "ids"'),
-        (b'{"ids": [1, true]}', "object 1: number 2 of the ids is not a token id"),
-        (b'{"ids": [1e3]}', "object 1: number 1 of the ids is not a token id"),
+        (b'{"ids": [1, true]}', "object 1: position 1 of the ids is not a token id"),
+        (b'{"ids": [1e3]}', "object 1: position 0 of the ids is not a token id"),
         (b'{"ids": [1], "tokenizer": "gtp2"}', "did you mean gpt2"),
         (b'{"ids": ' + b"[" * 100_000, "object 1 is not valid JSON"),
     ],
@@ -131,7 +131,7 @@ def test_an_id_among_the_arguments_that_does_not_exist_is_named_with_its_positio
     done = tokviz("decode", "15339", "100277", "-t", "gpt-4")
     assert done.code == 1
     assert done.err.startswith(
-        "tokviz: command line: no token has the id 100277 (number 2 of the ids) in cl100k_base"
+        "tokviz: command line: no token has the id 100277 (position 1 of the ids) in cl100k_base"
     )
 
 
@@ -139,7 +139,7 @@ def test_a_number_among_the_arguments_that_is_too_long_for_an_id_is_no_file(tokv
     done = tokviz("decode", "[15339,", "9" * 20, "]")
     assert (done.code, done.out) == (1, b"")
     assert done.err == (
-        f"tokviz: command line: number 2 of the ids is '{'9' * 20}', not a token id\n"
+        f"tokviz: command line: position 1 of the ids is '{'9' * 20}', not a token id\n"
     )
 
 
@@ -167,4 +167,4 @@ def test_special_tokens_can_be_skipped(tokviz):
     steps = json.loads(tokviz(*skip, "--stream", "--json", stdin=ids.encode()).out)["steps"]
     assert [step["id"] for step in steps] == [15339, 1917]
     wrong = tokviz(*skip, stdin=b"100257 15339 999999")
-    assert "999999 (number 3 of the ids)" in wrong.err
+    assert "999999 (position 2 of the ids)" in wrong.err

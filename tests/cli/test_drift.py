@@ -12,10 +12,10 @@ def test_the_lanes_and_the_cause_are_shown(tokviz, tmp_path):
     assert (done.code, done.err) == (0, "")
     assert done.text.splitlines() == [
         "2 of 3 tokens drift",
-        "token 1: hello",
+        "token #0: hello",
         "  sampled  h ello",
         "  encoded  hello",
-        "  merges: In the pre-token hello, encoding merges h + ello (rank 15,339).",
+        "  merges: In the pre-token hello, encoding merges h + ello (merge 15,084).",
     ]
     assert tokviz("drift", *SPELLED).out == done.out
     assert tokviz("drift", stdin=b'{"ids": [71, 4896, 1917], "tokenizer": "gpt-4"}').out == done.out
@@ -43,7 +43,7 @@ def test_of_many_spans_the_first_are_listed(tokviz):
 def test_an_unknown_id_is_named(tokviz):
     done = tokviz("drift", 1, 999999)
     assert done.code == 1
-    assert "no token has the id 999999 (number 2 of the ids)" in done.err
+    assert "no token has the id 999999 (position 1 of the ids)" in done.err
 
 
 def test_a_stream_shows_each_step_and_what_is_held_back(tokviz):
@@ -51,10 +51,10 @@ def test_a_stream_shows_each_step_and_what_is_held_back(tokviz):
     done = tokviz("decode", "--stream", "-t", "gpt2", *ids)
     assert [line.split() for line in done.text.splitlines()] == [
         ["id", "token", "shown", "held", "alone"],
-        ["1", "64", "a", "a"],
-        ["2", "220", "·", "·"],
-        ["3", "10310", "‹e4", "b8›", "e4", "b8", "�"],
-        ["4", "244", "‹96›", "世", "�"],
+        ["0", "64", "a", "a"],
+        ["1", "220", "·", "·"],
+        ["2", "10310", "‹e4", "b8›", "e4", "b8", "�"],
+        ["3", "244", "‹96›", "世", "�"],
     ]
     done = tokviz("decode", "--stream", "--json", "-t", "gpt2", *ids)
     steps = json.loads(done.out)["steps"]

@@ -21,7 +21,7 @@ def test_a_block_border_inside_a_number_does_not_matter(ids, size):
 
 
 def test_the_position_of_a_mistake_counts_from_the_first_block():
-    with pytest.raises(TokvizError, match="number 4 of the ids is 'x'"):
+    with pytest.raises(TokvizError, match="position 3 of the ids is 'x'"):
         ids_of([b"1 2 ", b"3 ", b"x "])
 
 
@@ -30,7 +30,7 @@ def test_a_number_without_end_is_refused_before_it_fills_the_memory():
         yield b"9" * 1000
         raise AssertionError("read on")
 
-    with pytest.raises(TokvizError, match="number 1 of the ids"):
+    with pytest.raises(TokvizError, match="position 0 of the ids"):
         ids_of(endless())
 
 

@@ -101,7 +101,7 @@ def test_the_first_merge_that_one_has_and_the_other_lacks_is_named() -> None:
     [found] = compare("abc", [a, b]).disagreements
     assert found.cause == "merges"
     assert found.explanation == (
-        "In the pre-token 'abc', b merges 'b' + 'c' (rank 0); a has no such merge."
+        "In the pre-token 'abc', b merges 'b' + 'c' (merge 1); a has no such merge."
     )
 
 
@@ -111,8 +111,8 @@ def test_where_a_merge_comes_first_the_order_is_named() -> None:
     b = Tokenizer(vocab, [(b"b", b"c"), (b"a", b"b")], name="b")
     [found] = compare("abc", [a, b]).disagreements
     assert found.explanation == (
-        "In the pre-token 'abc', b merges 'b' + 'c' (rank 0); in a, that merge has rank 1, so "
-        "'a' + 'b' (rank 0) is applied first."
+        "In the pre-token 'abc', b merges 'b' + 'c' (merge 1); in a, that is merge 2, so "
+        "'a' + 'b' (merge 1) is applied first."
     )
 
 

@@ -68,7 +68,7 @@ def test_other_merges_of_the_same_piece_are_named():
     [span] = Drift(GPT4, [one_token(b"h"), one_token(b"ello")]).spans
     assert span.cause == "merges"
     assert said([span.why]) == (
-        "In the pre-token 'hello', encoding merges 'h' + 'ello' (rank 15,339)."
+        "In the pre-token 'hello', encoding merges 'h' + 'ello' (merge 15,084)."
     )
 
 
@@ -96,7 +96,7 @@ def test_a_tokenizer_that_composes_text_drifts_by_normalization():
 
 
 def test_an_id_that_does_not_exist_is_named():
-    with pytest.raises(TokenIdError, match="number 2 of the ids"):
+    with pytest.raises(TokenIdError, match="position 1 of the ids"):
         Drift(GPT4, [1, 200_000])
 
 

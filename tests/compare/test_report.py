@@ -77,5 +77,5 @@ def test_the_texts_that_ship_are_of_many_kinds_and_composed():
 
 
 def test_an_id_that_does_not_exist_is_named_with_its_place():
-    with pytest.raises(tokviz.TokenIdError, match=r"id 999999 \(number 3 of the ids\)"):
+    with pytest.raises(tokviz.TokenIdError, match=r"id 999999 \(position 2 of the ids\)"):
         tokviz.load("gpt2").decode_bytes([1, 2, 999_999, 888_888])

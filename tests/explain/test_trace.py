@@ -53,23 +53,38 @@ def test_equal_parts_are_drawn_once() -> None:
 def test_lineage_is_what_the_encoder_does_where_every_way_to_build_a_token_is_listed() -> None:
     tok = with_every_merge()
     order = {merge: at for at, merge in enumerate(tok.merges)}
+    replay = Replay.open(tok)
     ids = [i for i in tok.vocab if not tok.is_special(i) and len(tok.token_bytes(i)) > 1]
     short = [i for i in ids if len(tok.token_bytes(i)) < 4]
     for token_id in {*short, *random.Random(5).sample(ids, 300)}:
         merge = last_merge(tok.token_bytes(token_id), order)
         assert merge is not None
         node = lineage(tok, token_id)
-        assert (node.merge, node.rank) == (merge, order[merge])
-        assert tok.rank(token_id) == entry_of(tok, token_id).rank == order[merge]
+        assert (node.merge, node.number) == (merge, replay.merge_of_pair(*map(tok.token_id, merge)))
+        assert tok.rank(token_id) == order[merge]
+        assert entry_of(tok, token_id).merge == node.number
     refresh = tok.token_id(b" refresh")
     assert refresh is not None
     assert lineage(tok, refresh).merge == beginning("gpt2").merge_of(refresh)
 
 
-def test_lineage_names_the_merge_and_its_rank() -> None:
+def test_lineage_names_the_merge_and_its_number() -> None:
     node = lineage(THE, 257)
-    assert (node.merge, node.rank) == ((b"th", b"e"), 1)
+    assert (node.merge, node.number) == ((b"th", b"e"), 2)
     assert [child.token for child in node.children] == [b"th", b"e"]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base"])
+def test_merges_have_the_numbers_of_replay(name: str) -> None:
+    tok = tokviz.load(name)
+    replay = Replay.open(tok)
+    (token_id,) = tok.encode(" un")
+    entry = entry_of(tok, token_id)
+    assert entry.merge is not None
+    assert replay.step(entry.merge).token == b" un"
+    steps = encode_trace(tok, b" unbelievable").steps
+    assert all(replay.step(step.number).token == step.token for step in steps)
+    assert entry_of(tok, tok.encode(" ")[0]).merge is None, "a single byte is no merge"
 
 
 def test_leaves_say_why_they_are_leaves() -> None:
@@ -88,6 +103,7 @@ def test_lineage_of_an_unknown_id_is_an_error() -> None:
 def test_recovered_merges_of_a_rank_file_join_to_the_token() -> None:
     tok = tokviz.load("gpt2")
     (token_id,) = tok.encode(" unbelievable")
+    replay = Replay.open(tok)
     waiting = [lineage(tok, token_id)]
     leaves = 0
     while waiting:
@@ -97,8 +113,10 @@ def test_recovered_merges_of_a_rank_file_join_to_the_token() -> None:
             leaves += 1
             continue
         assert b"".join(node.merge) == node.token
-        assert node.rank is not None
-        assert all(child.rank is not None and child.rank < node.rank for child in node.children)
+        assert node.number is not None
+        assert node.number == tok.merge_number(node.id or 0)
+        assert replay.step(node.number).token == node.token
+        assert all((child.number or 0) < node.number for child in node.children)
         waiting.extend(node.children)
     assert leaves == len(" unbelievable")
 
@@ -144,11 +162,11 @@ def _id(tok: Tokenizer, token: bytes) -> int:
 
 def test_trace_applies_the_lowest_rank_first_and_the_leftmost_of_equals() -> None:
     steps = encode_trace(THE, b"thethe").steps
-    assert [(step.start, step.token, step.rank) for step in steps] == [
-        (0, b"th", 0),
-        (3, b"th", 0),
-        (0, b"the", 1),
-        (3, b"the", 1),
+    assert [(step.start, step.token, step.number) for step in steps] == [
+        (0, b"th", 1),
+        (3, b"th", 1),
+        (0, b"the", 2),
+        (3, b"the", 2),
     ]
 
 
@@ -213,8 +231,8 @@ def test_a_merge_that_comes_too_late_names_the_one_that_was_first() -> None:
     found = why_not_one_token(tok, b"abc")
     assert found.reason == "too late"
     assert str(found) == (
-        "The vocabulary contains it (id 258), but the merge 'a' + 'b' (rank 1) comes too late: "
-        "'b' + 'c' (rank 0) is applied first and uses 'b'."
+        "The vocabulary contains it (id 258), but the merge 'a' + 'b' (merge 2) comes too late: "
+        "'b' + 'c' (merge 1) is applied first and uses 'b'."
     )
 
 

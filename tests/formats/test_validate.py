@@ -68,8 +68,8 @@ def test_every_kind_of_fault_is_found():
         ("note", "gapped-ids"),
     }
     text = "\n".join(map(str, report.findings))
-    assert "merge 0: no merge before makes its part b'ab'" in text
-    assert "merge 2: b'a' + b'b' is listed before" in text
+    assert "merge 1: no merge before makes its part b'ab'" in text
+    assert "merge 3: b'a' + b'b' is listed before" in text
     assert "1 token is made by no merge of their bytes: 260 b'zq'" in text
     assert "special token 0: 'ab' is an ordinary token too" in text
     assert "ids below the largest have no token, first 256" in text
@@ -80,9 +80,9 @@ def test_every_kind_of_fault_is_found():
     [
         ([(b"a", b"b"), (b"ab", b"c"), (b"a", b"b")], None),
         ([(b"b", b"c"), (b"a", b"bc"), (b"b", b"c")], None),
-        ([(b"ab", b"c"), (b"a", b"b")], "merge 0: no merge before makes its part b'ab'"),
-        ([(b"c", b"ab"), (b"a", b"b")], "merge 0: no merge before makes its part b'ab'"),
-        ([(b"a", b"b"), (b"bc", b"a"), (b"b", b"c")], "merge 1: no merge before makes its part"),
+        ([(b"ab", b"c"), (b"a", b"b")], "merge 1: no merge before makes its part b'ab'"),
+        ([(b"c", b"ab"), (b"a", b"b")], "merge 1: no merge before makes its part b'ab'"),
+        ([(b"a", b"b"), (b"bc", b"a"), (b"b", b"c")], "merge 2: no merge before makes its part"),
     ],
 )
 def test_a_merge_is_early_only_before_its_parts_are_made(merges, early):
@@ -105,7 +105,7 @@ def test_a_list_of_every_way_to_build_a_token_is_one_note():
     assert [(finding.severity, str(finding)) for finding in report.findings] == [
         (
             "note",
-            "merge 1: another merge makes b'    ' before its part b'   ' is made (and 1 more like "
+            "merge 2: another merge makes b'    ' before its part b'   ' is made (and 1 more like "
             "it): a file converted from tiktoken lists every way to build a token; the ids are "
             "right",
         )

@@ -171,8 +171,8 @@ def test_steps_say_what_the_history_says(special_ids) -> None:
         assert (candidates[0].left_id, candidates[0].right_id) == (step.left_id, step.right_id)
         if step.runner_up is not None:
             assert (candidates[1].left, candidates[1].right) == step.runner_up[2:]
-    assert replay.merge_of_token(step.new_id) == replay.n_merges
-    assert replay.merge_of_token(5) is None
+    assert replay.tokenizer.merge_number(step.new_id) == replay.n_merges
+    assert replay.tokenizer.merge_number(5) is None
 
 
 def test_merges_out_of_range_are_refused() -> None:
@@ -341,7 +341,7 @@ def test_a_list_of_every_way_to_build_a_token_is_one_merge_a_token() -> None:
     texts = [replay.text("We refresh the theory, unbelievably.") for replay in (listed, ranked)]
     for k in [*range(1, 300), *random.Random(7).sample(range(300, 15_745), 200)]:
         assert listed.step(k) == ranked.step(k)
-        assert listed.merge_of_token(listed.step(k).new_id) == k
+        assert listed.tokenizer.merge_number(listed.step(k).new_id) == k
         assert texts[0].at(k).ids.tolist() == texts[1].at(k).ids.tolist()
     assert diff_merges(tok, gpt2).first_difference is None
 

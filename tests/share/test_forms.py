@@ -206,6 +206,11 @@ def test_a_table_gives_the_text_back(text: str) -> None:
     assert bytes.fromhex("".join(line.split()[4] for line in lines)) == bytetext.to_bytes(text)
 
 
+def test_the_lines_of_a_page_break_between_tokens() -> None:
+    page = b"".join(written(figure_of(tokviz.load("gpt2"), "x", "你好".encode()), "html")).decode()
+    assert "b{display:inline-block;max-width:100%;" in page
+
+
 def test_a_table_of_markdown_has_five_columns_whatever_is_in_it() -> None:
     rows = shown("a|b `c` ``d`` <i> <|endoftext|>", "markdown").splitlines()[4:]
     assert {len(re.split(r"(?<!\\)\|", row)) for row in rows} == {7}

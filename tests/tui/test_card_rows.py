@@ -45,7 +45,7 @@ def test_the_card_reads_from_the_token_to_its_bytes() -> None:
         "bytes    20 74 68 65",
         "length   4 bytes, 4 characters",
         "kind     Latin letters after a space",
-        "rank     262",
+        "merge    7",
         "where    line 3, column 5",
         "span     bytes 36-40, characters 34-38",
         "occurs   only here",
@@ -81,7 +81,7 @@ def test_a_part_of_a_character_says_of_which_and_which_bytes() -> None:
 def test_a_special_token_has_no_rank_and_no_merges() -> None:
     entry = entry_of(TOK, 50256)
     rows = texts(token_rows(PLACE, entry, ONCE, 60))
-    assert "rank     none: a special token" in rows
+    assert "merge    none: a special token" in rows
     assert "A special token: no merge makes it." in rows
     assert "50257 no token" in rows
 

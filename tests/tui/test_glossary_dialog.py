@@ -29,7 +29,7 @@ async def test_a_word_is_explained_by_a_click_where_it_is_shown_and_by_key() -> 
         await settle(pilot)
         # In a panel, in the status line; it is underlined under the mouse.
         for words, name in (
-            ("rank  ", "rank"),
+            ("merge  ", "merge"),
             ("lossless", "lossless"),
             ("bytes/tok", "bytes per token"),
         ):

@@ -38,9 +38,9 @@ def width_of(rows: list[Row]) -> int:
 @given(st.integers(1, 7), st.integers(0, 7))
 @example(6, 0)
 @example(6, 6)
-def test_columns_fill_a_row_and_never_overlap(id_digits: int, rank_digits: int) -> None:
+def test_columns_fill_a_row_and_never_overlap(id_digits: int, merge_digits: int) -> None:
     for width in range(24, 200):
-        columns = fit_columns(width, id_digits, rank_digits)
+        columns = fit_columns(width, id_digits, merge_digits)
         end = 0
         for column in columns:
             assert column.start > end, width
@@ -51,7 +51,7 @@ def test_columns_fill_a_row_and_never_overlap(id_digits: int, rank_digits: int) 
 
 def test_wide_rows_show_more() -> None:
     assert {column.name for column in fit_columns(160, 6, 6)} == {
-        "id", "token", "hex", "bytes", "chars", "rank", "kind", "uses",
+        "id", "token", "hex", "bytes", "chars", "merge", "kind", "uses",
     }  # fmt: skip
     assert [column.name for column in fit_columns(26, 6)] == ["id", "token"]
 

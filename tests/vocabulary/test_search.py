@@ -147,7 +147,7 @@ def test_tokens_are_sorted(order: Order, descending: bool, tokens: list[bytes]) 
 def test_tokens_without_a_rank_stand_behind_the_others() -> None:
     tok = Tokenizer({0: b"a", 1: b"b", 2: b"ab", 3: b"aab"}, [(b"a", b"b"), (b"a", b"ab")])
     searcher = Searcher(VocabularyIndex(tok))
-    assert found(searcher, "", "rank") == [b"ab", b"aab", b"a", b"b"]
+    assert found(searcher, "", "merge") == [b"ab", b"aab", b"a", b"b"]
 
 
 def counts_of(selection: Selection) -> dict[str, int]:

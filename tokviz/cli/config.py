@@ -26,6 +26,7 @@ from tokviz.external_editor import edit
 from tokviz.files import read_file, write_file
 from tokviz.glyphs import safe
 from tokviz.settings import (
+    PLACES,
     REMEMBERED,
     Settings,
     check_file,
@@ -104,7 +105,7 @@ def _show(path: Path, settings: Settings) -> None:
     from tokviz.tui.checks import CHOICES
 
     written: dict[str, str] = {}
-    for file in (path, path.with_name("state.toml")):
+    for file in (path.with_name("state.toml"), path):
         with suppress(TokvizError):
             table, text = read_toml(file)
             written |= {name: f"{file}, line {line_of(text, '', name)}" for name in table}
@@ -169,6 +170,9 @@ def _set(path: Path, key: str, value: str | None = None) -> None:
         else:
             write_file(file, before)
         raise TokvizError(f"{key} stays as it was: {wrong.reason}")
+    state = path.with_name("state.toml")
+    if key in PLACES and state.exists():
+        edit_file(state, {key: None})
 
 
 def _parsed(value: str, default: Any) -> Any:

@@ -9,7 +9,7 @@ characters and broken UTF-8 are shown as glyphs instead.
 
 --stream shows what a program that reads the tokens of an answer one by one can show at each step,
 and the bytes that it must hold back, as the rest of their character has not come:
-  NUMBER ID TOKEN SHOWN HELD ALONE
+  POSITION ID TOKEN SHOWN HELD ALONE
   ALONE is what decoding the token by itself prints, only where that does not stand in the text
   (U+FFFD). With --json, one object per text:
   {"file", "tokenizer", "steps": [{"id", "token", "shown", "held", "alone"}]}
@@ -188,7 +188,7 @@ def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool, sk
             print_json({"file": file_name(source), "tokenizer": tok.name, "steps": records})
             continue
         rows = [("", "id", "token", "shown", "held", "alone")]
-        for number, step in enumerate(steps, 1):
+        for number, step in enumerate(steps):
             shown = token_label(step.shown.encode()) if step.shown else ""
             alone = token_label(step.alone.encode()) if step.is_broken_alone else ""
             rows.append((f"{number:,}", str(step.token_id), token_label(step.token), shown,

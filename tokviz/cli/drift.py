@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _lines(drift: Drift, most: int) -> Iterator[str]:
     for span in drift.spans[:most]:
-        yield f"token {span.first + 1:,}: {short_label(drift.data[slice(*span.byte_span)])}"
+        yield f"token #{span.first:,}: {short_label(drift.data[slice(*span.byte_span)])}"
         for lane, ids in (("sampled", span.sampled), ("encoded", span.encoded)):
             yield f"  {lane}  {' '.join(map(short_label, drift.tokens(ids)))}"
         yield f"  {span.cause}: {said([span.why], short_label)}"

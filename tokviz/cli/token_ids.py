@@ -72,9 +72,9 @@ def _from_numbers(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
 
 
 def _check_each(words: list[bytes], n_before: int) -> None:
-    for position, word in enumerate(words, n_before + 1):
+    for position, word in enumerate(words, n_before):
         if not _NUMBER.fullmatch(word):
-            raise TokvizError(f"number {position} of the ids is {_shown(word)}, not a token id")
+            raise TokvizError(f"position {position} of the ids is {_shown(word)}, not a token id")
 
 
 def _shown(word: bytes) -> str:
@@ -108,7 +108,7 @@ def _from_object(value: object, number: int) -> IdBlock:
     for index, token_id in enumerate(ids):
         if not isinstance(token_id, int) or isinstance(token_id, bool):
             raise TokvizError(
-                f"object {number}: number {index + 1} of the ids is not a token id "
+                f"object {number}: position {index} of the ids is not a token id "
                 f"but {json.dumps(token_id)[:40]}"
             )
     tokenizer = value.get("tokenizer")

@@ -174,7 +174,7 @@ class Drift:
             for step in encode_trace(self.tokenizer, token).steps:
                 if any(step.start < border < step.end for border in borders):
                     return ("In the pre-token ", token, ", encoding merges ", step.left, " + ",
-                            step.right, f" (rank {step.rank:,}).")  # fmt: skip
+                            step.right, f" (merge {step.number:,}).")  # fmt: skip
             lacking = next((end for end in others if end not in own), piece[1])
             return ("In the pre-token ", token, ", no merge joins the bytes around byte "
                     f"{lacking - piece[0]}: encoding leaves more tokens there.")  # fmt: skip

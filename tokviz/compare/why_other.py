@@ -151,18 +151,23 @@ def _first_merge(traces: list[EncodeTrace], one: Side, other: Side) -> Sentence:
 
 def _one_merge(step: TraceStep, others: EncodeTrace, own: Side, lacking: Side) -> Sentence:
     joined: Sentence = (step.left, " + ", step.right)
-    start: Sentence = (f"{_name(own, lacking)} merges ", *joined, f" (rank {step.rank:,}); ")
-    rank = lacking.tokenizer.pair_rank(step.left, step.right)
-    if rank is None:
+    start: Sentence = (f"{_name(own, lacking)} merges ", *joined, f" (merge {step.number:,}); ")
+    number = lacking.tokenizer.pair_number(step.left, step.right)
+    if number is None:
         return (*start, f"{_name(lacking, own)} has no such merge")
     taken = next(
         (s for s in others.steps if s.start < step.end and step.start < s.end
          and not (step.start <= s.start and s.end <= step.end)), None
     )  # fmt: skip
-    late = (*start, f"in {_name(lacking, own)}, that merge has rank {rank:,}")
+    late = (*start, f"in {_name(lacking, own)}, that is merge {number:,}")
     if taken is None:
         return late
-    first: Sentence = (taken.left, " + ", taken.right, f" (rank {taken.rank:,}) is applied first")
+    first: Sentence = (
+        taken.left,
+        " + ",
+        taken.right,
+        f" (merge {taken.number:,}) is applied first",
+    )
     return (*late, ", so ", *first)
 
 

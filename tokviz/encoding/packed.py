@@ -20,7 +20,7 @@ import mmap
 import sys
 from array import array
 from binascii import crc32
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
@@ -150,6 +150,18 @@ class PackedRanks:
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
         """Return the rank of the concatenation, None if it is not a token."""
         return self.id_of(left + right)
+
+    @cached_property
+    def _unmerged_ids(self) -> list[int]:
+        return [i for i, n in zip(self._ids, self.lengths(), strict=True) if n < 2]
+
+    def merge_number(self, rank: int) -> int:
+        """Return the number of the merge with this rank, from 1.
+
+        Every token of two bytes or more counts as a merge, the lowest rank first.
+        """
+        index = rank if self.sparse_ids is None else bisect_left(self.sparse_ids, rank)
+        return index - bisect_left(self._unmerged_ids, rank) + 1
 
     def _merge_of(self, token_id: int) -> Merge | None:
         """Recover the merge that makes a token, by merging its bytes with lower ranks only.
@@ -296,6 +308,22 @@ class PackedMerges:
         """
         n_made = len(self.firsts) - self.firsts.count(NO_MERGE)
         return len(self.pairs) > 2 * n_made
+
+    @cached_property
+    def numbered(self) -> Sequence[int]:
+        """The ranks of the numbered merges.
+
+        Neighbors in the list that make the same token are one merge: files converted from ranks
+        list every pair that makes a token, of which only one ever happens.
+        """
+        if not self.lists_again:
+            return range(len(self.pairs) // 2)
+        made = [left + right for left, right in self.merges()]
+        return [at for at, token in enumerate(made) if at == 0 or token != made[at - 1]]
+
+    def merge_number(self, rank: int) -> int:
+        """Return the number of the merge with this rank, from 1; see `numbered`."""
+        return bisect_right(self.numbered, rank)
 
     def first_ranks(self) -> Sequence[int]:
         """Return the first merge that makes each token; see `firsts`."""

@@ -10,6 +10,7 @@ r"""Unicode properties of a character and its tokens: code points, normal forms,
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from tokviz import bytetext
 from tokviz.assets import asset_path
 from tokviz.characters import Character, named
 from tokviz.glyphs import UNSAFE
-from tokviz.sentences import Sentence
+from tokviz.sentences import Sentence, counted
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -42,17 +43,22 @@ _CATEGORIES = {
     "Cf": "format character", "Cs": "surrogate", "Co": "private use", "Cn": "not assigned",
 }  # fmt: skip
 _BLANK = "\u2800"
+_INVALID = re.compile(
+    "[\udcc0-\udcdf][\udc80-\udcbf]?|[\udce0-\udcef][\udc80-\udcbf]{0,2}"
+    "|[\udcf0-\udcf7][\udc80-\udcbf]{0,3}|[\udc80-\udcff]"
+)
+"""Matches a lead byte with its continuation bytes, or any other byte, in invalid UTF-8."""
 
 
 class Point(NamedTuple):
-    """A code point of a character.
+    """A code point of a character, or a byte of invalid UTF-8.
 
     Attributes:
-        label: Its number, such as U+00E9; for invalid UTF-8 the byte.
-        name: Its name.
-        category: Its general category, in words.
-        script: Its script.
-        data: Its bytes in UTF-8.
+        label: The code point, such as U+00E9, or the byte.
+        name: The name in Unicode, or why the byte is invalid.
+        category: The general category, in words.
+        script: The script.
+        data: The bytes in UTF-8.
     """
 
     label: str
@@ -86,7 +92,7 @@ class Inspected:
         points: Its code points, at most `MOST_POINTS`.
         n_points: Number of its code points.
         forms: Its normal forms; one if normalization does not change it.
-        notes: Hidden properties: it is invisible, or looks like another character.
+        notes: Warnings: invisible characters, look-alikes, and the rule that invalid bytes break.
     """
 
     text: str
@@ -122,14 +128,13 @@ def inspect(text: str, at: int, tok: Tokenizer) -> Inspected:
     forms: dict[str, list[str]] = {cluster: ["original"]}
     for name in _FORMS:
         forms.setdefault(unicodedata.normalize(name, cluster), []).append(name)
-    return Inspected(
-        cluster,
-        start,
-        tuple(map(_point, shown)),
-        len(cluster),
-        tuple(_form(", ".join(names), form, tok) for form, names in forms.items()),
-        tuple(note for char in dict.fromkeys(shown) for note in _notes(char)),
-    )
+    if bytetext.has_raw_bytes(cluster):  # always a single byte
+        points, notes = _invalid(text, start)
+    else:
+        points = tuple(map(_point, shown))
+        notes = tuple(note for char in dict.fromkeys(shown) for note in _notes(char))
+    named_forms = tuple(_form(", ".join(names), form, tok) for form, names in forms.items())
+    return Inspected(cluster, start, points, len(cluster), named_forms, notes)
 
 
 def _form(name: str, text: str, tok: Tokenizer) -> Form:
@@ -142,12 +147,69 @@ def _point(char: str) -> Point:
 
     from tokviz.vocabulary.scripts import SCRIPTS, scripts_of
 
-    data = bytetext.to_bytes(char)
-    if bytetext.has_raw_bytes(char):
-        return Point(f"byte {data.hex()}", "not valid UTF-8", "not a character", "no script", data)
     known = Character(ord(char), named(ord(char)).name)
     script = SCRIPTS[scripts_of(np.array([known.code], np.uint32))[0]]
-    return Point(known.label, known.name, _CATEGORIES[_category(char)], script, data)
+    return Point(known.label, known.name, _CATEGORIES[_category(char)], script, char.encode())
+
+
+def _invalid(text: str, at: int) -> tuple[tuple[Point, ...], tuple[Sentence, ...]]:
+    """Describe an invalid byte, and the rule that the sequence around it breaks.
+
+    A sequence has at most 4 bytes, so 3 characters on either side are enough context.
+    """
+    matches = _INVALID.finditer(text, max(0, at - 3), at + 4)
+    match = next(match for match in matches if match.end() > at)
+    data = bytetext.to_bytes(match[0])
+    kind, rule = _broken_rule(data)
+    byte, number = bytetext.to_bytes(text[at]), at - match.start() + 1
+    place = f", byte {number} of {data.hex(' ')}" if len(data) > 1 else ""
+    n_replaced = len(data.decode(errors="replace"))
+    note = (
+        f"{data.hex(' ')} {rule} "
+        f"Decoders reject the bytes, skip them, or replace them with U+FFFD (here {n_replaced} ×)."
+    )
+    name = f"invalid UTF-8: {kind}{place}"
+    return (Point(f"byte {byte.hex()}", name, "no character", "no script", byte),), ((note,),)
+
+
+def _broken_rule(data: bytes) -> tuple[str, str]:
+    """Classify an invalid sequence by RFC 3629, section 3: its kind, and the rule in words."""
+    lead = data[0]
+    if lead < 0xC0:
+        return "stray continuation byte", (
+            "only continues a character, as all bytes from 80 to bf do, and no lead byte before it"
+            " takes it."
+        )
+    if lead >= 0xF8:
+        return "impossible byte", (
+            "never occurs in UTF-8: a character has at most 4 bytes, and the last one,"
+            " U+10FFFF, starts with f4."
+        )
+    size = 2 + (lead >= 0xE0) + (lead >= 0xF0)
+    missing = size - len(data)
+    lowest = lead & (0x7F >> size)
+    for byte in data[1:]:
+        lowest = lowest << 6 | byte & 0x3F
+    lowest <<= 6 * missing
+    highest = lowest + (1 << 6 * missing) - 1
+    code = f"U+{lowest:04X}" + (f" to U+{highest:04X}" if missing else "")
+    if lowest >= 0xD800 and highest <= 0xDFFF:
+        return "surrogate", (
+            f"would be {code}, a surrogate: half of a pair in UTF-16, which is not a character."
+            " UTF-8 encodes characters only."
+        )
+    if highest < (0x80, 0x800, 0x10000)[size - 2]:
+        shortest = "" if missing else f", here {chr(lowest).encode().hex(' ')}"
+        return "overlong sequence", (
+            f"is overlong: it would be {code} in {size} bytes, and fewer are enough. Only the"
+            f" shortest form is valid{shortest}, so that each character has one encoding."
+        )
+    if lowest > 0x10FFFF:
+        return "beyond U+10FFFF", f"would be {code}, beyond U+10FFFF, the last code point."
+    return "truncated sequence", (
+        f"is truncated: {lead:02x} starts a character of {size} bytes, and"
+        f" {counted(missing, 'continuation byte')} (80 to bf) must follow."
+    )
 
 
 def _category(char: str) -> str:
@@ -163,9 +225,7 @@ def _category(char: str) -> str:
 def _notes(char: str) -> Iterator[Sentence]:
     code = f"U+{ord(char):04X}"
     category = unicodedata.category(char)
-    if bytetext.has_raw_bytes(char):
-        yield ("This byte is not part of a character: the text is not valid UTF-8 here.",)
-    elif char != " " and (category == "Zs" or char == _BLANK):
+    if char != " " and (category == "Zs" or char == _BLANK):
         yield (f"{code} is invisible: it looks like the space U+0020, but has other tokens.",)
     elif UNSAFE.match(char):
         yield (f"{code} is invisible: it has no visible glyph.",)

@@ -27,7 +27,7 @@ class Entry:
         id: Its id.
         token: Its bytes.
         special: Whether it is a special token.
-        rank: Its rank, None if it has none.
+        merge: The number of the merge that makes it, from 1; None if no merge does.
         kind: A description of its text.
         lineage: The merges that made it.
         before: The bytes of the token with the previous id, None if there is none.
@@ -38,7 +38,7 @@ class Entry:
     id: int
     token: bytes
     special: bool
-    rank: int | None
+    merge: int | None
     kind: str
     lineage: LineageNode
     before: bytes | None
@@ -93,7 +93,7 @@ def entry_of(tok: Tokenizer, token_id: int) -> Entry:
         token_id,
         token,
         special,
-        tok.rank(token_id),
+        tok.merge_number(token_id),
         "special token" if special else kind(token),
         lineage(tok, token_id),
         tok.bytes_of(token_id - 1),

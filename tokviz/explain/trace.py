@@ -35,7 +35,7 @@ class LineageNode:
     Attributes:
         token: Its bytes.
         id: Its id, None if it is not in the vocabulary.
-        rank: The rank of its merge, lowest first; None for special tokens.
+        number: The number of the merge that makes it, from 1; None for a leaf.
         merge: The two parts; None for a leaf.
         children: The nodes of the parts, two or none.
         note: The reason why a leaf has no parts; empty otherwise.
@@ -43,7 +43,7 @@ class LineageNode:
 
     token: bytes
     id: int | None
-    rank: int | None
+    number: int | None
     merge: tuple[bytes, bytes] | None = None
     children: tuple[LineageNode, ...] = ()
     note: str = ""
@@ -82,10 +82,8 @@ def _node(tok: Tokenizer, token: bytes, token_id: int | None) -> LineageNode:
     else:
         merge = None if token_id is None else tok.merge_of(token_id)
         note = "" if merge is not None else "no merge makes it"
-    rank = None if token_id is None else tok.rank(token_id)
-    if merge is not None:
-        rank = tok.pair_rank(*merge)
-    return LineageNode(token, token_id, rank, merge, note=note)
+    number = None if merge is None else tok.pair_number(*merge)
+    return LineageNode(token, token_id, number, merge, note=note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +141,14 @@ class TraceStep:
         start: Byte offset of the left part in the pre-token.
         left: The left part.
         right: The right part.
-        rank: The rank of the merge: no pair in the pre-token had a lower one.
+        number: The number of the merge, from 1: no pair in the pre-token had a lower one.
     """
 
     position: int
     start: int
     left: bytes
     right: bytes
-    rank: int
+    number: int
 
     @property
     def token(self) -> bytes:
@@ -189,7 +187,7 @@ class EncodeTrace:
 
 
 def encode_trace(tok: Tokenizer, piece: bytes) -> EncodeTrace:
-    """Encode one pre-token step by step: lowest rank first, leftmost first for equal ranks.
+    """Encode one pre-token step by step: the earliest merge first, then the leftmost.
 
     Args:
         tok: The tokenizer.
@@ -208,7 +206,8 @@ def encode_trace(tok: Tokenizer, piece: bytes) -> EncodeTrace:
         at = bisect_left(borders, middle)
         start, end = borders[at - 1], borders[at + 1]
         del borders[at]
-        steps.append(TraceStep(at - 1, start, piece[start:middle], piece[middle:end], rank))
+        number = tok.tables.merge_number(rank)
+        steps.append(TraceStep(at - 1, start, piece[start:middle], piece[middle:end], number))
 
     tokens = merge_piece(piece, tok.pair_rank, on_merge=note_step)
     if len(tokens) > 1 and _is_looked_up_whole(tok, piece):
@@ -388,8 +387,8 @@ def _too_late(
     assert node.merge is not None
     left, right = node.merge
     held = f"The vocabulary contains it (id {whole}), but the merge "
-    late = (held, left, " + ", right, f" (rank {node.rank:,}) comes too late: ")
-    first = (step.left, " + ", step.right, f" (rank {step.rank:,}) is applied first and uses ")
+    late = (held, left, " + ", right, f" (merge {node.number:,}) comes too late: ")
+    first = (step.left, " + ", step.right, f" (merge {step.number:,}) is applied first and uses ")
     return Explanation("too late", ((*late, *first, taken, "."),), trace)
 
 

@@ -546,7 +546,7 @@ def as_text(found: Why) -> str:
         lines += [f"  {said([sentence])}" for sentence in cut.sentences]
         if cut.trace is not None:
             for step in cut.trace.steps:
-                lines.append(f"  {step.rank:>7}  {step.left!r} + {step.right!r}")
+                lines.append(f"  {step.number:>7,}  {step.left!r} + {step.right!r}")
             lines += [f"  {cut.trace.note}"] if cut.trace.note else []
     if found.n_pieces > len(found.cuts):
         lines += ["", f"… {counted(found.n_pieces - len(found.cuts), 'more pre-token')}"]

@@ -69,7 +69,7 @@ class Draft:
     normalized: Collection[str] = ()
     non_special: Collection[str] = ()
     place_of_token: Callable[[int], str] = "token {}".format
-    place_of_merge: Callable[[int], str] = "merge {}".format
+    place_of_merge: Callable[[int], str] = lambda index: f"merge {index + 1}"
     place_of_special: Callable[[int], str] = "special token {}".format
     notes: list[FileFinding] = field(default_factory=list)
     merges_path: StrPath | None = None

@@ -125,7 +125,7 @@ def to_minbpe(tokenizer: Tokenizer) -> bytes:
     pairs = []
     for number, (left, right) in enumerate(listed_merges(tokenizer)):
         if left not in id_of or right not in id_of:
-            raise FormatError(f"{cannot}: merge {number} comes before its parts")
+            raise FormatError(f"{cannot}: merge {number + 1} comes before its parts")
         pairs.append(f"{id_of[left]} {id_of[right]}\n")
         id_of.setdefault(left + right, 256 + number)
     ordinary = ranks_of(tokenizer)

@@ -165,7 +165,6 @@ def _draft(
         get_split_pattern(split_pattern or DEFAULT_PATTERN),
         about,
         place_of_token=lambda number: f"token {tokens[number][0]}",
-        place_of_merge=lambda number: f"merge {number + 1}",
         merges_path=merges_path,
         notes=notes,
     )

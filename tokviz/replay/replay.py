@@ -277,15 +277,7 @@ class Replay:
     def merge_of_pair(self, left_id: int, right_id: int) -> int | None:
         """Give the number of the merge of a pair, None if it is never merged."""
         left, right = map(self.tokenizer.token_bytes, (left_id, right_id))
-        rank = self.tokenizer.pair_rank(left, right)
-        return None if rank is None else self._steps.number_of(rank)
-
-    def merge_of_token(self, token_id: int) -> int | None:
-        """Give the number of the merge that makes a token, None if no merge does."""
-        rank = self.tokenizer.rank(token_id)
-        if rank is None or len(self.tokenizer.token_bytes(token_id)) < 2:
-            return None
-        return self._steps.number_of(rank)
+        return self.tokenizer.pair_number(left, right)
 
     # -- states
 

@@ -6,13 +6,13 @@ Merges are numbered from 1; "after k merges" means that the merges 1 … k were 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.bpe.history import NO_TOKEN
 from tokviz.bpe.ties import TokenPair
 from tokviz.encoding.byte_rows import ByteRows
+from tokviz.encoding.packed import PackedMerges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,22 +91,17 @@ class MergeStep:
 
 
 class ListedSteps:
-    """The merges of a merge list: the rank of a merge is its index.
-
-    Neighbours in the list that make the same token are one merge. Files converted from ranks list
-    every pair that makes a token, of which only one ever happens.
-    """
+    """The merges of a merge list, numbered by `PackedMerges.numbered`."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         """Take the tokenizer, whose merges are listed."""
         self._tokenizer = tokenizer
         self._merges = tokenizer.merges
-        made = [left + right for left, right in self._merges]
-        before = [b"", *made]
-        self._starts = [at for at, token in enumerate(made) if token != before[at]]
-        self.tokens: Sequence[bytes] = [made[at] for at in self._starts]
+        assert isinstance(tokenizer.tables, PackedMerges)
+        starts = tokenizer.tables.numbered
+        self.tokens: Sequence[bytes] = [b"".join(self._merges[at]) for at in starts]
         self.n_merges = len(self.tokens)
-        self._starts.append(len(made))
+        self._starts = [*starts, len(self._merges)]
 
     def merge(self, k: int) -> Merge | None:
         """Give the two tokens of the merge with the number k; None if it never happens."""
@@ -121,10 +116,6 @@ class ListedSteps:
     def new_ids(self) -> Sequence[int]:
         """List the ids of the tokens that the merges make."""
         return [_id(self._tokenizer, token) for token in self.tokens]
-
-    def number_of(self, rank: int) -> int:
-        """Give the number of the merge that has this rank."""
-        return bisect_right(self._starts, rank)
 
 
 class RecordedSteps(ListedSteps):
@@ -194,10 +185,6 @@ class RankedSteps:
     def new_ids(self) -> Sequence[int]:
         """List the ids of the tokens that the merges make."""
         return self._ranks
-
-    def number_of(self, rank: int) -> int:
-        """Give the number of the merge that has this rank."""
-        return bisect_left(self._ranks, rank) + 1
 
 
 MergeSteps = ListedSteps | RankedSteps

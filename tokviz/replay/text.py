@@ -225,16 +225,16 @@ class TextTimes:
         token = self._tokenizer.token_bytes(token_id)
         if self._tokenizer.is_special(token_id):
             return JoinTimes([0] * (len(token) - 1), True)
-        times = join_times(token, self._tokenizer.pair_rank, self._steps)
+        times = join_times(token, self._tokenizer, self._steps.n_merges)
         if len(token) == 1:
             return times
         made = max(times.numbers)
         # Another merge may make the same token earlier: then it is looked up from there on.
-        is_first = number_of_whole(token, self._tokenizer, self._steps) in (None, made)
+        is_first = number_of_whole(token, self._tokenizer) in (None, made)
         in_order = times.in_order and made <= self._steps.n_merges and is_first
         return JoinTimes(times.numbers, in_order)
 
     def _piece_times(self, piece: bytes) -> JoinTimes:
-        times = join_times(piece, self._tokenizer.pair_rank, self._steps)
-        whole = number_of_whole(piece, self._tokenizer, self._steps)
+        times = join_times(piece, self._tokenizer, self._steps.n_merges)
+        whole = number_of_whole(piece, self._tokenizer)
         return looked_up_whole(times, whole)

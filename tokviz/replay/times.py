@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.encoding.merging import PairRank, merge_piece
-from tokviz.replay.steps import MergeSteps
+from tokviz.encoding.merging import merge_piece
 
 if TYPE_CHECKING:
     from tokviz.tokenizer import Tokenizer
@@ -34,30 +33,30 @@ class JoinTimes(NamedTuple):
     in_order: bool
 
 
-def join_times(piece: bytes, pair_rank: PairRank, steps: MergeSteps) -> JoinTimes:
+def join_times(piece: bytes, tokenizer: Tokenizer, n_merges: int) -> JoinTimes:
     """Encode a piece, and note when its bytes come together.
 
     Args:
         piece: The bytes of a piece.
-        pair_rank: When two neighbouring tokens merge.
-        steps: The merges, which give a rank its number.
+        tokenizer: The tokenizer, which numbers its merges.
+        n_merges: The number of its merges.
     """
-    never = steps.n_merges + 1
+    never = n_merges + 1
     numbers = [never] * (len(piece) - 1)
     latest, in_order = 0, True
 
     def note(middle: int, rank: int) -> None:
         nonlocal latest, in_order
-        number = steps.number_of(rank)
+        number = tokenizer.tables.merge_number(rank)
         in_order &= number >= latest
         latest = max(latest, number)
         numbers[middle - 1] = latest
 
-    merge_piece(piece, pair_rank, on_merge=note)
+    merge_piece(piece, tokenizer.pair_rank, on_merge=note)
     return JoinTimes(numbers, in_order)
 
 
-def number_of_whole(piece: bytes, tokenizer: Tokenizer, steps: MergeSteps) -> int | None:
+def number_of_whole(piece: bytes, tokenizer: Tokenizer) -> int | None:
     """Say from which merge on a whole piece is one token for an encoder that looks pieces up.
 
     tiktoken does, and others do that ignore merges (`Tokenizer.ignore_merges`): a token which
@@ -73,7 +72,7 @@ def number_of_whole(piece: bytes, tokenizer: Tokenizer, steps: MergeSteps) -> in
     if token_id is None:
         return None
     rank = tokenizer.tables.first_rank(token_id)
-    return 0 if rank is None else steps.number_of(rank)
+    return 0 if rank is None else tokenizer.tables.merge_number(rank)
 
 
 def looked_up_whole(times: JoinTimes, number: int | None) -> JoinTimes:

@@ -66,10 +66,11 @@ class Chip(NamedTuple):
     def about(self) -> str:
         """A description of the token in one line."""
         facts = (
+            f"token #{self.number}",
             f"id {self.id}",
             f"{counted(len(self.data), 'byte')}: {self.data.hex(' ')}",
             f"bytes {self.start}–{self.start + len(self.data)}",
-            f"pre-token {self.piece + 1}" if self.piece >= 0 else "",
+            f"pre-token #{self.piece}" if self.piece >= 0 else "",
             "special token" if self.is_special else "",
             self.mark,
             self.note,

@@ -14,8 +14,8 @@ body{margin:2rem auto;max-width:60rem;padding:0 1rem;background:var(--ground);co
 h1{font-size:1rem;margin:0}h2{font-size:.9rem;margin:1rem 0 .2rem}
 p{margin:0 0 .2rem}p,h2,i{color:var(--muted);font-style:normal}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit;margin:.4rem 0 0;position:relative}
-b{font-weight:400;border-radius:3px;box-shadow:inset 1px 0 var(--ground);
- unicode-bidi:isolate;direction:ltr}
+b{display:inline-block;max-width:100%;font-weight:400;border-radius:3px;
+ box-shadow:inset 1px 0 var(--ground); unicode-bidi:isolate;direction:ltr}
 b.s{font-weight:700;font-style:italic;color:var(--special)}
 b.m{font-weight:700;text-decoration:underline 2px;text-underline-offset:4px}
 b:hover,b:focus{outline:2px solid var(--text)}

@@ -101,7 +101,7 @@ _ANSWERS = ("enter", "escape")
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
-    Gesture("Click a word such as rank", "Says what it means: see the glossary."),
+    Gesture("Click a word such as merge", "Says what it means: see the glossary."),
     Gesture("Click outside a dialog", "Closes the dialog, nothing changes."),
     Gesture("Right-click a row of a list", "Only highlights it, to rename or delete it."),
 )

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-Order = Literal["id", "text", "length", "characters", "rank", "uses"]
-ORDERS: tuple[Order, ...] = ("id", "text", "length", "characters", "rank", "uses")
+Order = Literal["id", "text", "length", "characters", "merge", "uses"]
+ORDERS: tuple[Order, ...] = ("id", "text", "length", "characters", "merge", "uses")
 
 LENGTHS: tuple[tuple[int, int], ...] = (
     *((n, n) for n in range(1, 13)),
@@ -227,8 +227,8 @@ class Searcher:
                 keys = index.lengths[rows]
             case "characters":
                 keys = index.n_chars[rows]
-            case "rank":
-                # Tokens without a rank come last.
+            case "merge":
+                # Tokens that no merge makes come last.
                 keys = np.where(index.ranks < 0, _NO_RANK, index.ranks)[rows]
             case "uses":
                 keys = self.uses_of_rows(uses)[rows]

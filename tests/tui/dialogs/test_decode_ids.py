@@ -34,7 +34,7 @@ async def test_an_id_that_does_not_exist_is_named_and_nothing_is_put_in(
     open_dialog: OpenDialog,
 ) -> None:
     async with open_dialog(DecodeIdsDialog(GPT4, "15339 999999 888888")) as pilot:
-        assert pilot.shows("No token has the id 999999 (number 2 of the ids) in cl100k_base")
+        assert pilot.shows("No token has the id 999999 (position 1 of the ids) in cl100k_base")
         assert pilot.shows("2 of the ids have no token.")
         assert pilot.shows("no such token")
         await pilot.press("enter")
@@ -94,4 +94,4 @@ async def test_tokens_that_drift_are_marked_with_the_cause(open_dialog: OpenDial
         assert pilot.shows("│ 15339 hello")
         assert pilot.shows("71 ≠ h")
         assert pilot.shows("1917   ·world")
-        assert pilot.shows("≠ In the pre-token hello, encoding merges h + ello (rank 15,339).")
+        assert pilot.shows("≠ In the pre-token hello, encoding merges h + ello (merge 15,084).")

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from tokviz.bytetext import has_raw_bytes
 from tokviz.errors import TokvizError
 from tokviz.explain.character import Inspected, char_at, clusters, inspect
 from tokviz.explain.why import Place
@@ -122,22 +123,31 @@ class CharacterDialog(PageDialog):
 _LEFT = 10
 """Columns of the numbers of code points."""
 _MOST_CHIPS = 40
+_ENCODINGS = {"UTF-8": "utf-8", "UTF-16": "utf-16-be", "UTF-32": "utf-32-be"}
 
 
 def character_rows(found: Inspected, tokenizer: str, width: int) -> list[Row]:
-    """Draw a character: what cannot be seen, its code points, its forms with their tokens."""
+    """Draw a character: warnings, code points with their bytes, normal forms with their tokens."""
     data = found.forms[0].data
-    size = f"{counted(found.n_points, 'code point')}, {counted(len(data), 'byte')} in UTF-8"
+    is_valid = not has_raw_bytes(found.text)
+    size = "1 byte of invalid UTF-8, no code point"
+    if is_valid:
+        sizes = (f"{len(found.text.encode(it))} in {name}" for name, it in _ENCODINGS.items())
+        size = f"{counted(found.n_points, 'code point')}; bytes: {', '.join(sizes)} (big-endian)"
     label = fit(label_of(data), max(1, width // 3))
     rows = flow([(Span(label, "made"),), *words_of(size, "dim")], width)
     for note in found.notes:
         rows += flow([_warning(word) for word in sentence_words(note)], width)
     rows.append(())
-    for point in found.points:
+    for point, char in zip(found.points, found.text, strict=False):
         lead = (Span(f"{point.label:<{_LEFT}}", "heading"),)
         rows += flow(words_of(safe(point.name)), width, lead)
-        about = f"{point.category} · {point.script} · UTF-8 {point.data.hex(' ')}"
-        rows += flow(words_of(about, "dim"), width, (Span(" " * _LEFT),))
+        lines = [f"{point.category} · {point.script}"]
+        if is_valid:
+            encoded = (f"{name} {char.encode(it).hex(' ')}" for name, it in _ENCODINGS.items())
+            lines.append(" · ".join(encoded))
+        for line in lines:
+            rows += flow(words_of(line, "dim"), width, (Span(" " * _LEFT),))
     if found.n_points > len(found.points):
         rows.append((Span(f"… {found.n_points - len(found.points):,} more", "dim"),))
     rows += [(), (Span(fit(f"Its tokens alone, {safe(tokenizer)}", width), "heading"),)]

@@ -84,7 +84,7 @@ def _facts(place: TokenPlace, entry: Entry, width: int) -> Iterator[Row]:
     yield from field_rows("kind", words_of(entry.kind), width)
     for cut in place.cut:
         yield from field_rows("holds", _cut_words(cut), width)
-    yield from rank_rows(entry, width)
+    yield from merge_rows(entry, width)
     where = f"line {place.row + 1:,}, column {place.column + 1:,}"
     yield from field_rows("where", words_of(where), width)
     yield from field_rows("span", _span_words(place), width)
@@ -99,10 +99,11 @@ def hex_words(token: bytes) -> list[Word]:
     return words
 
 
-def rank_rows(entry: Entry, width: int) -> list[Row]:
-    """Say which rank a token has, or why it has none."""
+def merge_rows(entry: Entry, width: int) -> list[Row]:
+    """Show the number of the merge that makes a token, or why there is none."""
     none = "none: a special token" if entry.special else "none: no merge makes it"
-    return field_rows("rank", words_of(none if entry.rank is None else f"{entry.rank:,}"), width)
+    number = none if entry.merge is None else f"{entry.merge:,}"
+    return field_rows("merge", words_of(number), width)
 
 
 def _length_words(entry: Entry, place: TokenPlace) -> list[Word]:
@@ -172,15 +173,15 @@ def lineage_rows(node: LineageNode, width: int, link: Link | None = None) -> Ite
 def tree_rows(node: LineageNode, width: int, link: Link | None = None) -> Iterator[Row]:
     """Draw a token, and below it the tokens that it is made of, with their ids."""
     for row in render_lineage(node):
-        rank = "" if row.node.id is None else f" {row.node.id}"
+        token_id = "" if row.node.id is None else f" {row.node.id}"
         note = f" {row.node.note}" if row.node.note and row.node.note != "a single byte" else ""
-        room = max(1, width - len(row.prefix) - len(row.twice) - len(rank))
+        room = max(1, width - len(row.prefix) - len(row.twice) - len(token_id))
         action = _linked(row.node.id, link)
         yield (
             Span(row.prefix, "tree"),
             Span(fit(label_of(row.node.token), room), "made", action),
             Span(row.twice, "text", action),
-            _id_span(rank, row.node.id, link),
+            _id_span(token_id, row.node.id, link),
             Span(note, "warning"),
         )
 
@@ -327,12 +328,12 @@ def sentence_words(
 
 
 def trace_rows(trace: EncodeTrace, width: int) -> list[Row]:
-    """Draw how a piece is encoded: a row a merge, its rank first, the new token marked."""
+    """Draw how a piece is encoded: a row per merge, its number first, the new token marked."""
     heading: Row = (Span("How it is encoded", "heading"),)
     if trace.note and not trace.steps:
         return [heading, *flow(words_of(trace.note), width)]
-    rank_columns = max([len(f"{step.rank:,}") for step in trace.steps], default=0)
-    room = max(1, width - rank_columns - 1)
+    digits = max([len(f"{step.number:,}") for step in trace.steps], default=0)
+    room = max(1, width - digits - 1)
     rows: list[Row] = [heading]
     states = trace.states()
     new: int | None = None
@@ -342,8 +343,8 @@ def trace_rows(trace: EncodeTrace, width: int) -> list[Row]:
             break
         if number:
             new = trace.steps[number - 1].position
-        rank = f"{trace.steps[number - 1].rank:>{rank_columns},}" if number else " " * rank_columns
-        rows.append((Span(rank + " ", "dim"), *_state(tokens, new, room)))
+        merge = f"{trace.steps[number - 1].number:>{digits},}" if number else " " * digits
+        rows.append((Span(merge + " ", "dim"), *_state(tokens, new, room)))
     return rows
 
 

@@ -281,7 +281,7 @@ class Transport(Controller):
         token = None if replay is None else replay.tokenizer.bytes_of(token_id)
         if replay is None or token is None:  # it was clicked among those of another tokenizer
             return
-        number = replay.merge_of_token(token_id)
+        number = replay.tokenizer.merge_number(token_id)
         if number is None:
             if replay.tokenizer.is_special(token_id):
                 what = ": it is a special token"

@@ -260,16 +260,16 @@ class Pages(Controller):
 
     def _origin(self, tokenizer: Tokenizer, token_id: int) -> str:
         """Say which files paid for a token of a training."""
-        rank, place = tokenizer.rank(token_id), run_of(tokenizer)
-        if rank is None or not place:
+        number, place = tokenizer.merge_number(token_id), run_of(tokenizer)
+        if number is None or not place:
             return ""
 
         def read(task: Task) -> Callable[[int], str]:
             blame = load_blame(self.session.where(place))
-            return lambda rank: said([by_file(blame, rank + 1)])
+            return lambda number: said([by_file(blame, number)])
 
         tell = self._once("files", (tokenizer,), read)
-        return "" if tell is None else tell(rank)
+        return "" if tell is None else tell(number)
 
     def _report(self, tokenizer: Tokenizer) -> Report | None:
         """Check the tokenizer thoroughly; until then give what was noticed when it was loaded."""

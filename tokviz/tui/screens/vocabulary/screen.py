@@ -41,7 +41,7 @@ _ORDER_WORDS: dict[Order, str] = {
     "text": "by text",
     "length": "by bytes",
     "characters": "by characters",
-    "rank": "by rank",
+    "merge": "by merge",
     "uses": "by uses in your text",
 }
 

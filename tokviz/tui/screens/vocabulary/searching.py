@@ -292,7 +292,7 @@ class Filtering(Controller):
 
     @action("Sort by the next column", "f7", section="Order", footer="sort")
     def next_order(self) -> None:
-        """Sort by id, text, bytes, characters, rank or uses in your text."""
+        """Sort by id, text, bytes, characters, merge or uses in your text."""
         self._searching.sort(neighbour(ORDERS, self._searching.order))
 
     @action("Reverse the order", "f8", section="Order", footer="reverse")

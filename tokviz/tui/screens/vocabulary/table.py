@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokviz.vocabulary.search import Order
 
 
-ColumnName = Literal["id", "token", "hex", "bytes", "chars", "rank", "kind", "uses"]
+ColumnName = Literal["id", "token", "hex", "bytes", "chars", "merge", "kind", "uses"]
 _GAP = 2
 _LABEL_LEAST = 12
 _ORDER_OF: dict[ColumnName, Order] = {
@@ -35,7 +35,7 @@ _ORDER_OF: dict[ColumnName, Order] = {
     "token": "text",
     "bytes": "length",
     "chars": "characters",
-    "rank": "rank",
+    "merge": "merge",
     "uses": "uses",
 }
 _TITLES: dict[ColumnName, str] = {
@@ -44,12 +44,12 @@ _TITLES: dict[ColumnName, str] = {
     "hex": "bytes in hex",
     "bytes": "bytes",
     "chars": "chars",
-    "rank": "rank",
+    "merge": "merge",
     "kind": "script",
     "uses": "in text",
 }
 # What is left out first when room is scarce.
-_LEAST_WORTH_FIRST: tuple[ColumnName, ...] = ("hex", "rank", "uses", "chars", "kind", "bytes")
+_LEAST_WORTH_FIRST: tuple[ColumnName, ...] = ("hex", "merge", "uses", "chars", "kind", "bytes")
 
 
 class Column(NamedTuple):
@@ -67,16 +67,16 @@ class Column(NamedTuple):
     @property
     def is_number(self) -> bool:
         """Whether it stands at the right edge."""
-        return self.name in ("id", "bytes", "chars", "rank", "uses")
+        return self.name in ("id", "bytes", "chars", "merge", "uses")
 
 
-def fit_columns(width: int, id_digits: int, rank_digits: int = 0) -> list[Column]:
+def fit_columns(width: int, id_digits: int, merge_digits: int = 0) -> list[Column]:
     """Choose the columns for a width.
 
     Args:
         width: Cells of a row.
         id_digits: Digits of the greatest id.
-        rank_digits: Digits of the greatest rank; 0 where ranks say nothing that ids do not.
+        merge_digits: Digits of the greatest merge number; 0 hides the column.
     """
     widths: dict[ColumnName, int] = {
         "id": max(4, id_digits),
@@ -87,13 +87,13 @@ def fit_columns(width: int, id_digits: int, rank_digits: int = 0) -> list[Column
         "kind": 11,
         "uses": 8,
     }
-    if rank_digits:
-        widths["rank"] = max(5, rank_digits)
-    names: list[ColumnName] = ["id", "token", "hex", "bytes", "chars", "rank", "kind", "uses"]
+    if merge_digits:
+        widths["merge"] = max(5, merge_digits)
+    names: list[ColumnName] = ["id", "token", "hex", "bytes", "chars", "merge", "kind", "uses"]
     names = [name for name in names if name in widths]
     for name in _LEAST_WORTH_FIRST:
         # Short labels are worth more than bytes in hexadecimal.
-        slack = 20 if name == "hex" else 8 if name in ("rank", "uses") else 0
+        slack = 20 if name == "hex" else 8 if name in ("merge", "uses") else 0
         if _total(names, widths) + slack > width and name in names:
             names.remove(name)
     widths["token"] += max(width - _total(names, widths), 0)
@@ -123,7 +123,7 @@ class TokenRow:
     id: int
     token: bytes
     n_chars: int
-    rank: int
+    merge: int
     script: str
     special: bool
     partial: bool
@@ -144,8 +144,8 @@ class TokenRow:
                 text = f"{len(self.token):,}"
             case "chars":
                 text = "–" if self.partial else f"{self.n_chars:,}"
-            case "rank":
-                text = "–" if self.rank < 0 else str(self.rank)
+            case "merge":
+                text = str(self.merge or "–")
             case "uses":
                 text = f"{self.uses:,}" if self.uses else ""
             case "kind":
@@ -163,12 +163,12 @@ class TokenRow:
 def token_row(index: VocabularyIndex, row: int, uses: int) -> TokenRow:
     """Look up what the list shows of a token."""
     token_id = int(index.ids[row])
-    rank = index.tokenizer.rank(token_id)
+    merge = index.tokenizer.merge_number(token_id)
     return TokenRow(
         token_id,
         index.tokens[row],
         int(index.n_chars[row]),
-        -1 if rank is None else rank,
+        merge or 0,
         SCRIPTS[index.scripts[row]],
         bool(index.special[row]),
         bool(index.partial[row]),
@@ -340,12 +340,15 @@ class TokenTable(RowList[int]):
 
 
 def _digits(index: VocabularyIndex | None) -> tuple[int, int]:
-    """Give the digits of the greatest id and rank; 0 where ranks say nothing that ids do not."""
+    """Return the digits of the greatest id and merge number.
+
+    The second is 0 for a vocabulary of ranks, which are ids: the order of ids is that of merges.
+    """
     if index is None or not len(index):
         return 1, 1
     ranked = index.ranks >= 0
     same = bool((index.ranks[ranked] == index.ids[ranked]).all())
-    return len(str(int(index.ids[-1]))), 0 if same else len(str(int(index.ranks.max())))
+    return len(str(int(index.ids[-1]))), 0 if same else len(str(int(index.ranks.max()) + 1))
 
 
 def _role_of(token: TokenRow, column: Column) -> str:

@@ -13,9 +13,9 @@ from tokviz.tui.widgets.card_rows import (
     label_of,
     lineage_rows,
     look_alike_rows,
+    merge_rows,
     named_word,
     neighbour_rows,
-    rank_rows,
     token_copies,
 )
 from tokviz.tui.widgets.fit import fit
@@ -79,7 +79,7 @@ def _facts(page: TokenPage, width: int) -> Iterator[Row]:
     yield from field_rows("length", _length_words(entry), width)
     yield from field_rows("kind", words_of(entry.kind), width)
     yield from field_rows("script", words_of(page.script.replace("-", " ")), width)
-    yield from rank_rows(entry, width)
+    yield from merge_rows(entry, width)
     if page.origin:
         yield from field_rows("files", words_of(page.origin), width)
     if page.unreachable:
