@@ -195,16 +195,15 @@ class Monkey:
 
     def left_undrawn(self) -> set[Any]:
         """Find what is to be laid out or drawn, by those who sleep until they hear of something."""
-        if self.app._batch_count:
+        if self.app._batch_count:  # nothing is drawn now
             return set()
         found = set[Any]()
         for screen in self.app.screen_stack:
-            if not screen.is_current or screen._ticks.timer._active.is_set():
+            if not screen.is_current or screen._update_timer._active.is_set():
                 continue
-            for widget in screen.walk_children(with_self=True):
+            for widget in screen.walk_children():
                 marks = widget._layout_required, widget._scroll_required, widget._repaint_required
-                is_asked = any(marks) or (widget is screen and screen._dirty_widgets)
-                if is_asked and widget._running and widget.is_on_screen and not widget._closing:
+                if any(marks) and widget._running and widget.is_on_screen and not widget._closing:
                     found.add(widget)
         return found
 

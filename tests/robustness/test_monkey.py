@@ -70,9 +70,10 @@ async def test_a_screen_that_stands_still_is_found(
         await settle(pilot)
         await until(pilot, lambda: not hand.left_undrawn())
         # As if somebody forgot to say that there is something to draw.
-        app.screen._repaint_required = True
-        assert hand.left_undrawn() == {app.screen}
-        app.screen.check_idle()
+        status = app.screen.query_one("#status")
+        status._repaint_required = True
+        assert hand.left_undrawn() == {status}
+        status.check_idle()
         await hand.drawn()
         monkeypatch.setattr(hand, "left_undrawn", lambda: {app.screen})
         with pytest.raises(TimeoutError, match="stands still"):

@@ -168,7 +168,7 @@ def test_what_is_in_view_is_cut_first_and_exact_in_the_end(
 
         def parts(**more: object) -> list[SplitPart]:
             answers = answer({**asked, **more}, state)
-            return [SplitPart.from_answer(regex, body) for body in answers]
+            return [SplitPart.from_answer(body) for body in answers]
 
         assert row.near is not None
         for part in parts(near=text, at=start):

@@ -70,7 +70,7 @@ async def test_every_screen_goes_to_a_file_and_all_of_it_to_a_session(tmp_path: 
         page = await write(pilot, export, tmp_path / "compare.html")
         assert "gpt2, o200k_base" in page and "differs" in page
         await show(pilot, "chat")
-        assert "learned" in await write(pilot, export, tmp_path / "mask.svg")
+        assert "in the loss" in await write(pilot, export, tmp_path / "mask.svg")
         await show(pilot, "replay")
         await until(pilot, lambda: app.screen.state.opened is not None)
         await app.run_action("export_animation", app.screen)
