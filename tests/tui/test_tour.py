@@ -73,6 +73,7 @@ async def test_the_first_steps_leave_room_for_text(size: tuple[int, int]) -> Non
                 await until(pilot, partial(says, app, f"First steps {number}/8"))
             else:
                 await until(pilot, lambda: app._tour and app.screen.has_begun)
+                assert app._tour is not None
                 app._tour.look()
             await settle(pilot)
             assert app.screen.query_one("#text").content_region.height >= 2, number
