@@ -64,6 +64,22 @@ async def test_a_low_terminal_keeps_its_rows_for_the_text() -> None:
         await until(pilot, lambda: not app.screen.query(".tour"))
 
 
+@pytest.mark.parametrize("size", [(30, 15), (30, 16), (80, 15), (20, 15), (16, 15)], ids=str)
+async def test_the_first_steps_leave_room_for_text(size: tuple[int, int]) -> None:
+    app = newcomer()
+    async with app.run_test(size=size) as pilot:
+        for number in range(1, 9):
+            if size[0] >= 30:
+                await until(pilot, partial(says, app, f"First steps {number}/8"))
+            else:
+                await until(pilot, lambda: app._tour and app.screen.has_begun)
+                assert app._tour is not None
+                app._tour.look()
+            await settle(pilot)
+            assert app.screen.query_one("#text").content_region.height >= 2, number
+            app.action_skip_step()
+
+
 async def test_a_conversation_that_is_opened_at_the_start_comes_without_first_steps() -> None:
     app = newcomer(first=RunAction("chat", "toggle_panels"))
     async with app.run_test(size=(80, 24)) as pilot:

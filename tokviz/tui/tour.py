@@ -15,8 +15,8 @@ from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.widgets.flow import Do, Row, Span, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
 
-LEAST_ROWS = 15
-"""Rows of a terminal with room for the first steps; a smaller one shows only its screen."""
+LEAST_COLUMNS, LEAST_ROWS = 30, 15
+"""A smaller terminal does not show the first steps, because they would leave no room for text."""
 _LOOK_SECONDS = 0.2
 _LAST_WORDS = "That was the tour. F1 explains each screen, Ctrl+L g the words on it."
 
@@ -45,7 +45,7 @@ class Tour:
         )
         if screen is None or not screen.is_mounted or self.is_over:
             return
-        if screen.size.height < LEAST_ROWS:
+        if screen.size.width < LEAST_COLUMNS or screen.size.height < LEAST_ROWS:
             self._leave()
             return
         if self._view is None or self._view.parent is not screen:
