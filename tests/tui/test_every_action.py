@@ -491,11 +491,26 @@ async def go(stage: Stage, way: Way) -> None:
     await settle(stage.pilot)
 
 
+async def close_by_escape(stage: Stage) -> None:
+    """Close all dialogs as users do."""
+    for _ in stage.app.screen_stack[1:]:
+        await stage.press("escape")
+        stage.app._escaped = float("-inf")  # as if some time had passed since
+    assert stage.app.screen is stage.screen
+
+
 async def changes(stage: Stage, way: Way) -> bool:
-    """Do an action in one of its ways, and tell whether anything could be noticed."""
+    """Do an action in one of its ways, and tell whether anything could be noticed.
+
+    A dialog that it opens must leave the focus where it was.
+    """
     before = stage.noticeable()
     await go(stage, way)
-    return stage.noticeable() != before
+    after = stage.noticeable()
+    if len(stage.app.screen_stack) > 1:
+        await close_by_escape(stage)
+        assert before["focus"] in (None, stage.app.focused), f"the focus moved: {way}"
+    return after != before
 
 
 async def try_ways(stage: Stage, ways: list[Way]) -> tuple[list[Way], list[str]]:

@@ -152,6 +152,8 @@ class TokvizApp(App[None]):
         """Whether it was said that what is pressed waits for a long text."""
         self._asked: tuple[str, Screen[Any] | None] = "", None
         self._typed: Widget | None = None
+        self._pressed: tuple[Screen[Any], Widget | None] | None = None
+        """The screen that was last pressed with the mouse, and its focused widget before that."""
         self._passing: str | None = None
         """The screen that was asked for last, if it was not gone to."""
         self._is_undrawn = self._is_late = False
@@ -267,6 +269,8 @@ class TokvizApp(App[None]):
                 # A busy screen hears late that it is seen again.
                 self.screen.follow_tokenizer()
             self._touched = monotonic()
+        if isinstance(event, events.MouseDown) and not event.is_forwarded:
+            self._pressed = self.screen, self.focused
         if (
             isinstance(event, events.InputEvent | events.Paste)
             and not event.is_forwarded
@@ -339,7 +343,7 @@ class TokvizApp(App[None]):
         if self._is_preparing:
             self._is_preparing = False
             unsay(self, f"{_PREPARING}…")
-        (key, asked), self._asked = self._asked, ("", None)
+        (key, asked), self._asked, self._pressed = self._asked, ("", None), None
         if key in _ANSWERS and asked not in self.screen_stack:
             # Pressed too often: what it meant is gone.
             while self._waiting and getattr(self._waiting[0], "key", None) == key:
@@ -463,6 +467,10 @@ class TokvizApp(App[None]):
     def _screen_changed(self) -> None:
         # Keys may have waited for a dialog that is gone before it could take them.
         self.post_message(Begun())
+        if self._pressed is not None and self._pressed[0] in self.screen_stack[:-1]:
+            # A dialog opened by a click leaves the focus where it was before the click.
+            screen, focused = self._pressed
+            screen.set_focus(focused, scroll_visible=False)
         # The line of the tour comes with a screen: later it would push down what is there.
         if self._tour is not None:
             self._tour.look()
