@@ -13,7 +13,7 @@ import pytest
 
 from tests import profiles as profiles  # loads the profile of Hypothesis
 from tests.forks import Forks
-from tokviz.pretokenize import guard
+from tokviz.tokenizer.pretokenize import guard
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 """The folder of caches is shared: it holds nothing but machine code."""

@@ -26,10 +26,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from tokviz.child import limits
+from tokviz.process import limits
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("tokviz.tui", "tokviz.web", "tokviz.compiled.build")
+HEAVY = ("tokviz.tui", "tokviz.cli.web", "tokviz.kernels.build")
 """What commands that are no app do without."""
 
 _HEAD = 8
@@ -100,7 +100,7 @@ class Job:
         self.stdin, self.stdout, self._told = (
             os.fdopen(*end) for end in ((stdin, "wb"), (stdout, "rb"), (told, "r"))
         )
-        arguments = command[command.index("tokviz.jobs") + 1 :]
+        arguments = command[command.index("tokviz.process.jobs") + 1 :]
         forks.begin_job(arguments, env, requests, answers, os.dup(stderr.fileno()), tells)
         self.pid = int(self._told.readline())
         self._code: int | None = None
@@ -212,7 +212,7 @@ if __name__ == "__main__":
     code = 1
     try:
         if kind == "job":
-            from tokviz.jobs.__main__ import main
+            from tokviz.process.jobs.__main__ import main
         else:
             from tokviz.cli.main import main
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import tiktoken
 
-from tokviz.assets import asset_path
-from tokviz.encoding.packed import PackedRanks
+from tokviz.storage.assets import asset_path
+from tokviz.tokenizer.encoding.packed import PackedRanks
 
 PATTERNS = {
     "gpt2": (

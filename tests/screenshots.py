@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tokviz
-from tokviz.session import Opened, Session, ShowScreen, sample_text
-from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
+from tokviz.workspace.session import Opened, Session, ShowScreen, sample_text
+from tokviz.workspace.settings import Settings
 
 FOLDER = Path(__file__).parent.parent / "assets" / "screenshots"
 SIZE = (120, 34)

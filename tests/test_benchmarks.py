@@ -98,5 +98,5 @@ def test_script_reports_numbers_and_targets(
 
 def test_every_script_is_run_here() -> None:
     scripts = {path.stem for path in BENCHMARKS.glob("[!_]*.py")}
-    # `tests/web/test_chromium.py` does what `web` measures; starting Chromium costs seconds.
+    # `tests/cli/web/test_chromium.py` does what `web` measures; starting Chromium costs seconds.
     assert scripts - {"web"} == set(SMALLEST_RUNS)

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.forks import Forks, Job
-from tokviz.child.limits import Limits
-from tokviz.child.process import package_environment
+from tokviz.process.child import package_environment
+from tokviz.process.limits import Limits
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs forks")
 
@@ -23,7 +23,7 @@ LIMITS = Limits(memory_mb=3000)
 
 def life(begin: Any, is_killed: bool) -> tuple[bytes, int, bool]:
     """Give the first words of a job, its exit code, and whether its memory is limited."""
-    command = [sys.executable, "-P", "-m", "tokviz.jobs", "split", json.dumps(LIMITS)]
+    command = [sys.executable, "-P", "-m", "tokviz.process.jobs", "split", json.dumps(LIMITS)]
     pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
     with tempfile.TemporaryFile() as stderr:
         job = begin(
@@ -51,7 +51,7 @@ def test_a_job_in_a_fork_begins_and_ends_as_in_a_process_of_its_own(
 
 def test_what_a_job_in_a_fork_prints_is_its_last_words(forks: Forks) -> None:
     with tempfile.TemporaryFile() as stderr:
-        command = ["tokviz.jobs", "no such job"]
+        command = ["tokviz.process.jobs", "no such job"]
         job = Job(forks, command, stderr=stderr, env=package_environment())
         with job.stdin, job.stdout:
             assert (job.stdout.read(), job.wait()) == (b"", 2)

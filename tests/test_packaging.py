@@ -10,8 +10,8 @@ import tomllib
 from pathlib import Path
 from zipfile import ZipFile
 
-from tokviz.assets import asset_path
 from tokviz.guide import PAGES, place, source
+from tokviz.storage.assets import asset_path
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -15,18 +15,7 @@ import tokviz
 from tests.conftest import FOLDERS
 from tokviz.cli.command import APP, COMMANDS, command_parser, load_command
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.guide import (
-    MADE,
-    PAGES,
-    anchor,
-    link,
-    page,
-    place,
-    sections,
-    source,
-    title,
-    with_links,
-)
+from tokviz.guide import MADE, PAGES, anchor, link, page, place, sections, source, title, with_links
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

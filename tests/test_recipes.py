@@ -24,16 +24,16 @@ from tokviz.chat.lint import RULES, Breach, Rule, lint
 from tokviz.chat.render import render
 from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.child import registry as jobs
-from tokviz.child.runner import JobClient, RunHandlers
 from tokviz.cli import command as commands
 from tokviz.cli.main import main
-from tokviz.compiled import kernels_of, store
-from tokviz.compiled.memory import zeros
-from tokviz.corpus import readers
-from tokviz.corpus.corpus import Corpus
 from tokviz.formats.save import FORMATS, SaveFormat, what_is_lost
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
+from tokviz.kernels import kernels_of, store
+from tokviz.kernels.memory import zeros
+from tokviz.process import registry as jobs
+from tokviz.process.runner import JobClient, RunHandlers
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
+from tokviz.training.corpus import readers
+from tokviz.training.corpus.corpus import Corpus
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / ".github" / "CONTRIBUTING.md").read_text("utf-8")
@@ -224,7 +224,7 @@ def answer(request, state):
     state["n"] = state.get("n", 0) + 1
     yield {"shouted": request["text"].upper(), "n": state["n"]}
 """
-ENTRY = "from tokviz.child.registry import JOBS; JOBS['shout'] = 'shout_job:answer'"
+ENTRY = "from tokviz.process.registry import JOBS; JOBS['shout'] = 'shout_job:answer'"
 
 
 def test_a_job_is_a_module_and_one_entry(monkeypatch, tmp_path) -> None:
@@ -253,7 +253,7 @@ def test_a_kernel_is_a_function_of_a_module_of_its_own(monkeypatch, tmp_path) ->
     monkeypatch.setattr(store, "_path", lambda: tmp_path / "cache")
     (tmp_path / "doubling_kernels.py").write_text(
         "from __future__ import annotations\n"
-        "from tokviz.compiled import Int64s, kernel\n\n"
+        "from tokviz.kernels import Int64s, kernel\n\n"
         "@kernel\n"
         "def double(numbers: Int64s, n: int) -> int:\n"
         "    for i in range(n):\n"

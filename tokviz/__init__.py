@@ -12,10 +12,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tokviz.bpe.progress import TrainProgress as TrainProgress
-    from tokviz.bpe.run import TrainingRun as TrainingRun
-    from tokviz.bpe.train import train as train
-    from tokviz.bpe.train import train_bpe as train_bpe
     from tokviz.chat.contract import render_conversation as render_conversation
     from tokviz.chat.contract import render_for_completion as render_for_completion
     from tokviz.chat.conversation import Conversation as Conversation
@@ -40,19 +36,23 @@ if TYPE_CHECKING:
     from tokviz.errors import UnknownTokenizerError as UnknownTokenizerError
     from tokviz.errors import VocabularyError as VocabularyError
     from tokviz.formats.registry import load as load
-    from tokviz.pretokenize.patterns import SplitPattern as SplitPattern
-    from tokviz.tokenizer import Tokenization as Tokenization
-    from tokviz.tokenizer import Tokenizer as Tokenizer
+    from tokviz.tokenizer.pretokenize.patterns import SplitPattern as SplitPattern
+    from tokviz.tokenizer.tokenizer import Tokenization as Tokenization
+    from tokviz.tokenizer.tokenizer import Tokenizer as Tokenizer
+    from tokviz.training.progress import TrainProgress as TrainProgress
+    from tokviz.training.run import TrainingRun as TrainingRun
+    from tokviz.training.train import train as train
+    from tokviz.training.train import train_bpe as train_bpe
 
-__version__ = "0.1.0"
+from tokviz.storage.version import __version__ as __version__
 
 _NAMES = {
     "tokviz.formats.registry": "load",
-    "tokviz.pretokenize.patterns": "SplitPattern",
-    "tokviz.tokenizer": "Tokenization Tokenizer",
-    "tokviz.bpe.progress": "TrainProgress",
-    "tokviz.bpe.run": "TrainingRun",
-    "tokviz.bpe.train": "train train_bpe",
+    "tokviz.tokenizer.pretokenize.patterns": "SplitPattern",
+    "tokviz.tokenizer.tokenizer": "Tokenization Tokenizer",
+    "tokviz.training.progress": "TrainProgress",
+    "tokviz.training.run": "TrainingRun",
+    "tokviz.training.train": "train train_bpe",
     "tokviz.chat.conversation": "Conversation ConversationError",
     "tokviz.chat.lint": "Finding",
     "tokviz.chat.render": "Rendering render",
@@ -87,6 +87,6 @@ def __dir__() -> list[str]:
 
 
 if "TOKVIZ_CONFINED" in os.environ:
-    from tokviz import confinement
+    from tokviz.process import confinement
 
     confinement.begin()

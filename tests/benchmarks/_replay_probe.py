@@ -26,7 +26,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 def main() -> None:
     """Open, jump, step and scrub."""
     source, n_steps, text = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]).read_text("utf-8")
-    from tokviz.replay.replay import Replay
+    from tokviz.training.replay.replay import Replay
 
     replay = Replay.open(source)
     middle = replay.n_merges // 2

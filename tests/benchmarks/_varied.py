@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 from _corpus import real_texts
 
-from tokviz.bpe.counting import count_pieces
-from tokviz.corpus.corpus import Corpus
-from tokviz.pretokenize.patterns import get_split_pattern
+from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
+from tokviz.training.corpus.corpus import Corpus
+from tokviz.training.counting import count_pieces
 
 _AT_ONCE = 1 << 18
 FILE_BYTES = 1_000_000_000

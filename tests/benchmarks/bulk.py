@@ -17,7 +17,7 @@ from _terminal import PROJECT
 from _texts import cjk_line, mixed_text, parse_size, word_line
 
 import tokviz
-from tokviz.encoding import bulk
+from tokviz.tokenizer.encoding import bulk
 
 sys.path.insert(0, str(PROJECT))
 

@@ -20,7 +20,7 @@ from train import Task, run, tokviz_train, write_corpus
 
 KEYS_PER_ROUND = 40
 NICENESS = 10
-"""As in `tokviz.jobs.train_client.LIMITS`."""
+"""As in `tokviz.process.jobs.train_client.LIMITS`."""
 
 
 @contextmanager

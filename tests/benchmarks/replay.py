@@ -25,7 +25,7 @@ from _texts import mixed_text, parse_size
 from tests.terminal import END_OF_FRAME, Terminal
 
 COLUMNS = ("source", "what", "median ms", "p95 ms", "max ms", "peak MB")
-OPEN = "import sys; from tokviz.replay.replay import Replay; Replay.open(sys.argv[1])"
+OPEN = "import sys; from tokviz.training.replay.replay import Replay; Replay.open(sys.argv[1])"
 VOCABULARIES = ("gpt2", "cl100k_base", "o200k_base")
 MOVES_PER_SECOND = 60
 

@@ -83,7 +83,7 @@ def run(command: Sequence[str], variables: dict[str, str]) -> Cost:
 def regex_of(pattern: str) -> str:
     """Return the regex of a named split pattern."""
     program = (
-        "import sys; from tokviz.pretokenize.patterns import SPLIT_PATTERNS;"
+        "import sys; from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS;"
         "print(SPLIT_PATTERNS[sys.argv[1]].regex)"
     )
     command = [sys.executable, "-c", program, pattern]

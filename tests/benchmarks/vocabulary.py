@@ -13,10 +13,10 @@ from collections.abc import Callable
 from _report import Report, Target, arguments, median, p95
 
 import tokviz
-from tokviz.vocabulary.index import VocabularyIndex
-from tokviz.vocabulary.query import parse_query
-from tokviz.vocabulary.reachable import unreachable_rows
-from tokviz.vocabulary.search import ORDERS, Searcher
+from tokviz.explain.vocabulary.index import VocabularyIndex
+from tokviz.explain.vocabulary.query import parse_query
+from tokviz.explain.vocabulary.reachable import unreachable_rows
+from tokviz.explain.vocabulary.search import ORDERS, Searcher
 
 COLUMNS = ("what", "median ms", "p95 ms", "max ms")
 TYPED = (

@@ -11,8 +11,8 @@ import os
 from _report import Report, Target, arguments, median, p95
 from _terminal import temporary_folder
 
-from tests.web.chromium import empty_page, shows
-from tests.web.house import open_house
+from tests.cli.web.chromium import empty_page, shows
+from tests.cli.web.house import open_house
 
 MEASURE = """
 () => {

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.chat.conversations import nanochat_conversations, turns
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.dataset import Dataset, JsonLines
-from tokviz.corpus.parquet import ParquetTable
 from tokviz.errors import InputFileError
+from tokviz.training.corpus.parquet import ParquetTable
 
 
 def lines(*values: object) -> bytes:

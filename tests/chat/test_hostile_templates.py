@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from tests.jobs.conftest import WAIT
+from tests.process.jobs.conftest import WAIT
 from tokviz.chat import jinja_template
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_spans import MarkedText
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
-from tokviz.child.runner import JobDroppedError
+from tokviz.process.runner import JobDroppedError
 
 PATIENCE = 0.6
 CONVERSATION = Conversation.from_json([{"role": "user", "content": "Hi"}])

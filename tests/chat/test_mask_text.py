@@ -15,7 +15,7 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.mask_text import EXAMPLE, MaskedText, mask_text
 from tokviz.chat.render import Rendering, render
 from tokviz.formats.registry import load
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 GPT2 = load("gpt2")
 BYTES = Tokenizer({i: bytes([i]) for i in range(256)}, [], SPECIALS)

@@ -13,7 +13,7 @@ from tests.chat.conversations import nanochat_conversations, turns
 from tests.oracles import nanochat as oracle
 from tests.profiles import examples
 from tokviz.chat.conversation import ConversationError
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 BYTES = {i: bytes([i]) for i in range(256)}
 WITH_SPECIALS = Tokenizer(BYTES, [], oracle.SPECIALS)

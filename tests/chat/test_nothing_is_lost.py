@@ -23,7 +23,7 @@ from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import lint
 from tokviz.chat.render import render, rendering_to_json
 from tokviz.chat.templates import TEMPLATES
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 BYTES = Tokenizer({i: bytes([i]) for i in range(256)}, [], SPECIALS)
 WORD = "zebra"

@@ -14,7 +14,6 @@ from tests.chat.conversations import nanochat_conversations, plain_conversations
 from tests.oracles.edits import BUILTIN, SMALL, random_edit, random_text, tokenizer
 from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
-from tokviz import bytetext
 from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
 from tokviz.chat.conversation import UNTRAINED_KEYS, Conversation, Message
 from tokviz.chat.jinja_template import JinjaTemplate
@@ -23,8 +22,9 @@ from tokviz.chat.render import MuchIsNewError, Rendering, render, rendering_to_j
 from tokviz.chat.spans import Reason
 from tokviz.chat.templates import TEMPLATES
 from tokviz.formats.registry import load
-from tokviz.pretokenize.patterns import get_split_pattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.text import bytetext
+from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 BYTES = Tokenizer({i: bytes([i]) for i in range(256)}, [], SPECIALS)
 GPT2 = load("gpt2")

@@ -12,8 +12,8 @@ from tokviz.chat.dataset_lint import DatasetLinter
 from tokviz.chat.render import render
 from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import PatternError
-from tokviz.pretokenize.patterns import get_split_pattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 Z34 = "z" * 34
 TOKENIZER = Tokenizer(

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests.chat import originals
 from tests.chat.conversations import plain_conversations, turns
 from tests.profiles import examples
-from tokviz.assets import asset_path
 from tokviz.chat.conversation import REASONING_KEYS, Conversation, ConversationError
 from tokviz.chat.lint import lint
 from tokviz.chat.render import Rendering, render, rendering_to_json
 from tokviz.chat.templates import TEMPLATES, UnknownTemplateError, get_template
-from tokviz.encoding.packed import PackedRanks
 from tokviz.formats.registry import load
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.assets import asset_path
+from tokviz.tokenizer.encoding.packed import PackedRanks
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 QWEN = load("qwen2")
 LLAMA3 = Tokenizer.of(

@@ -11,7 +11,7 @@ import pytest
 import tokviz as tokviz_package
 from tokviz.cli.command import COMMANDS
 from tokviz.cli.completion import completion_script
-from tokviz.runs import runs_folder
+from tokviz.training.run_library import runs_folder
 
 _TIES = ["first", "lexicographic", "smallest_id"]
 OFFERED = {

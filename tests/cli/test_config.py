@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tokviz.cli.main import main
-from tokviz.settings import Settings, config_path, load_settings, meanings, save_settings
+from tokviz.workspace.settings import Settings, config_path, load_settings, meanings, save_settings
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 
 from tokviz.cli import inputs
 from tokviz.errors import InputFileError
-from tokviz.files import read_file
+from tokviz.storage.files import read_file
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
 

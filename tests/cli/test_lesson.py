@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tokviz.cli.main import main
-from tokviz.lessons import lessons
+from tokviz.guide.lessons import lessons
 
 
 def test_lessons_are_listed_and_printed_to_the_end(

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from tokviz.cli.progress import ProgressLine, clock, progress_text
-from tokviz.jobs.train_messages import NewMerge, TrainReport
+from tokviz.process.jobs.train_messages import NewMerge, TrainReport
 
 MERGING = TrainReport(
     "merging", 0.25, 3.0, 65.4, 3000, 7, 10, 40, 1000, (NewMerge(b" \x1b", b"\xff", 3),)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
-from tokviz import bytetext
 from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.text import bytetext
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 
 BUILTIN = [tokviz.load(name) for name in ("gpt2", "cl100k_base", "o200k_base", "qwen2")]
 OVERLAPPING = tokviz.Tokenizer(

@@ -8,7 +8,7 @@ import tokviz as tokviz_package
 from tests.formats.samples import trained
 from tokviz.cli.main import main
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.runs import runs_folder
+from tokviz.training.run_library import runs_folder
 
 
 def test_every_tokenizer_is_a_line_that_begins_with_its_name(tokviz):

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 import tokviz as package
 from tests.cli.conftest import COMMAND
 from tokviz.cli.main import main
-from tokviz.jobs.training import Training
+from tokviz.process.jobs.training import Training
 
 TEXT = "low low low low low lower lower widest widest widest " + "newest " * 6
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tokviz.cli import chat, main, workers
-from tokviz.workers import local_cluster
+from tokviz.training.dask_cluster import local_cluster
 
 TEXT = "It's the naïve 你好 world, 1234 <|endoftext|> of \r\n  code: x = {'a': [1]} \udcff\n" * 40
 

@@ -16,11 +16,12 @@ import tokviz
 from tests.oracles import nasty
 from tests.oracles.comparing import CAST, casts, load, slow_spans
 from tests.profiles import examples
-from tokviz import Tokenizer, bytetext
+from tokviz import Tokenizer
 from tokviz.compare.boundaries import Comparison, compare
 from tokviz.compare.causes import combined
 from tokviz.compare.figures import figures_by_script
-from tokviz.vocabulary.scripts import SCRIPTS, scripts_of
+from tokviz.explain.vocabulary.scripts import SCRIPTS, scripts_of
+from tokviz.text import bytetext
 
 
 def test_the_public_name_compares_also_where_it_means_the_package() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import tokviz
 from tokviz.compare.drift import Drift
 from tokviz.errors import TokenIdError
-from tokviz.sentences import said
+from tokviz.text.sentences import said
 
 GPT4 = tokviz.load("gpt-4")
 

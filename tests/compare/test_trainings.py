@@ -13,13 +13,13 @@ from hypothesis import given
 import tokviz
 from tests.oracles.nasty import byte_texts
 from tests.profiles import examples
-from tokviz import bytetext
-from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.compare.merge_sources import open_merges
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import InputFileError, UnknownTokenizerError, VocabularyError
-from tokviz.replay.replay import Replay
-from tokviz.tokenizer import Tokenizer
+from tokviz.text import bytetext
+from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.training.replay.replay import Replay
+from tokviz.training.ties import TIE_BREAKS
 
 RANDOM = random.Random(8)
 WORDS = " ".join("".join(RANDOM.choices("abcd", k=RANDOM.randint(1, 9))) for _ in range(300))

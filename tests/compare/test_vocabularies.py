@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.oracles.comparing import CAST, load
 from tokviz.compare.vocabularies import VocabularyDifference, diff_vocabularies
-from tokviz.tokenizer import Tokenizer
-from tokviz.vocabulary.index import Cancelled, VocabularyIndex
-from tokviz.vocabulary.scripts import SCRIPTS
+from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex
+from tokviz.explain.vocabulary.scripts import SCRIPTS
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 tokens = st.lists(
     st.tuples(st.integers(0, 40), st.binary(min_size=2, max_size=3)),

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import tokviz
 from tests.oracles import nasty
-from tokviz import bytetext
 from tokviz.explain.character import MOST_POINTS, char_at, clusters, inspect
-from tokviz.glyphs import UNSAFE
-from tokviz.sentences import said
-from tokviz.tokenizer import Tokenizer
+from tokviz.text import bytetext
+from tokviz.text.glyphs import UNSAFE
+from tokviz.text.sentences import said
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.character import as_text, character_rows
 
 

@@ -5,9 +5,9 @@ import pytest
 import tokviz
 from tokviz.explain import relations
 from tokviz.explain.relations import children_of
-from tokviz.tokenizer import Tokenizer
-from tokviz.vocabulary.index import Cancelled, VocabularyIndex
-from tokviz.vocabulary.reachable import unreachable_rows
+from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex
+from tokviz.explain.vocabulary.reachable import unreachable_rows
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def merges_tokenizer(*merges: tuple[bytes, bytes], extra: tuple[bytes, ...] = ()) -> Tokenizer:

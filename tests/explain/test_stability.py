@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import tokviz
 from tests.profiles import examples
 from tokviz.explain.stability import MOST_TAIL, sentences_of, unstable_end
-from tokviz.sentences import said
-from tokviz.tokenizer import Tokenizer
+from tokviz.text.sentences import said
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 SAMPLE = [
     *map(chr, range(0x80)),

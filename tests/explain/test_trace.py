@@ -15,8 +15,8 @@ from tokviz.errors import TokenIdError
 from tokviz.explain import trace
 from tokviz.explain.facts import entry_of
 from tokviz.explain.trace import encode_trace, lineage, render_lineage, why_not_one_token
-from tokviz.replay.replay import Replay
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.training.replay.replay import Replay
 
 
 def merge_list(*merges: tuple[bytes, bytes], specials: dict[str, int] | None = None) -> Tokenizer:

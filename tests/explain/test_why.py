@@ -23,13 +23,13 @@ from tokviz.explain.why import (
     token_place,
 )
 from tokviz.live.document import LiveDocument
-from tokviz.pretokenize.alternatives import cut_of, top_level
-from tokviz.pretokenize.guard import guarded_cut
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
-from tokviz.pretokenize.split import split
-from tokviz.pretokenize.unicode_classes import as_tiktoken_sees
-from tokviz.sentences import said
-from tokviz.tokenizer import Tokenizer
+from tokviz.text.sentences import said
+from tokviz.tokenizer.pretokenize.alternatives import cut_of, top_level
+from tokviz.tokenizer.pretokenize.guard import guarded_cut
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
+from tokviz.tokenizer.pretokenize.split import split
+from tokviz.tokenizer.pretokenize.unicode_classes import as_tiktoken_sees
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 PARTS = ["'s", "'LL", "  ", "\r\n", "123", "Wo"]
 NASTY = st.lists(

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import tokviz
-from tokviz.encoding.packed import PackedRanks, pack
+from tokviz.tokenizer.encoding.packed import PackedRanks, pack
 
 TEXT = (
     "The cats' 12345 naïve cats\n\n  sat, they'll say: 你好 👩‍👩‍👧 The end. "

@@ -14,7 +14,7 @@ from tokviz.formats.draft import build
 from tokviz.formats.hf_native import read_native
 from tokviz.formats.hf_pattern import NotNativeError, means_the_same, split_pattern_of
 from tokviz.formats.huggingface import to_tokenizer_json
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 
 tokenizers = pytest.importorskip("tokenizers")
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import tokviz
 from tests.oracles.nasty import FRAGMENTS
-from tokviz.bpe.settings import SpecialIds
 from tokviz.formats.byte_level import from_characters, to_characters
 from tokviz.formats.huggingface import read_tokenizer_json, to_tokenizer_json
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.training.settings import SpecialIds
 
 TEXT = "The cats' 12345 naïve cats\n\n  sat, they'll say: 你好 👩‍👩‍👧 <|endoftext|>The end. " * 9
 NEWER_LETTERS = {"\u0558", "\U000323b0"}

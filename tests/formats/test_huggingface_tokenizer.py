@@ -16,11 +16,11 @@ import tokviz
 from tests.formats.samples import TEXT
 from tests.oracles.nasty import byte_texts, texts
 from tests.profiles import examples
-from tokviz import bytetext
 from tokviz.formats.budget import Budget
 from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.live.document import LiveDocument
+from tokviz.text import bytetext
 
 hf = pytest.importorskip("tokenizers")
 pre, models, trainers = hf.pre_tokenizers, hf.models, hf.trainers

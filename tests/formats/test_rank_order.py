@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges, encode_by_ranks
-from tokviz.encoding.packed import pack_ranks
 from tokviz.formats.rank_order import first_unmerged, last_merge, listed_merges, why_no_ranks
+from tokviz.tokenizer.encoding.packed import pack_ranks
 
 BASE = {bytes([byte]): byte for byte in range(256)}
 ALPHABET = b"abc"

@@ -21,8 +21,8 @@ import pytest
 import tokviz
 from tokviz.formats import run as run_folder
 from tokviz.formats import run_writer
-from tokviz.replay.replay import Replay
-from tokviz.runs import list_runs
+from tokviz.training.replay.replay import Replay
+from tokviz.training.run_library import list_runs
 
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
 
@@ -209,7 +209,7 @@ def killed_at(step: int, save) -> bool:
 
 
 def test_whenever_a_save_is_killed_the_old_or_the_new_run_is_listed(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("tokviz.runs.runs_folder", lambda: tmp_path)
+    monkeypatch.setattr("tokviz.training.run_library.runs_folder", lambda: tmp_path)
     folder = tmp_path / "run"
     versions = {}
     for name, kept in (("old", tokviz.train(["abab"], 300)), ("new", run)):
@@ -242,8 +242,8 @@ KILLED_WHILE_SAVING = """
 import os, signal, sys
 import tokviz
 from tokviz.formats import run_writer
-from tokviz.replay.replay import Replay
-from tokviz.runs import list_runs
+from tokviz.training.replay.replay import Replay
+from tokviz.training.run_library import list_runs
 run = tokviz.train(["abab"], 300)
 run_writer.write_npy = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 run.save(sys.argv[1])
@@ -335,7 +335,7 @@ def test_a_forged_leftover_moves_and_removes_nothing_elsewhere(
     run, forged, is_link, tmp_path, monkeypatch
 ):
     runs, victim = tmp_path / "runs", tmp_path / "victim"
-    monkeypatch.setattr("tokviz.runs.runs_folder", lambda: runs)
+    monkeypatch.setattr("tokviz.training.run_library.runs_folder", lambda: runs)
     (victim / "thesis").mkdir(parents=True)
     (victim / "thesis" / "chapter.tex").write_text("years of work")
     run.save(runs / "thesis")

@@ -15,8 +15,8 @@ import tokviz
 from tokviz.errors import TokvizError
 from tokviz.formats import run as run_folder
 from tokviz.formats import run_arrays
-from tokviz.replay import replay as replay_module
-from tokviz.replay.replay import Replay
+from tokviz.training.replay import replay as replay_module
+from tokviz.training.replay.replay import Replay
 
 TEXT = "low low low low low lower lower widest widest widest" + " newest" * 6
 CHANGES = 400

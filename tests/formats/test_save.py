@@ -6,11 +6,11 @@ import pytest
 
 import tokviz
 from tests.formats.samples import TEXT, beginning, shuffled, trained, with_every_merge
-from tokviz import bytetext
 from tokviz.formats.examine import check, losses
 from tokviz.formats.save import FORMATS, what_is_lost
 from tokviz.formats.self_check import SAMPLES
 from tokviz.formats.validate import validate
+from tokviz.text import bytetext
 
 SPECIALS = ("<|endoftext|>", "<|im_start|>")
 

@@ -7,13 +7,13 @@ import pytest
 import tokviz
 from tokviz.chat.mask_text import mask_text
 from tokviz.errors import PatternError, TokvizError
+from tokviz.explain.vocabulary.index import VocabularyIndex
+from tokviz.explain.vocabulary.reachable import unreachable_rows
 from tokviz.formats.hf_pattern import means_the_same
 from tokviz.formats.validate import validate
 from tokviz.live.document import LiveDocument
-from tokviz.pretokenize.split import split
-from tokviz.replay.replay import Replay
-from tokviz.vocabulary.index import VocabularyIndex
-from tokviz.vocabulary.reachable import unreachable_rows
+from tokviz.tokenizer.pretokenize.split import split
+from tokviz.training.replay.replay import Replay
 
 Z34 = "z" * 34
 TEXT = f"hello\n{Z34}\nhello"

@@ -14,10 +14,10 @@ from tests.formats.packing import to_tiktoken
 from tests.formats.samples import TEXT, shuffled, trained
 from tests.oracles.nasty import texts
 from tests.reference import tiktoken_encoding
-from tokviz.assets import asset_path
-from tokviz.encoding.packed import PackedRanks
 from tokviz.formats.known_vocabularies import _llama3, _qwen
 from tokviz.formats.tiktoken import read_tiktoken
+from tokviz.storage.assets import asset_path
+from tokviz.tokenizer.encoding.packed import PackedRanks
 
 
 def packed(name):

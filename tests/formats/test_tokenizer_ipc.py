@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from tokviz.encoding.packed import pack_ranks
-from tokviz.encoding.specials import SpecialTokens
 from tokviz.formats.tokenizer_ipc import from_parts, to_parts
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.encoding.packed import pack_ranks
+from tokviz.tokenizer.encoding.specials import SpecialTokens
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def handed_over(tokenizer: Tokenizer) -> Tokenizer:

@@ -12,8 +12,8 @@ from tests.formats.samples import beginning, shuffled, trained
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.formats.rank_order import unmerged
-from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.validate import validate
+from tokviz.tokenizer.report import FileFinding, Report
 
 BASE = {byte: bytes([byte]) for byte in range(256)}
 CONTENT = json.loads(to_tokenizer_json(trained("gpt4", ("<|endoftext|>",))))

@@ -10,13 +10,13 @@ import pytest
 
 import tokviz
 from tests.oracles.edits import BUILTIN, SMALL, random_edit, random_runs, random_text, tokenizer
-from tokviz import bytetext
 from tokviz.compare.figures import WordCounter
 from tokviz.live import chunked_text
 from tokviz.live.backlog import LARGE
 from tokviz.live.chunked_text import CHUNK_TARGET
 from tokviz.live.document import LiveDocument
-from tokviz.snapshots import Part, joined
+from tokviz.text import bytetext
+from tokviz.text.snapshots import Part, joined
 
 ROUNDS = 4
 MUCH = "the quick brown 狐 jumps, naïvely\n" * 10_000

@@ -70,7 +70,7 @@ def test_the_end_of_a_run_is_found_without_trying_every_character(
             return self.pattern.match(text, *bounds)
 
     monkeypatch.setattr(
-        "tokviz.pretokenize.patterns.compiled_cut", lambda regex: Noted(re.compile(regex))
+        "tokviz.tokenizer.pretokenize.patterns.compiled_cut", lambda regex: Noted(re.compile(regex))
     )
     text = char * (300_000 // len(char))
     rule = cut_rule(tokenizer("cl100k_base"), False)

@@ -11,7 +11,7 @@ from tokviz.live import occurrences
 from tokviz.live.chunks import Chunk
 from tokviz.live.cuts import CutRule
 from tokviz.live.document import LiveDocument
-from tokviz.snapshots import Part, joined
+from tokviz.text.snapshots import Part, joined
 
 SPECIAL = "<|endoftext|>"
 LONG_WORD = "ab" * 20_000

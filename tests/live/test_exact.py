@@ -16,8 +16,8 @@ from tests.oracles.edits import (
     tokenizer,
 )
 from tests.oracles.live import SlowDocument
-from tokviz import bytetext
 from tokviz.live.document import LiveDocument
+from tokviz.text import bytetext
 
 ROUNDS = 8
 EDITS = 12

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tokviz.live import find
 from tokviz.live.find import MAX_MATCHES, FindQuery, Matches, escaped, find_all
-from tokviz.pretokenize import guard, interactive_regex
+from tokviz.tokenizer.pretokenize import guard, interactive_regex
 
 
 def spans(text: str, query: FindQuery) -> list[tuple[int, int]]:

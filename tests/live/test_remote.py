@@ -7,9 +7,9 @@ from array import array
 import pytest
 
 import tokviz
-from tokviz.bytetext import to_bytes
 from tokviz.errors import JobError
 from tokviz.live.document import LiveDocument
+from tokviz.text.bytetext import to_bytes
 
 WORDS = tokviz.load("gpt2")
 

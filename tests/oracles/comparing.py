@@ -8,8 +8,9 @@ from functools import cache
 from hypothesis import strategies as st
 
 import tokviz
-from tokviz import Tokenizer, bytetext
-from tokviz.encoding.specials import SpecialTokens
+from tokviz import Tokenizer
+from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.specials import SpecialTokens
 
 Token = tuple[int, int, bool, bytes]
 """Start and end in the text, whether it is special, and its bytes."""

@@ -7,10 +7,10 @@ from functools import cache
 
 import tokviz
 from tests.oracles.nasty import FRAGMENTS
-from tokviz.assets import asset_path
-from tokviz.encoding.packed import PackedRanks
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.assets import asset_path
+from tokviz.tokenizer.encoding.packed import PackedRanks
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 BUILTIN = ("gpt2", "cl100k_base", "o200k_base", "qwen2")
 
@@ -51,7 +51,8 @@ _SPECIALS = ["<|endoftext|>", "<|endof", "text|>", "a b", "ab c", "b c", "é", "
 def tokenizer(name: str) -> Tokenizer:
     """Give a built-in tokenizer, or a small one, with overlapping specials, for a split pattern."""
     if name == "qwen2":
-        # Its pattern and tokens alone: `tests/test_nfc.py` is about what it composes.
+        # Its pattern and tokens alone: `tests/tokenizer/encoding/test_nfc.py` is about what it
+        # composes.
         specials = tokviz.load(name).special_tokens
         ranks = PackedRanks(asset_path("vocab/qwen.ranks"))
         return Tokenizer.of(ranks, specials, split_pattern=name, name=name)

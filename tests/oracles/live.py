@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import accumulate
 
-from tokviz import bytetext
-from tokviz.tokenizer import Tokenizer
+from tokviz.text import bytetext
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 @dataclass

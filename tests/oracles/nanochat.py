@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 SPECIALS = [
     "<|bos|>",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tokviz import bytetext
+from tokviz.text import bytetext
 
 EVERY_CODE_POINT = [
     *range(0x34000),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from tokviz.bpe.python_trainer import Merge
+from tokviz.training.python_trainer import Merge
 
 Pair = tuple[int, int]
 

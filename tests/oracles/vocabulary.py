@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tokviz.vocabulary.query import (
+from tokviz.explain.vocabulary.query import (
     FlagTerm,
     RangeTerm,
     RegexTerm,

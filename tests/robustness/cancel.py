@@ -61,8 +61,8 @@ def _in_thread(work: Callable[[], object]) -> Event:
 
 def training(folder: Path, stack: ExitStack) -> Cancel:
     """Train in a child, until that has gone."""
-    from tokviz.jobs.train_client import TrainClient
-    from tokviz.jobs.train_messages import TrainRequest
+    from tokviz.process.jobs.train_client import TrainClient
+    from tokviz.process.jobs.train_messages import TrainRequest
 
     corpus = folder / "corpus.txt"
     corpus.write_text(" ".join(f"{n * 2654435761 % 2**32:x}" for n in range(1_000_000)))
@@ -108,8 +108,8 @@ def loading(folder: Path, stack: ExitStack) -> Cancel:
 
 def regex(folder: Path, stack: ExitStack) -> Cancel:
     """Split by a regex that takes for ever, until the child is free for the next one."""
-    from tokviz.jobs.split_client import SplitClient
-    from tokviz.snapshots import Part
+    from tokviz.process.jobs.split_client import SplitClient
+    from tokviz.text.snapshots import Part
 
     client = SplitClient(
         lambda run, part: None, lambda run: None, lambda run, error: None, seconds=GIVES_UP

@@ -181,7 +181,7 @@ def measure_echoes(word: str) -> int:
 
 def _probe(kind: str, path: str) -> dict[str, Any]:
     import tokviz
-    from tokviz.child.memory import memory_bytes, peak_memory_bytes
+    from tokviz.process.memory import memory_bytes, peak_memory_bytes
 
     _READ[kind](None)
     before = memory_bytes() or 0
@@ -238,7 +238,7 @@ def _replay(path: str | None) -> str:
 def _template(path: str | None) -> str:
     from tokviz.chat.conversation import Conversation
     from tokviz.chat.jinja_template import JinjaTemplate
-    from tokviz.files import read_file
+    from tokviz.storage.files import read_file
 
     if path is None:
         return ""
@@ -261,7 +261,7 @@ def _rows(path: str | None) -> str:
 
 
 def _corpus(path: str | None) -> str:
-    from tokviz.corpus.corpus import Corpus
+    from tokviz.training.corpus.corpus import Corpus
 
     if path is None:
         return ""
@@ -269,8 +269,8 @@ def _corpus(path: str | None) -> str:
 
 
 def _session(path: str | None) -> str:
-    from tokviz.saved import look_up, read_session
-    from tokviz.settings import Settings
+    from tokviz.workspace.session_file import look_up, read_session
+    from tokviz.workspace.settings import Settings
 
     if path is None:
         return ""

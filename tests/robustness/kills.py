@@ -31,7 +31,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
 from tests.robustness.subject import Subject  # noqa: E402
-from tokviz.autosave import Autosave, Leftover  # noqa: E402
+from tokviz.workspace.recovery_journal import Autosave, Leftover  # noqa: E402
 
 ORIGINAL = "\nWhat was there before.\n"
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -142,7 +142,7 @@ def while_saving(home: Path, chance: random.Random) -> Outcome:
 
 def while_choosing(home: Path, chance: random.Random) -> Outcome:
     """Kill it while it writes settings."""
-    from tokviz.settings import load_settings
+    from tokviz.workspace.settings import load_settings
 
     with Subject(home) as subject:
         subject.until("begun")
@@ -270,13 +270,13 @@ class Writer(NamedTuple):
 
 
 def _text(folder: Path, time: int) -> None:
-    from tokviz.files import write_file
+    from tokviz.storage.files import write_file
 
     write_file(folder / "text.txt", f"version {time} ".encode() * 50)
 
 
 def _settings(folder: Path, time: int) -> str | None:
-    from tokviz.settings import Settings, save_settings
+    from tokviz.workspace.settings import Settings, save_settings
 
     theme = "tokviz-light" if time == 1 else "textual-dark"
     return save_settings(Settings(theme=theme), folder / "config.toml")

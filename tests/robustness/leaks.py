@@ -339,10 +339,10 @@ class Tour:
         """Do it; give the traceback of a crash, "" for none."""
         from textual.drivers.headless_driver import HeadlessDriver
 
-        from tokviz.error_log import ErrorLog
-        from tokviz.session import Opened, Session
-        from tokviz.settings import Settings
         from tokviz.tui.app import TokvizApp
+        from tokviz.workspace.error_log import ErrorLog
+        from tokviz.workspace.session import Opened, Session
+        from tokviz.workspace.settings import Settings
 
         kit = self.kit
         raised: list[BaseException] = []
@@ -375,9 +375,9 @@ class Tour:
 
     async def _go_round(self, app: Any, pilot: Any, chosen: Callable[[str], bool]) -> None:
         from tokviz.chat.request import ChatRequest
-        from tokviz.session import ReplayRequest
         from tokviz.tui.app import actions_on
         from tokviz.tui.screens.registry import SCREENS
+        from tokviz.workspace.session import ReplayRequest
 
         kit, session = self.kit, app.session
 
@@ -523,7 +523,7 @@ def keep_run(kit: Kit) -> None:
     """Put the training among those of the user, for every list of trainings."""
     import shutil
 
-    from tokviz.runs import runs_folder
+    from tokviz.training.run_library import runs_folder
 
     if os.path.isdir(kit.run):
         shutil.copytree(kit.run, runs_folder() / Path(kit.run).name, dirs_exist_ok=True)

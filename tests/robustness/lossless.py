@@ -26,12 +26,12 @@ if __name__ == "__main__":
 
 from tests.oracles import edits  # noqa: E402
 from tests.oracles.live import SlowDocument  # noqa: E402
-from tokviz import bytetext  # noqa: E402
 from tokviz.errors import PatternError  # noqa: E402
 from tokviz.live.backlog import LARGE  # noqa: E402
 from tokviz.live.document import LiveDocument  # noqa: E402
-from tokviz.pretokenize.split import split  # noqa: E402
-from tokviz.tokenizer import Tokenizer  # noqa: E402
+from tokviz.text import bytetext  # noqa: E402
+from tokviz.tokenizer.pretokenize.split import split  # noqa: E402
+from tokviz.tokenizer.tokenizer import Tokenizer  # noqa: E402
 
 EDITS = 12
 ATOMS = (

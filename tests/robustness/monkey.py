@@ -343,7 +343,7 @@ class Monkey:
         return title
 
     async def tokenizer(self) -> str:
-        from tokviz.session import UseTokenizer
+        from tokviz.workspace.session import UseTokenizer
 
         name = self.chance.choice(TOKENIZERS)
         self.app.call_later(self.app.session.ask, UseTokenizer(name))
@@ -367,7 +367,7 @@ class Monkey:
 
     async def weigh(self) -> tuple[float, float]:
         """Give the megabytes of the process at home, and how many of them are free."""
-        from tokviz.child.memory import give_back
+        from tokviz.process.memory import give_back
 
         await self.home()
         gc.unfreeze()
@@ -378,9 +378,9 @@ class Monkey:
 
     async def home(self) -> None:
         """Come to the state in which memory is compared; see the top."""
-        from tokviz.session import ReplayRequest, UseTokenizer
         from tokviz.tui.screens.chat.editing import EMPTY
         from tokviz.tui.screens.registry import SCREENS
+        from tokviz.workspace.session import ReplayRequest, UseTokenizer
 
         app, session = self.app, self.app.session
         self.doing = "home: size"
@@ -472,10 +472,10 @@ async def run(
 ) -> Crash | None:
     """Do one run: an app from its start to its end, or a day, which takes the memory at home."""
     import tokviz
-    from tokviz import bytetext
-    from tokviz.session import Opened, Session
-    from tokviz.settings import Settings
+    from tokviz.text import bytetext
     from tokviz.tui.app import TokvizApp
+    from tokviz.workspace.session import Opened, Session
+    from tokviz.workspace.settings import Settings
 
     chance = random.Random(f"{seed} {number}")
     corpus = Path("corpus.txt")

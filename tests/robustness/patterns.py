@@ -30,12 +30,12 @@ from textual.pilot import Pilot  # noqa: E402
 
 import tokviz  # noqa: E402
 from tests.tui.waiting import settle, until  # noqa: E402
-from tokviz.session import Opened, Session  # noqa: E402
 from tokviz.tui.app import TokvizApp  # noqa: E402
 from tokviz.tui.dialogs.find import FindDialog, FindField  # noqa: E402
 from tokviz.tui.screens.tokens import TokensScreen  # noqa: E402
 from tokviz.tui.widgets.splits.panel import SplitsPanel  # noqa: E402
 from tokviz.tui.widgets.splits.regex_field import RegexInput  # noqa: E402
+from tokviz.workspace.session import Opened, Session  # noqa: E402
 
 A, SIGN = "a" * 40, "!"
 PATTERNS: dict[str, str] = {

@@ -1,15 +1,15 @@
 """What an attacker would like to bring to a terminal, and the rule that nothing of it got there.
 
-The rule is other words than those of `tokviz.glyphs`: what the programs themselves write is taken
-out of an output, and in the rest no character may be one that a terminal obeys or does not draw.
-Payloads that look like something of ours have numbers that nothing of ours has.
+The rule is other words than those of `tokviz.text.glyphs`: what the programs themselves write is
+taken out of an output, and in the rest no character may be one that a terminal obeys or does not
+draw. Payloads that look like something of ours have numbers that nothing of ours has.
 """
 
 from __future__ import annotations
 
 import re
 
-from tests.test_glyphs import is_forbidden
+from tests.text.test_glyphs import is_forbidden
 
 _CSI = (
     *("931m", "5;947m", "2J", "3J", "999;998H", "999A", "6n", "c", ">c", "=c", "!p", "5i", "4i"),

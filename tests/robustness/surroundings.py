@@ -215,7 +215,7 @@ def _(home: Path, wrong: list[str]) -> None:
         one.until("begun")
         other.until("begun")
         time.sleep(1.0)
-    from tokviz.settings import load_settings
+    from tokviz.workspace.settings import load_settings
 
     settings, complaint = load_settings(home / "config" / "tokviz" / "settings.json")
     check(not complaint, f"{complaint}", wrong)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.robustness import kills
-from tokviz.autosave import Autosave
+from tokviz.workspace.recovery_journal import Autosave
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.robustness import lossless
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def test_every_text_is_kept_after_every_edit() -> None:

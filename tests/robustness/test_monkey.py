@@ -10,9 +10,9 @@ import pytest
 import tokviz
 from tests.robustness import monkey
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, Session
-from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
+from tokviz.workspace.session import Opened, Session
+from tokviz.workspace.settings import Settings
 
 
 def test_the_monkey_does_not_crash_the_app(monkeypatch: pytest.MonkeyPatch) -> None:

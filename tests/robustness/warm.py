@@ -63,11 +63,11 @@ def _be_job(command: list[str], streams: tuple[int, int, int], env: Mapping[str,
         os.environ.clear()
         os.environ.update(env)
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
-        from tokviz.child import limits
-        from tokviz.jobs.__main__ import main
+        from tokviz.process import limits
+        from tokviz.process.jobs.__main__ import main
 
         limits.allow_memory = lambda megabytes: None
-        code = main(command[command.index("tokviz.jobs") + 1 :])
+        code = main(command[command.index("tokviz.process.jobs") + 1 :])
     except BaseException:
         os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
     finally:
@@ -89,5 +89,5 @@ def import_everything() -> None:
 def warm_children() -> Iterator[None]:
     """Let jobs be forks meanwhile."""
     popen = SimpleNamespace(Popen=_Fork, PIPE=subprocess.PIPE)
-    with mock.patch("tokviz.child.process.subprocess", popen):
+    with mock.patch("tokviz.process.child.subprocess", popen):
         yield

@@ -24,9 +24,9 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
 from tests.robustness.subject import MARK, marked  # noqa: E402
-from tokviz.bpe.run import TrainingRun  # noqa: E402
-from tokviz.bpe.train import train  # noqa: E402
-from tokviz.workers import local_cluster  # noqa: E402
+from tokviz.training.dask_cluster import local_cluster  # noqa: E402
+from tokviz.training.run import TrainingRun  # noqa: E402
+from tokviz.training.train import train  # noqa: E402
 
 N_FILES = 12
 VOCABULARY = 1000

@@ -10,9 +10,9 @@ import pytest
 
 import tokviz
 from tokviz.errors import TokvizError
-from tokviz.glyphs import UNSAFE, token_label
-from tokviz.replay.replay import Replay
 from tokviz.share.animation import MOST_STEPS, animation
+from tokviz.text.glyphs import UNSAFE, token_label
+from tokviz.training.replay.replay import Replay
 
 SVG = "{http://www.w3.org/2000/svg}"
 SECONDS = 2

@@ -15,13 +15,10 @@ from hypothesis import strategies as st
 import tokviz
 from tests.oracles.nasty import FRAGMENTS
 from tests.profiles import examples
-from tokviz import bytetext
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
 from tokviz.compare.boundaries import compare
 from tokviz.errors import TokvizError, missing_package
-from tokviz.glyphs import UNSAFE
-from tokviz.replay.replay import Replay
 from tokviz.share import FORMS, writer, written
 from tokviz.share.figure import (
     MOST_TOKENS,
@@ -34,6 +31,9 @@ from tokviz.share.figure import (
 )
 from tokviz.share.png import MOST_LINES
 from tokviz.share.replayed import replay_figure
+from tokviz.text import bytetext
+from tokviz.text.glyphs import UNSAFE
+from tokviz.training.replay.replay import Replay
 
 PAYLOADS = ["<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "</pre></style>",
             "\x1b[31m", "\x1b]52;c;aGk=\x07", "\u202eevil\u202c", "\u2066x\u2069", "a\u2028b",

@@ -15,11 +15,11 @@ from textual.notifications import Notification
 from tests.forks import Forks, Job, is_as_begun
 from tests.tui.known_styles import PARSE_RULES, KnownStyles
 from tests.tui.waiting import WAIT
-from tokviz.tokenizer import Tokenizer
+from tokviz.explain.vocabulary.index import VocabularyIndex
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui import clipboard
 from tokviz.tui.clipboard import CopyResult
 from tokviz.tui.screens.vocabulary import searching
-from tokviz.vocabulary.index import VocabularyIndex
 
 SHEETS: dict[Any, list[RuleSet]] = {}
 TRIED: list[tuple[Tokenizer, Any]] = []
@@ -63,7 +63,7 @@ def jobs_are_forks(forks: Forks) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         popen = SimpleNamespace(Popen=begin, PIPE=subprocess.PIPE)
-        patch.setattr("tokviz.child.process.subprocess", popen)
+        patch.setattr("tokviz.process.child.subprocess", popen)
         yield
 
 

@@ -8,7 +8,7 @@ import sys
 _CODE = """
 import sys
 import tokviz
-from tokviz.session import Opened, Session
+from tokviz.workspace.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 
 def painted(app):

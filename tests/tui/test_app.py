@@ -15,8 +15,6 @@ from textual.color import Color
 import tokviz
 from tests.tui.mouse import click
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
-from tokviz.settings import Settings, config_path, load_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
@@ -28,6 +26,8 @@ from tokviz.tui.screens.tokens import screen as tokens_screen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.screens.vocabulary.screen import VocabularyScreen
 from tokviz.tui.screens.vocabulary.searching import SearchField
+from tokviz.workspace.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
+from tokviz.workspace.settings import Settings, config_path, load_settings
 
 
 def make_app(screen: str = "tokens") -> TokvizApp:

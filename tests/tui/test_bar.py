@@ -7,7 +7,7 @@ from rich.style import Style
 from textual.app import App, ComposeResult
 
 import tokviz
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.screens.bars import MORE_TABS, tab_items, tokenizer_item
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import ROLES, Bar, BarItem, bar_strip, place

@@ -9,7 +9,7 @@ import tokviz
 from tokviz.explain.describe import CutCharacter
 from tokviz.explain.facts import Occurrences, SelectedTokens, TokenPlace, entry_of
 from tokviz.explain.trace import why_not_one_token
-from tokviz.glyphs import UNSAFE
+from tokviz.text.glyphs import UNSAFE
 from tokviz.tui.widgets.card_rows import selection_rows, token_rows
 from tokviz.tui.widgets.flow import Copy, GoTo, Row, Step
 

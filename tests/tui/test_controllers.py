@@ -14,11 +14,11 @@ from textual.widgets import Button, Input
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.errors import TokvizError
-from tokviz.session import Asked, Opened, Request, Session, ShowText, TokenizerChanged
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.tasks import Task
+from tokviz.workspace.session import Asked, Opened, Request, Session, ShowText, TokenizerChanged
 
 
 class Counting(Controller):

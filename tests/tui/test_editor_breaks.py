@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.oracles.nasty import byte_texts, texts
-from tokviz.glyphs import HIDDEN, SHOWN, Glyphs
+from tokviz.text.glyphs import HIDDEN, SHOWN, Glyphs
 from tokviz.tui.widgets.editor import cells as breaks_module
 from tokviz.tui.widgets.editor.cells import breaks, fits, lay_out, safe_cut, width_bound
 from tokviz.tui.widgets.editor.long_line import FlatLongLine, LinePart, WrappedLongLine

@@ -10,9 +10,9 @@ from rich.style import Style
 
 import tokviz
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
-from tokviz.glyphs import HIDDEN, SHOWN, UNSAFE
 from tokviz.live.document import LiveDocument
 from tokviz.live.spans import BEGINS_INSIDE, ENDS_INSIDE, TokenSpan
+from tokviz.text.glyphs import HIDDEN, SHOWN, UNSAFE
 from tokviz.tui.palette import N_HUES, token_palette
 from tokviz.tui.widgets.editor.cells import lay_out
 from tokviz.tui.widgets.editor.document import ExactDocument

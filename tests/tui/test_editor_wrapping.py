@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from textual.geometry import Offset
 
 from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
-from tokviz.glyphs import HIDDEN, SHOWN, Glyphs
 from tokviz.live.document import LiveDocument
+from tokviz.text.glyphs import HIDDEN, SHOWN, Glyphs
 from tokviz.tui.widgets.editor import long_line, wrapping
 from tokviz.tui.widgets.editor.document import ExactDocument
 from tokviz.tui.widgets.editor.long_line import FlatLongLine, WrappedLongLine

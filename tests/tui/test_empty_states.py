@@ -6,8 +6,8 @@ import pytest
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
+from tokviz.workspace.session import Opened, Session
 
 SAID = {
     "alt+i": "Token ids appear here as you type.",

@@ -12,15 +12,15 @@ from textual.content import Content
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.error_log import FILE_NAME, ErrorLog
-from tokviz.folders import state_folder
-from tokviz.session import Opened, Session
+from tokviz.storage.folders import state_folder
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import offers_here
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.textual_private.handler_errors import invoke_reporting_errors
 from tokviz.tui.widgets.editor import TokenEditor
+from tokviz.workspace.error_log import FILE_NAME, ErrorLog
+from tokviz.workspace.session import Opened, Session
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +135,7 @@ async def test_an_error_on_the_way_out_changes_no_exit_code() -> None:
 
 
 def test_a_long_log_begins_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tokviz.error_log.MAX_BYTES", 100)
+    monkeypatch.setattr("tokviz.workspace.error_log.MAX_BYTES", 100)
     errors = ErrorLog()
     noted = [errors.note(ValueError(f"number {index}")) for index in range(9)]
     assert [one.times for one in noted] == list(range(1, 10))
@@ -148,7 +148,7 @@ def test_a_long_log_begins_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_nobody_waits_for_a_log_that_is_a_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokviz.error_log.state_folder", lambda: tmp_path)
+    monkeypatch.setattr("tokviz.workspace.error_log.state_folder", lambda: tmp_path)
     os.mkfifo(tmp_path / FILE_NAME)
     noted = ErrorLog().note(ValueError("no"))
     assert (noted.file, noted.times) == (None, 1)

@@ -21,25 +21,32 @@ from textual.worker import WorkerCancelled
 
 import tokviz
 from tests.tui.waiting import is_still, until
-from tokviz.autosave import Autosave
 from tokviz.chat.conversation import Conversation
-from tokviz.compare.lanes import Other
-from tokviz.error_log import Unexpected
-from tokviz.jobs.train_messages import TrainRequest, TrainSummary
-from tokviz.session import Opened, ReplayRequest, Request, Session, ShowConversation, ShowScreen
-from tokviz.settings import Settings
-from tokviz.tokenizer import Tokenizer
+from tokviz.compare.compared_documents import Other
+from tokviz.process.jobs.train_messages import TrainRequest, TrainSummary
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, key_label
 from tokviz.tui.app import APP_ACTIONS, TokvizApp, actions_on
 from tokviz.tui.dialogs.action_palette import ActionPalette, offers_here
 from tokviz.tui.screens.chat import ChatScreen, rendering
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.replay import ReplayScreen
-from tokviz.tui.screens.replay.opened import source_named
+from tokviz.tui.screens.replay.loaded_replay import source_named
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 from tokviz.tui.widgets.conversation.rows import PartPlace
+from tokviz.workspace.error_log import Unexpected
+from tokviz.workspace.recovery_journal import Autosave
+from tokviz.workspace.session import (
+    Opened,
+    ReplayRequest,
+    Request,
+    Session,
+    ShowConversation,
+    ShowScreen,
+)
+from tokviz.workspace.settings import Settings
 
 SIZE = (200, 26)
 """So wide that every word of the footer is shown."""

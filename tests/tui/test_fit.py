@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tokviz.glyphs import safe
+from tokviz.text.glyphs import safe
 from tokviz.tui.widgets.fit import fit, fit_end
 
 

@@ -7,12 +7,12 @@ from textual.pilot import Pilot
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, RunAction, Session
-from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp, actions_on
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.conversation.view import PartEditor
 from tokviz.tui.widgets.push_button import PushButton
+from tokviz.workspace.session import Opened, RunAction, Session
+from tokviz.workspace.settings import Settings
 
 SIZES = [(120, 40), (80, 24)]
 

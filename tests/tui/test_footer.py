@@ -7,11 +7,11 @@ from textual.pilot import Pilot
 
 import tokviz
 from tests.tui.waiting import settle
-from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.id_grid import IdGrid
+from tokviz.workspace.session import Opened, Session, ShowScreen
 
 
 def make_app(screen: str = "tokens") -> TokvizApp:

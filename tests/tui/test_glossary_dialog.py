@@ -4,11 +4,11 @@ from textual.events import Click
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, Session
-from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.glossary import GlossaryDialog
 from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.workspace.session import Opened, Session
+from tokviz.workspace.settings import Settings
 
 
 def place_of(app: TokvizApp, words: str) -> tuple[int, int]:

@@ -22,7 +22,6 @@ import tokviz
 from tests.tui.dialogs.conftest import NOT_CLOSED, DialogApp
 from tests.tui.mouse import click
 from tests.tui.waiting import WAIT, settle, until
-from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui import app as app_module
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp
@@ -35,10 +34,11 @@ from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 from tokviz.tui.dialogs.jump import targets
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
-from tokviz.tui.idle_clicks import widget_at
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.stale_clicks import widget_at
 from tokviz.tui.widgets.editor.editor import TokenEditor
+from tokviz.workspace.session import Opened, Session, ShowScreen
 
 APP = Path(app_module.__file__)
 

@@ -7,10 +7,10 @@ import pytest
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.confinement import Confinement
-from tokviz.session import Opened, Session
+from tokviz.process.confinement import Confinement
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.jump import LETTERS, JumpMode, labels
+from tokviz.workspace.session import Opened, Session
 
 
 def test_no_label_begins_another_and_letters_alone_go_as_far_as_they_can() -> None:
@@ -110,6 +110,6 @@ async def test_the_text_is_edited_elsewhere_and_comes_back_as_one_step(
         await pilot.press("ctrl+z")
         await settle(pilot)
         assert app.session.live.text == "ab\r\n"
-        monkeypatch.setattr("tokviz.confinement.confinement", Confinement)
+        monkeypatch.setattr("tokviz.process.confinement.confinement", Confinement)
         await pilot.press("ctrl+l", "v")
         await until(pilot, lambda: "in a browser no other program has a terminal" in said())

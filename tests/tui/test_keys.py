@@ -7,10 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tokviz.settings import edit_file
 from tokviz.tui.actions import key_label, key_of
 from tokviz.tui.app import actions_everywhere, check_settings
 from tokviz.tui.checks import key_faults
+from tokviz.workspace.settings import edit_file
 
 
 def faults(**keys: object) -> list[tuple[str, str]]:

@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 from tests.tui import known_styles
 from tests.tui.known_styles import KnownStyles
 from tests.tui.waiting import settle
-from tokviz.session import Opened, Session
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.app import TokvizApp
+from tokviz.workspace.session import Opened, Session
 
 BYTES = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], name="bytes")
 

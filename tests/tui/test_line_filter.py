@@ -10,7 +10,7 @@ from textual.filter import Monochrome
 from textual.strip import Strip
 
 from tests.oracles.nasty import byte_texts
-from tokviz.glyphs import UNSAFE
+from tokviz.text.glyphs import UNSAFE
 from tokviz.tui.line_filter import InTurn, SafeLineFilter
 
 BACKGROUND = Color.parse("black")

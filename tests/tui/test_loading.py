@@ -10,16 +10,16 @@ import pytest
 import tokviz
 from tests.robustness.hostile import FILES
 from tests.tui.waiting import settle, until
-from tokviz.child.runner import JobDroppedError, raise_if_stopped
 from tokviz.formats import budget
-from tokviz.session import Opened, Session
-from tokviz.settings import Settings
+from tokviz.process.runner import JobDroppedError, raise_if_stopped
 from tokviz.tui import tasks
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens import choosing
 from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.workspace.session import Opened, Session
+from tokviz.workspace.settings import Settings
 
 
 def make_app() -> TokvizApp:

@@ -9,8 +9,6 @@ from textual.pilot import Pilot
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.chat.mask_text import MaskedText
-from tokviz.session import Opened, Session
-from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.tokens import TokensScreen
@@ -18,6 +16,8 @@ from tokviz.tui.screens.tokens.panels import SidePanels
 from tokviz.tui.widgets import mask_panel
 from tokviz.tui.widgets.mask.why import HINT
 from tokviz.tui.widgets.mask_panel import MaskPanel
+from tokviz.workspace.session import Opened, Session
+from tokviz.workspace.settings import Settings
 
 JSON = '{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"}]}'
 CHATML = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n"

@@ -21,7 +21,7 @@ import tokviz
 from tests.tui.waiting import until
 from tokviz.chat.conversation import Conversation, Message
 from tokviz.chat.render import Rendering, render
-from tokviz.glyphs import token_label
+from tokviz.text.glyphs import token_label
 from tokviz.tui.palette import token_palette
 from tokviz.tui.themes import THEMES
 from tokviz.tui.widgets.mask import counts as mask_counts

@@ -7,12 +7,12 @@ from textual.pilot import Pilot
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, Session
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp, actions_on
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.more_keys import MoreKeys
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.workspace.session import Opened, Session
 
 NOT_EVERYWHERE = {"f1", "f10", "f11", "ctrl+right_square_bracket", "ctrl+backslash"}
 """GNOME Terminal and macOS take the first three; many keyboards need AltGr for the others."""

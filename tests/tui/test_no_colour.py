@@ -9,11 +9,11 @@ from rich.segment import Segment
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, Session, ShowScreen, sample_text
-from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.guide import GuideDialog
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.workspace.session import Opened, Session, ShowScreen, sample_text
+from tokviz.workspace.settings import Settings
 
 PLACES = [(kind.id, "ids") for kind in SCREENS] + [("tokens", "splits"), ("tokens", "mask")]
 

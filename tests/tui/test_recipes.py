@@ -8,7 +8,7 @@ import sys
 RUN = """
 import asyncio
 import tokviz
-from tokviz.session import Opened, Session
+from tokviz.workspace.session import Opened, Session
 from tokviz.tui.app import TokvizApp, actions_on
 
 def app():

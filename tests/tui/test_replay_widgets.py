@@ -15,13 +15,7 @@ from tokviz.tui.widgets.flow import Row, Span, ToMerge
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Dragged, Scrubber
-from tokviz.tui.widgets.token_text import (
-    TextTokens,
-    TokenText,
-    char_offsets,
-    lit_chars,
-    spans_in,
-)
+from tokviz.tui.widgets.token_text import TextTokens, TokenText, char_offsets, lit_chars, spans_in
 
 PALETTE = token_palette("tokviz-dark", "truecolor", False)
 NOWHERE = np.zeros(0, np.int64)

@@ -16,12 +16,12 @@ import tokviz
 from tests.tui.test_palette import SIXTEEN, as_seen
 from tests.tui.test_palette import contrast as ink_contrast
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, Session
-from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
+from tokviz.workspace.session import Opened, Session
+from tokviz.workspace.settings import Settings
 
 WITH_SHADES = [theme(name) for name in THEMES if not name.startswith(OWN)]
 OF_TERMINALS = [theme(name) for name in THEMES if name.startswith(OWN)]

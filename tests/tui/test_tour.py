@@ -8,14 +8,14 @@ import pytest
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.lessons import first_steps
-from tokviz.session import Opened, Request, RunAction, Session, sample_text
-from tokviz.settings import load_settings
+from tokviz.guide.lessons import first_steps
 from tokviz.tui import app as app_module
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.tour import tour_rows
+from tokviz.workspace.session import Opened, Request, RunAction, Session, sample_text
+from tokviz.workspace.settings import load_settings
 
 
 @pytest.fixture(autouse=True)

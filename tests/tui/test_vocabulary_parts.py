@@ -6,9 +6,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tokviz.explain.facts import entry_of
-from tokviz.formats.report import FileFinding, Report
-from tokviz.glyphs import UNSAFE
-from tokviz.tokenizer import Tokenizer
+from tokviz.explain.vocabulary.index import VocabularyIndex
+from tokviz.explain.vocabulary.query import parse_query
+from tokviz.explain.vocabulary.search import LengthCount, Searcher
+from tokviz.text.glyphs import UNSAFE
+from tokviz.tokenizer.report import FileFinding, Report
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.screens.vocabulary.other_pages import (
     check_rows,
     length_value,
@@ -19,9 +22,6 @@ from tokviz.tui.screens.vocabulary.table import TokenRow, fit_columns, head_text
 from tokviz.tui.screens.vocabulary.token_page import TokenPage, page_rows
 from tokviz.tui.widgets.fit import bar_text
 from tokviz.tui.widgets.flow import Row
-from tokviz.vocabulary.index import VocabularyIndex
-from tokviz.vocabulary.query import parse_query
-from tokviz.vocabulary.search import LengthCount, Searcher
 
 
 def text_of(rows: list[Row]) -> str:

@@ -19,8 +19,6 @@ from tokviz.chat.conversation import Conversation, Message
 from tokviz.errors import JobError
 from tokviz.explain.character import Inspected, inspect
 from tokviz.explain.why import PieceCut, Place, Why
-from tokviz.session import Opened, ReplayRequest, Request, Session, ShowConversation, ShowScreen
-from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import character
 from tokviz.tui.dialogs.character import CharacterDialog
@@ -35,6 +33,15 @@ from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.editor.painting import UNSTABLE, LookStyles
+from tokviz.workspace.session import (
+    Opened,
+    ReplayRequest,
+    Request,
+    Session,
+    ShowConversation,
+    ShowScreen,
+)
+from tokviz.workspace.settings import Settings
 
 TEXT = "it's unbelievable, 12345  times"
 CONVERSATION = Conversation((Message("user", "unbelievable"), Message("assistant", "Yes, it is.")))

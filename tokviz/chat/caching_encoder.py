@@ -12,8 +12,8 @@ from collections.abc import Hashable, Iterable
 from itertools import accumulate
 from threading import Lock
 
-from tokviz.pretokenize.patterns import CUT_CONTEXT, first_cut
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, first_cut
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 _KEPT_CHARS = 4_000_000
 """Characters of text whose tokens are kept for a tokenizer."""

@@ -10,7 +10,7 @@ from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.nanochat import ASSISTANT_START, SPECIAL_TOKENS
 from tokviz.chat.render import render, virtual_specials
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def render_conversation(

@@ -2,8 +2,8 @@
 
 The shapes are the entries of `SHAPES`.
 
-Text is byte text (see `tokviz.bytetext`). Keys that say nothing about the messages are kept for
-writing. All numbers in messages to people count from 1.
+Text is byte text (see `tokviz.text.bytetext`). Keys that say nothing about the messages are kept
+for writing. All numbers in messages to people count from 1.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tokviz import bytetext
 from tokviz.chat import tool_calls
 from tokviz.errors import TokvizError
+from tokviz.text import bytetext
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "ipython")
 """Every role a message may have; the last three are outputs of tools."""

@@ -37,11 +37,11 @@ from tokviz.chat.conversation import (
     shape_of,
 )
 from tokviz.chat.json_text import loads
-from tokviz.child.runner import raise_if_stopped
-from tokviz.corpus.parquet import MOST_ROW_BYTES, ParquetTable
-from tokviz.corpus.readers import OPENERS
 from tokviz.errors import InputFileError
-from tokviz.files import MAX_FILE_BYTES, input_error, read_file, reading
+from tokviz.process.runner import raise_if_stopped
+from tokviz.storage.files import MAX_FILE_BYTES, input_error, read_file, reading
+from tokviz.training.corpus.parquet import MOST_ROW_BYTES, ParquetTable
+from tokviz.training.corpus.readers import OPENERS
 
 _OTHER_NAMES = {"conversation": "conversations"}
 """Columns that are called otherwise in some tables."""

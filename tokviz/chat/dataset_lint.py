@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
@@ -30,7 +29,8 @@ from tokviz.chat.render import render, runs_of
 from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import PatternError
-from tokviz.tokenizer import Tokenizer
+from tokviz.text import bytetext
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 _BATCH_ROWS = 128  # more are no faster, and a check that is stopped ends with its batch
 _BATCH_BYTES = 1 << 18

@@ -10,7 +10,7 @@ from typing import Any
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.spans import Reason, TemplateSpan, content
-from tokviz.encoding.specials import Search, search_for, segments
+from tokviz.tokenizer.encoding.specials import Search, search_for, segments
 
 GIVEN_BESIDE = ("tools", "documents")
 """What a template is given of a conversation beside its messages."""

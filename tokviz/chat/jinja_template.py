@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from tokviz.bytetext import to_bytes
 from tokviz.chat.conversation import MESSAGE_ASIDES, Aside, Conversation, ConversationError
 from tokviz.chat.conversation import Message as ChatMessage
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText, to_spans
 from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
-from tokviz.child.limits import HAS_CPU_LIMITS, Limits
-from tokviz.child.process import JobTimeoutError
-from tokviz.child.protocol import Body, Message
-from tokviz.child.runner import JobClient, JobDroppedError
 from tokviz.errors import TokvizError
-from tokviz.tokenizer import Tokenizer
+from tokviz.process.child import JobTimeoutError
+from tokviz.process.limits import HAS_CPU_LIMITS, Limits
+from tokviz.process.protocol import Body, Message
+from tokviz.process.runner import JobClient, JobDroppedError
+from tokviz.text.bytetext import to_bytes
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 PATIENCE_SECONDS = 2.0
 """Processor time that a template may take for one conversation."""

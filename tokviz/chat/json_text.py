@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tokviz import bytetext, json_file
 from tokviz.chat.conversation import ConversationError
-from tokviz.json_file import in_words
+from tokviz.storage import json_file
+from tokviz.storage.json_file import in_words
+from tokviz.text import bytetext
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -9,13 +9,13 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.render import ROLE_SPANS, Rendering, leaves_out
 from tokviz.chat.spans import Reason
-from tokviz.encoding.specials import pattern_of_specials
-from tokviz.formats.report import SEVERITIES, Severity
-from tokviz.listing import common_beginning
+from tokviz.storage.listing import common_beginning
+from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.specials import pattern_of_specials
+from tokviz.tokenizer.report import SEVERITIES, Severity
 
 UNREADABLE = "unreadable"
 NOT_RENDERED = "not-rendered"

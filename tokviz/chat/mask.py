@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tokviz import bytetext
 from tokviz.chat.nanochat import SPECIAL_TOKENS
 from tokviz.chat.render import Rendering, virtual_specials
-from tokviz.tokenizer import Tokenizer
+from tokviz.text import bytetext
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 _RED, _GREEN, _GREY, _RESET = "\033[91m", "\033[92m", "\033[90m", "\033[0m"
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from tokviz import bytetext
 from tokviz.chat import harmony, nanochat, turns
 from tokviz.chat.conversation import Conversation, ConversationError, Message
 from tokviz.chat.json_text import loads
 from tokviz.chat.render import Rendering, TokenRun, render, render_spans
 from tokviz.chat.spans import Reason, TemplateSpan, end, reason_of_role, special
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.encoding.specials import search_for, segments
-from tokviz.tokenizer import Tokenizer
+from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.specials import search_for, segments
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 _TEMPLATE = "nanochat"
 MAX_JSON_CHARS = 2_000_000

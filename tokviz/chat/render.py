@@ -12,15 +12,15 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz import bytetext
 from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
 from tokviz.chat.conversation import Aside, Conversation, ConversationError
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import REASON_NAMES, Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate, get_template
-from tokviz.child.runner import raise_if_stopped
 from tokviz.errors import PatternError
-from tokviz.tokenizer import Tokenizer
+from tokviz.process.runner import raise_if_stopped
+from tokviz.text import bytetext
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.chat.jinja_template import JinjaTemplate

@@ -9,8 +9,8 @@ from typing import Any
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.templates import TEMPLATES, ChatTemplate, get_template
 from tokviz.errors import InputFileError
-from tokviz.files import read_file
-from tokviz.json_file import read_json
+from tokviz.storage.files import read_file
+from tokviz.storage.json_file import read_json
 
 MAX_TEMPLATE_BYTES = 20_000_000
 """Largest file that is read for a template; a tokenizer_config.json may list many tokens."""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tokviz import json_file
+from tokviz.storage import json_file
 
 Json = dict[str, Any]
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import os
 
-from tokviz import __version__
 from tokviz.cli import options
 from tokviz.cli.command import COMMANDS
 from tokviz.cli.inputs import STDIN
 from tokviz.cli.opening import open_app
 from tokviz.errors import InputFileError
+from tokviz.storage.version import __version__
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

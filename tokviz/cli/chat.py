@@ -44,16 +44,16 @@ from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, 
 from tokviz.cli.output import FigureOutput, json_line, report
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import TokvizError
-from tokviz.files import is_pipe
-from tokviz.glyphs import safe
-from tokviz.sentences import counted
+from tokviz.storage.files import is_pipe
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted
 
 if TYPE_CHECKING:
     from tokviz.chat.dataset import Dataset
     from tokviz.chat.jinja_template import JinjaTemplate
     from tokviz.chat.render import Rendering
     from tokviz.chat.templates import ChatTemplate
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 _FINDINGS = 1

@@ -28,7 +28,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tokviz import bytetext
 from tokviz.cli import options
 from tokviz.cli.inputs import (
     Source,
@@ -49,8 +48,9 @@ from tokviz.compare.figures import (
     script_cells,
 )
 from tokviz.errors import TokvizError
-from tokviz.glyphs import safe, short_label
-from tokviz.sentences import counted, said
+from tokviz.text import bytetext
+from tokviz.text.glyphs import safe, short_label
+from tokviz.text.sentences import counted, said
 
 if TYPE_CHECKING:
     from tokviz.compare.boundaries import Comparison, Disagreement

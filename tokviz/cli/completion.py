@@ -114,13 +114,13 @@ def _names(dest: str) -> list[str]:
     match dest:
         case "tokenizer" | "tokenizers" | "source" | "diff":
             from tokviz.formats.registry import BUILTIN_TOKENIZERS
-            from tokviz.runs import list_runs
+            from tokviz.training.run_library import list_runs
 
             trained = [run.name for run in list_runs() if re.fullmatch(r"[\w.-]+", run.name)]
             builtin = [(known.name, *known.aliases) for known in BUILTIN_TOKENIZERS]
             return [*trained, *chain.from_iterable(builtin)]
         case "split_pattern":
-            from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+            from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 
             return list(SPLIT_PATTERNS)
         case "template":
@@ -132,7 +132,7 @@ def _names(dest: str) -> list[str]:
 
             return list(RULES)
         case "lesson":
-            from tokviz.lessons import lessons
+            from tokviz.guide.lessons import lessons
 
             return list(lessons())
         case "topic":
@@ -140,7 +140,7 @@ def _names(dest: str) -> list[str]:
 
             return list(PAGES)
         case "given":
-            from tokviz.settings import Settings
+            from tokviz.workspace.settings import Settings
 
             return [name for name in Settings._fields if name != "profile"]
     return []

@@ -19,13 +19,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tokviz.bytetext import has_raw_bytes
 from tokviz.cli.output import report
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.external_editor import edit
-from tokviz.files import read_file, write_file
-from tokviz.glyphs import safe
-from tokviz.settings import (
+from tokviz.storage.files import read_file, write_file
+from tokviz.storage.toml_file import line_of, read_toml
+from tokviz.text.bytetext import has_raw_bytes
+from tokviz.text.glyphs import safe
+from tokviz.workspace.external_editor import edit
+from tokviz.workspace.settings import (
     PLACES,
     REMEMBERED,
     Settings,
@@ -36,7 +37,6 @@ from tokviz.settings import (
     load_settings,
     meanings,
 )
-from tokviz.toml_file import line_of, read_toml
 
 _WHAT = ("show", "path", "check", "set", "edit", "keys")
 

@@ -24,23 +24,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tokviz.cli import options, workers
-from tokviz.cli.inputs import (
-    STDIN,
-    Source,
-    display_name,
-    file_name,
-    for_each_input,
-    read_blocks,
-)
+from tokviz.cli.inputs import STDIN, Source, display_name, file_name, for_each_input, read_blocks
 from tokviz.cli.output import print_json, report_note
 from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
 from tokviz.errors import InputFileError
-from tokviz.glyphs import safe
-from tokviz.processors import n_processors
+from tokviz.process.processors import n_processors
+from tokviz.text.glyphs import safe
 
 if TYPE_CHECKING:
-    from tokviz.prices import ModelPrice
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
+    from tokviz.workspace.prices import ModelPrice
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +91,7 @@ def _models(tokenizer: Tokenizer) -> list[ModelPrice]:
     Raises:
         InputFileError: If there is no table, it is malformed, or holds no such model.
     """
-    from tokviz.prices import load_prices, models_for, prices_path
+    from tokviz.workspace.prices import load_prices, models_for, prices_path
 
     path = prices_path()
     if not path.exists():
@@ -112,7 +105,7 @@ def _models(tokenizer: Tokenizer) -> list[ModelPrice]:
 
 
 def _print_costs(models: list[ModelPrice], counts: InputCounts) -> None:
-    from tokviz.prices import cost_text
+    from tokviz.workspace.prices import cost_text
 
     width = max(len(model.name) for model in models)
     for model in models:

@@ -42,7 +42,7 @@ from tokviz.cli.workers import tokenizer_of
 from tokviz.errors import TokenIdError
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 _NUMBERS = re.compile(r"[0-9\s,;\[\]()]*[0-9][0-9\s,;\[\]()]*", re.ASCII)
 
@@ -169,7 +169,7 @@ def texts_of_ids(
 
 def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool, skip: bool) -> None:
     from tokviz.explain.stream import stream
-    from tokviz.glyphs import token_label
+    from tokviz.text.glyphs import token_label
 
     for tok, ids in texts_of_ids(source, tokenizer, overrule=overrule):
         left_out = tok.specials.skipped_ids if skip else ()
@@ -198,7 +198,7 @@ def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool, sk
 
 def _show(datas: Iterable[bytes]) -> None:
     """Print bytes on a terminal, through the sanitizer, and end the last line."""
-    from tokviz.glyphs import safe_lines
+    from tokviz.text.glyphs import safe_lines
 
     end = "\n"
     for text in codecs.iterdecode(datas, "utf-8", "surrogateescape"):

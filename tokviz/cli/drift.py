@@ -28,12 +28,12 @@ from tokviz.cli import options
 from tokviz.cli.decode import id_sources, texts_of_ids
 from tokviz.cli.inputs import Source, display_name, file_name, for_each_input
 from tokviz.cli.output import print_json
-from tokviz.glyphs import safe, short_label
-from tokviz.sentences import said
+from tokviz.text.glyphs import safe, short_label
+from tokviz.text.sentences import said
 
 if TYPE_CHECKING:
     from tokviz.compare.drift import Drift
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ from tokviz.cli.output import print_json, report_note
 from tokviz.cli.text_blocks import InputCounts, text_blocks
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

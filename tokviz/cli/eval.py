@@ -33,7 +33,6 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tokviz import bytetext
 from tokviz.cli import options, workers
 from tokviz.cli.inputs import display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import print_json, report
@@ -46,12 +45,13 @@ from tokviz.compare.figures import (
     script_cells,
     sum_by_script,
 )
-from tokviz.glyphs import safe
+from tokviz.text import bytetext
+from tokviz.text.glyphs import safe
 
 if TYPE_CHECKING:
     from tokviz.compare.report import Group, Report
-    from tokviz.encoding.specials import AllowedSpecial
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.encoding.specials import AllowedSpecial
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 REFERENCES = ("gpt2", "cl100k_base")
 _BAR = 30
@@ -142,7 +142,7 @@ def _by_script(
     tokenizers: Sequence[Tokenizer], text: str, allowed: AllowedSpecial | bool
 ) -> list[ScriptFigures]:
     """Count the tokens of a text by script."""
-    from tokviz.compare.side import Side
+    from tokviz.compare.tokenized_text import Side
 
     sides = [Side.of(tokenizer, text, allowed) for tokenizer in tokenizers]
     return figures_by_script(text, sides)

@@ -12,9 +12,9 @@ from threading import Timer
 from typing import BinaryIO, NamedTuple, TypeVar
 
 from tokviz.cli.output import report
-from tokviz.corpus.storage import open_stored
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.files import MAX_FILE_BYTES, input_error, is_pipe
+from tokviz.storage.files import MAX_FILE_BYTES, input_error, is_pipe
+from tokviz.training.corpus.storage import open_stored
 
 BLOCK_BYTES = 1 << 20
 STDIN = "-"

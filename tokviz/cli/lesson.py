@@ -13,8 +13,8 @@ import argparse
 
 from tokviz.cli.options import add_flag
 from tokviz.errors import TokvizError
-from tokviz.files import write_file
-from tokviz.lessons import lessons
+from tokviz.guide.lessons import lessons
+from tokviz.storage.files import write_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,8 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     folder = str(lesson.ready())
     if arguments.print or animated is not None:
         from tokviz.cli.replay_frames import start_lines, step_lines
-        from tokviz.replay.replay import Replay
         from tokviz.share.animation import animation
+        from tokviz.training.replay.replay import Replay
 
         replay = Replay.open(folder)
         text = replay.text(lesson.text) if lesson.text else None
@@ -58,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
             print("\n".join([*lines, *([f"  {said[k]}"] if k in said else [])]))
         print(lesson.verdict(replay.tokenizer.merges))
         return 0
-    from tokviz.session import ReplayRequest
     from tokviz.tui.run import run as run_app
+    from tokviz.workspace.session import ReplayRequest
 
     run_app(first=ReplayRequest(folder, 0, lesson.text, lesson=lesson.name))
     return 0

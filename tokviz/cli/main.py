@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _abandon_stdout()
         return _PIPE_CLOSED
     except UnknownTokenizerError as error:
-        from tokviz.runs import list_runs, with_runs
+        from tokviz.training.run_library import list_runs, with_runs
 
         report(with_runs(error, list_runs()))
         return USAGE_ERROR

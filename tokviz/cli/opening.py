@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from tokviz.errors import InputFileError
-from tokviz.files import is_pipe
+from tokviz.storage.files import is_pipe
 
 TOKENIZER_VARIABLE = "TOKVIZ_TOKENIZER"
 

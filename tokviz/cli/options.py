@@ -18,7 +18,7 @@ from tokviz.errors import OutputFileError, TokvizError, UnknownTokenizerError
 from tokviz.share import ENDINGS, FORMS
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 DEFAULT_TOKENIZER = "cl100k_base"
 
@@ -275,14 +275,14 @@ def place_of(name: str) -> str:
         if sys.stderr is not None and sys.stderr.isatty():
             report(f"asking the Hugging Face Hub for {name.removeprefix(HUB_PREFIX)}…")
         return name
-    from tokviz import runs
+    from tokviz.training import run_library
 
-    return runs.place_of(name)
+    return run_library.place_of(name)
 
 
 def input_names(files: Sequence[str]) -> list[str]:
     """The inputs to read: standard input, as `-`, where no file is given; the files of a URL."""
-    from tokviz.corpus.storage import is_url, urls_of
+    from tokviz.training.corpus.storage import is_url, urls_of
 
     found = [urls_of(file) if is_url(file) else [file] for file in files]
     return [*chain.from_iterable(found)] or [STDIN]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tokviz.errors import TokvizError
-from tokviz.files import write_file
-from tokviz.glyphs import safe
+from tokviz.storage.files import write_file
+from tokviz.text.glyphs import safe
 
 if TYPE_CHECKING:
     from tokviz.share.figure import Figure

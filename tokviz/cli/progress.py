@@ -6,8 +6,8 @@ import sys
 import time
 from typing import TextIO
 
-from tokviz.glyphs import n_cells, token_label
-from tokviz.jobs.train_messages import TrainReport
+from tokviz.process.jobs.train_messages import TrainReport
+from tokviz.text.glyphs import n_cells, token_label
 
 _REDRAW_SECONDS = 0.1
 _BAR_CELLS = 24

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from tokviz import __version__
 from tokviz.cli.command import APP, COMMANDS, Command, Parser, command_parser, load_command
+from tokviz.storage.version import __version__
 
 _WIDTH = 88
 

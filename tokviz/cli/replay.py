@@ -36,17 +36,17 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tokviz import bytetext
 from tokviz.cli import options
 from tokviz.cli.inputs import read_blocks, read_whole
 from tokviz.cli.options import positive, whole
 from tokviz.cli.output import FigureOutput, print_json
 from tokviz.errors import TokvizError
-from tokviz.files import write_file
+from tokviz.storage.files import write_file
+from tokviz.text import bytetext
 
 if TYPE_CHECKING:
-    from tokviz.replay.replay import Replay
-    from tokviz.replay.text import ReplayText
+    from tokviz.training.replay.replay import Replay
+    from tokviz.training.replay.text import ReplayText
 
 _N_STEPS = 10
 
@@ -158,10 +158,10 @@ def _read_text(text: str | None) -> str | None:
 
 
 def _open_app(source: str, at: int | None, text: str | None, others: tuple[str, ...]) -> int:
-    from tokviz.files import reading
     from tokviz.formats.registry import is_builtin, is_path_of_file, resolve_name
-    from tokviz.session import ReplayRequest
+    from tokviz.storage.files import reading
     from tokviz.tui.run import run as run_app
+    from tokviz.workspace.session import ReplayRequest
 
     for name in (source, *others):
         if is_path_of_file(name):

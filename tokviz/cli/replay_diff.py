@@ -8,11 +8,11 @@ from typing import Any
 
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.trainings import NAMES, MergesDiff
-from tokviz.glyphs import safe, short_label
-from tokviz.replay.replay import Replay
-from tokviz.replay.steps import MergeStep
-from tokviz.sentences import counted, said
 from tokviz.share.replayed import pair_words
+from tokviz.text.glyphs import safe, short_label
+from tokviz.text.sentences import counted, said
+from tokviz.training.replay.replay import Replay
+from tokviz.training.replay.steps import MergeStep
 
 _MOST_TOKENS = 20
 _MOST_PLACES = 10

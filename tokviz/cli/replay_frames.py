@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tokviz.glyphs import short_label
-from tokviz.replay.corpus import PieceTokens
-from tokviz.replay.replay import Replay
-from tokviz.replay.text import ReplayText
-from tokviz.sentences import counted
 from tokviz.share.replayed import MOST_PIECES, step_facts
+from tokviz.text.glyphs import short_label
+from tokviz.text.sentences import counted
+from tokviz.training.replay.corpus import PieceTokens
+from tokviz.training.replay.replay import Replay
+from tokviz.training.replay.text import ReplayText
 
 _LIT, _END = "\x1b[1;7m", "\x1b[0m"
 _MOST_TOKENS = 60

@@ -12,11 +12,11 @@ import argparse
 import os
 import sys
 
-from tokviz import bytetext
 from tokviz.cli import options
 from tokviz.cli.inputs import Source, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import FigureOutput, report_note
 from tokviz.cli.text_blocks import composes
+from tokviz.text import bytetext
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

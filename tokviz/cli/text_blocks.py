@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from tokviz import bytetext
 from tokviz.errors import TokvizError
-from tokviz.files import MAX_FILE_BYTES
 from tokviz.live.cuts import CutRule, cut_rule
-from tokviz.sentences import counted
+from tokviz.storage.files import MAX_FILE_BYTES
+from tokviz.text import bytetext
+from tokviz.text.sentences import counted
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 _BLOCK_CHARS = 1 << 18
 

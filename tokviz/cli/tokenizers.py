@@ -23,8 +23,8 @@ from dataclasses import asdict
 from tokviz.cli import options
 from tokviz.cli.output import print_json
 from tokviz.errors import TokvizError
-from tokviz.glyphs import safe
-from tokviz.listing import time_label
+from tokviz.storage.listing import time_label
+from tokviz.text.glyphs import safe
 
 _FIELDS = (
     "name", "aliases", "title", "n_tokens", "n_vocab", "split_pattern", "special_tokens", "source",
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.split_pattern is not None:
         raise TokvizError("--split-pattern is for the file of --check: name one, or leave it out")
     from tokviz.formats.registry import BUILTIN_TOKENIZERS
-    from tokviz.runs import list_runs
+    from tokviz.training.run_library import list_runs
 
     for run in list_runs():
         if arguments.json:

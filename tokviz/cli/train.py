@@ -40,22 +40,22 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, get_args
 
-from tokviz.bpe.settings import SpecialIds
-from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.cli import workers
 from tokviz.cli.inputs import WAITING
 from tokviz.cli.options import add_flag, add_number, positive
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
-from tokviz.corpus.storage import is_url
 from tokviz.errors import InputFileError, OutputFileError, TokvizError
-from tokviz.files import is_pipe
-from tokviz.glyphs import safe, token_label
-from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
-from tokviz.sentences import counted
+from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.storage.files import is_pipe
+from tokviz.text.glyphs import safe, token_label
+from tokviz.text.sentences import counted
+from tokviz.training.corpus.storage import is_url
+from tokviz.training.settings import SpecialIds
+from tokviz.training.ties import TIE_BREAKS
 
 if TYPE_CHECKING:
-    from tokviz.jobs.training import Training
+    from tokviz.process.jobs.training import Training
 
 _INTERRUPTED = 130
 _LONGEST_SHOWN = 48
@@ -110,7 +110,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_rules(parser: argparse.ArgumentParser) -> None:
-    from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+    from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 
     parser.add_argument(
         "--pattern",
@@ -175,7 +175,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, save and say what came of it."""
     from tokviz.formats.run import is_run
-    from tokviz.pretokenize.patterns import get_split_pattern
+    from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 
     if is_run(arguments.run_folder) and not arguments.force:
         reason = "holds a training already: choose another folder, or add --force to replace it"
@@ -186,7 +186,7 @@ def run(arguments: argparse.Namespace) -> int:
         {field: getattr(arguments, field) for field in TrainRequest._fields}
     )
     if not (pattern := get_split_pattern(request.split_pattern)).gapless:
-        from tokviz.pretokenize.split import gap_warning
+        from tokviz.tokenizer.pretokenize.split import gap_warning
 
         if warning := gap_warning(pattern):
             report(f"note: {warning}")
@@ -251,10 +251,10 @@ def _first_ctrl_c() -> Iterator[Event]:
 def _train(
     request: TrainRequest, on_report: Callable[[TrainReport], object], interrupted: Event
 ) -> Training | None:
-    from tokviz.jobs.training import Training
+    from tokviz.process.jobs.training import Training
 
     training = Training(request, on_report, interrupted.is_set)
-    from tokviz.corpus.entries import look_at_all, remarks, table_problems
+    from tokviz.training.corpus.entries import look_at_all, remarks, table_problems
 
     files = [source for source in request.sources if not is_pipe(source) and not is_url(source)]
     entries = [*look_at_all(files, interrupted.is_set, _LOOKED_AT)]

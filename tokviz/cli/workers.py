@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tokviz.cli.inputs import BLOCK_BYTES, STDIN, Source
 from tokviz.cli.options import add_number
 from tokviz.errors import InputFileError
-from tokviz.files import is_pipe, reading
+from tokviz.storage.files import is_pipe, reading
 
 if TYPE_CHECKING:
-    from tokviz.bpe.cluster.parts import Rules
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
+    from tokviz.training.cluster.parts import Rules
 
 Result = TypeVar("Result")
 Stretch = tuple[str, int, int]
@@ -60,7 +60,7 @@ def answers(arguments: argparse.Namespace) -> Iterator[Answers[Any]]:
     if not is_asked(arguments):
         yield lambda work, items: [partial(work, item) for item in items]
         return
-    from tokviz.workers import at_cluster, result_of, submitted
+    from tokviz.training.dask_cluster import at_cluster, result_of, submitted
 
     with at_cluster(arguments.workers, arguments.scheduler) as client:
         yield lambda work, items: [
@@ -106,8 +106,8 @@ def stretches(sources: Iterable[Source], tokenizers: Sequence[Tokenizer]) -> Ite
 
     There are none of what only this process can read, or nobody.
     """
-    from tokviz.bpe.cluster.parts import cuts
-    from tokviz.corpus.storage import look_up
+    from tokviz.training.cluster.parts import cuts
+    from tokviz.training.corpus.storage import look_up
 
     is_cut = bool(tokenizers) and all(
         one.split_pattern.safe_cut and cuts(_rules([one])) for one in tokenizers
@@ -128,8 +128,8 @@ def blocks_of(stretch: Stretch, tokenizers: Sequence[Tokenizer]) -> Iterator[byt
     Raises:
         InputFileError: If that fails.
     """
-    from tokviz.bpe.cluster.parts import stretch_of
-    from tokviz.corpus.storage import open_stored
+    from tokviz.training.cluster.parts import stretch_of
+    from tokviz.training.corpus.storage import open_stored
 
     path, start, end = stretch
     with reading(path), open_stored(path) as file:
@@ -140,8 +140,8 @@ def blocks_of(stretch: Stretch, tokenizers: Sequence[Tokenizer]) -> Iterator[byt
 
 def _rules(tokenizers: Sequence[Tokenizer]) -> Rules:
     """Say where all may be cut; all patterns that may be can be cut at the same places."""
-    from tokviz.bpe.cluster.parts import Rules
-    from tokviz.corpus.readers import encode
+    from tokviz.training.cluster.parts import Rules
+    from tokviz.training.corpus.readers import encode
 
     specials = tuple(encode(text) for one in tokenizers for text in one.special_tokens)
     return Rules(tokenizers[0].split_pattern, specials, b"", "")

@@ -20,19 +20,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokviz import bytetext
 from tokviz.compare.causes import Cause, Reason, reasons_of
 from tokviz.compare.figures import Figures, figures_of
-from tokviz.compare.side import Side, shared_stretches
+from tokviz.compare.tokenized_text import Side, shared_stretches
 from tokviz.compare.why_other import why_other
-from tokviz.encoding.specials import AllowedSpecial
-from tokviz.sentences import Sentence, said
+from tokviz.text import bytetext
+from tokviz.text.sentences import Sentence, said
+from tokviz.tokenizer.encoding.specials import AllowedSpecial
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
     Int64s = npt.NDArray[np.int64]
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tokviz.compare.side import Side
-from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
-from tokviz.tokenizer import Tokenizer
+from tokviz.compare.tokenized_text import Side
+from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,16 +20,16 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tokviz import bytetext
 from tokviz.compare.causes import Cause
-from tokviz.compare.side import Side, shared_stretches
+from tokviz.compare.tokenized_text import Side, shared_stretches
 from tokviz.explain.ids import tokens_of
 from tokviz.explain.trace import encode_trace
-from tokviz.sentences import Sentence, counted
+from tokviz.text import bytetext
+from tokviz.text.sentences import Sentence, counted
 
 if TYPE_CHECKING:
-    from tokviz.encoding.specials import AllowedSpecial
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.encoding.specials import AllowedSpecial
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

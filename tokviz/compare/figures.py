@@ -8,12 +8,12 @@ from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.bytetext import utf8_sizes
-from tokviz.snapshots import Part, changed_range
-from tokviz.vocabulary.scripts import COMMON, SCRIPTS, scripts_of
+from tokviz.explain.vocabulary.scripts import COMMON, SCRIPTS, scripts_of
+from tokviz.text.bytetext import utf8_sizes
+from tokviz.text.snapshots import Part, changed_range
 
 if TYPE_CHECKING:
-    from tokviz.compare.side import Side
+    from tokviz.compare.tokenized_text import Side
 
 HEADS = ("tokens", "bytes/token", "chars/token", "tokens/word", "difference")
 """Column heads of a table of statistics, after the name."""

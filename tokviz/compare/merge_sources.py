@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from tokviz.bpe.run import TrainingRun
-from tokviz.encoding.merging import Merge
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.formats.merge_files import of_merges
 from tokviz.formats.recognise import Found, kind_of
 from tokviz.formats.registry import is_builtin
 from tokviz.formats.subprocess_loader import load, read
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.replay.replay import Replay
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.encoding.merging import Merge
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.training.replay.replay import Replay
+from tokviz.training.run import TrainingRun
 
 Source = str | PathLike[str] | Replay | TrainingRun | Tokenizer | Sequence[Merge]
 

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz import bytetext
-from tokviz.assets import asset_path
-from tokviz.encoding.specials import AllowedSpecial
 from tokviz.errors import VocabularyError
+from tokviz.storage.assets import asset_path
+from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.specials import AllowedSpecial
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 SAMPLES = {
     "news, English": "news_english.txt",

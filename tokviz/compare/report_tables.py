@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tokviz.compare.figures import TableRow, markdown_table, percent, ratio
 from tokviz.compare.report import PARALLEL_TITLE, Group, best_of
-from tokviz.glyphs import safe
+from tokviz.text.glyphs import safe
 
 
 def cells_of(group: Group, base: int = 0) -> Iterator[TableRow]:

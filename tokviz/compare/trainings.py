@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, islice, pairwise, takewhile
 from typing import Literal
 
-from tokviz import bytetext
-from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.merge_sources import Source, open_merges
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.pretokenize.split import split
-from tokviz.replay.replay import Replay
-from tokviz.replay.steps import MergeStep
-from tokviz.replay.why import times
-from tokviz.sentences import Sentence, said
+from tokviz.text import bytetext
+from tokviz.text.sentences import Sentence, said
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.pretokenize.split import split
+from tokviz.training.replay.replay import Replay
+from tokviz.training.replay.steps import MergeStep
+from tokviz.training.replay.why import times
+from tokviz.training.ties import TIE_BREAKS
 
 Kind = Literal["end", "parts", "tie", "pattern", "specials", "corpus", "counts", "unknown"]
 """Kinds of differences: one training ends; the same token has different parts; several pairs are

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.vocabulary.index import Cancelled, VocabularyIndex, never
-from tokviz.vocabulary.scripts import SCRIPTS
-from tokviz.vocabulary.search import LENGTHS, counts_of_lengths, counts_of_scripts
+from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
+from tokviz.explain.vocabulary.scripts import SCRIPTS
+from tokviz.explain.vocabulary.search import LENGTHS, counts_of_lengths, counts_of_scripts
 
 if TYPE_CHECKING:
     import numpy as np

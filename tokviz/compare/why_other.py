@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tokviz import bytetext
 from tokviz.compare.causes import Cause
-from tokviz.compare.side import Side
+from tokviz.compare.tokenized_text import Side
 from tokviz.explain.trace import EncodeTrace, TraceStep, encode_trace, listed
-from tokviz.places import short_name
-from tokviz.pretokenize.alternatives import alternative_of
-from tokviz.sentences import Sentence
+from tokviz.formats.source_labels import short_name
+from tokviz.text import bytetext
+from tokviz.text.sentences import Sentence
+from tokviz.tokenizer.pretokenize.alternatives import alternative_of
 
 MOST_PIECES = 6
 """Maximum number of pre-tokens and tokens listed in a sentence."""

@@ -19,14 +19,14 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tokviz import bytetext
-from tokviz.assets import asset_path
-from tokviz.characters import Character, named
-from tokviz.glyphs import UNSAFE
-from tokviz.sentences import Sentence, counted
+from tokviz.storage.assets import asset_path
+from tokviz.text import bytetext
+from tokviz.text.characters import Character, named
+from tokviz.text.glyphs import UNSAFE
+from tokviz.text.sentences import Sentence, counted
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 MOST_POINTS = 64
 """Maximum number of code points listed for a character, because marks stack without limit."""
@@ -145,7 +145,7 @@ def _form(name: str, text: str, tok: Tokenizer) -> Form:
 def _point(char: str) -> Point:
     import numpy as np
 
-    from tokviz.vocabulary.scripts import SCRIPTS, scripts_of
+    from tokviz.explain.vocabulary.scripts import SCRIPTS, scripts_of
 
     known = Character(ord(char), named(ord(char)).name)
     script = SCRIPTS[scripts_of(np.array([known.code], np.uint32))[0]]

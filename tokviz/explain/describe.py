@@ -14,12 +14,12 @@ import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz import bytetext
+from tokviz.text import bytetext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 _READ = 256
 """A token's description is based on at most this many characters."""

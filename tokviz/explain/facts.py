@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokviz import bytetext
 from tokviz.explain.describe import CutCharacter, cut_characters, kind, look_alikes
 from tokviz.explain.trace import LineageNode, lineage
+from tokviz.text import bytetext
 
 if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 MAX_SELECTED_TOKENS = 4096
 """A selection of more tokens is not explained."""

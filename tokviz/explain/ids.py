@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import TokenIdError, TokvizError
-from tokviz.sentences import sentence
+from tokviz.text.sentences import sentence
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 _GAP, _ID = r"[\s,;\[\]()]", "[0-9]{1,18}"
 _IDS = re.compile(f"{_GAP}*{_ID}(?:{_GAP}+{_ID})*{_GAP}*", re.ASCII)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tokviz.vocabulary.index import Cancelled, VocabularyIndex, never
+from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
 
 MOST_CHILDREN = 400
 """Maximum number of children of a token that are listed."""

@@ -24,15 +24,15 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from tokviz import bytetext
-from tokviz.encoding.byte_rows import ByteRows
 from tokviz.explain.trace import encode_trace
-from tokviz.pretokenize.guard import split_ahead
-from tokviz.sentences import Sentence
-from tokviz.snapshots import n_same
+from tokviz.text import bytetext
+from tokviz.text.sentences import Sentence
+from tokviz.text.snapshots import n_same
+from tokviz.tokenizer.encoding.byte_rows import ByteRows
+from tokviz.tokenizer.pretokenize.guard import split_ahead
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 MOST_TAIL = 512
 """Number of characters at the end of a text that are considered."""

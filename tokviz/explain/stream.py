@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.explain.ids import tokens_of
-from tokviz.sentences import Sentence
+from tokviz.text.sentences import Sentence
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

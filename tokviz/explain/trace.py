@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tokviz import bytetext
-from tokviz.encoding.merging import merge_piece
-from tokviz.sentences import Sentence, said
+from tokviz.text import bytetext
+from tokviz.text.sentences import Sentence, said
+from tokviz.tokenizer.encoding.merging import merge_piece
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 MAX_LINEAGE_BYTES = 1024
 """Longer tokens have no lineage."""

@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from tokviz import bytetext
-from tokviz.encoding.normalization import nfc, origins
-from tokviz.encoding.specials import segments
 from tokviz.errors import TokvizError
 from tokviz.explain.stability import sentences_of, unstable_end
 from tokviz.explain.trace import (
@@ -23,15 +20,18 @@ from tokviz.explain.trace import (
     render_lineage,
     why_not_one_token,
 )
-from tokviz.pretokenize.alternatives import Alternative, Cut, cut_of
-from tokviz.pretokenize.patterns import SplitPattern, compiled_cut
-from tokviz.pretokenize.split import split
-from tokviz.sentences import Sentence, counted, said, why
+from tokviz.text import bytetext
+from tokviz.text.sentences import Sentence, counted, said, why
+from tokviz.tokenizer.encoding.normalization import nfc, origins
+from tokviz.tokenizer.encoding.specials import segments
+from tokviz.tokenizer.pretokenize.alternatives import Alternative, Cut, cut_of
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, compiled_cut
+from tokviz.tokenizer.pretokenize.split import split
 
 if TYPE_CHECKING:
     from tokviz.chat.render import Rendering
     from tokviz.live.document import LiveDocument
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 MOST_PIECES = 8
 """Maximum number of pre-tokens of a selection that are explained."""
@@ -455,7 +455,7 @@ def _cut(tok: Tokenizer, piece: _Piece, place: Place) -> PieceCut:
 def _how(pattern: SplitPattern, piece: _Piece) -> Cut:
     """Ask the pattern for the match; a guarded pattern runs only in a child process."""
     if pattern.guarded:
-        from tokviz.pretokenize.guard import guarded_cut
+        from tokviz.tokenizer.pretokenize.guard import guarded_cut
 
         return guarded_cut(pattern, piece.text, piece.first, piece.last)
     return cut_of(pattern, piece.text, piece.first, piece.last)

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, TypeVar
 
-from tokviz.child.limits import HAS_CPU_LIMITS, Limits
 from tokviz.errors import JobError, LargeFileError
-from tokviz.files import StrPath
+from tokviz.process.limits import HAS_CPU_LIMITS, Limits
+from tokviz.storage.files import StrPath
 
 T = TypeVar("T")
 

@@ -11,15 +11,15 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field
 from os import fspath
 
-from tokviz import bytetext
-from tokviz.encoding.merging import Merge
-from tokviz.encoding.packed import Tables, pack_merges, pack_ranks
-from tokviz.encoding.specials import PostProcessor, SpecialTokens
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.files import StrPath
-from tokviz.formats.report import FileFinding, Report, Severity
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import StrPath
+from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.merging import Merge
+from tokviz.tokenizer.encoding.packed import Tables, pack_merges, pack_ranks
+from tokviz.tokenizer.encoding.specials import PostProcessor, SpecialTokens
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.report import FileFinding, Report, Severity
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 MAX_TOKEN_ID = (1 << 22) - 1
 """Largest id that is believed: twenty times the largest vocabulary in use."""

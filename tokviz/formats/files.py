@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tokviz.errors import InputFileError
-from tokviz.files import read_file
 from tokviz.formats.draft import Draft, build
 from tokviz.formats.gc_pause import gc_paused
 from tokviz.formats.huggingface import NeedsLibrary, read_tokenizer_json
@@ -14,9 +13,10 @@ from tokviz.formats.run import read_run_tokenizer
 from tokviz.formats.self_check import check
 from tokviz.formats.tiktoken import read_tiktoken
 from tokviz.formats.vocab_files import DEFAULT_PATTERN, read_combined, read_vocab_and_merges
-from tokviz.json_file import located, read_json
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import read_file
+from tokviz.storage.json_file import located, read_json
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 MAX_RANK_FILE_BYTES = 64_000_000
 """Twenty times o200k's."""

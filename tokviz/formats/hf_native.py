@@ -10,16 +10,16 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tokviz.encoding.merging import Merge
-from tokviz.encoding.specials import PostProcessor
 from tokviz.errors import InputFileError
-from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.draft import Draft
 from tokviz.formats.hf_pattern import NotNativeError, part_types, split_pattern_of
 from tokviz.formats.hf_post_processor import read_post_processor
-from tokviz.formats.report import FileFinding
-from tokviz.pretokenize.patterns import SplitPattern
+from tokviz.storage.files import StrPath
+from tokviz.tokenizer.encoding.merging import Merge
+from tokviz.tokenizer.encoding.specials import PostProcessor
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.report import FileFinding
 
 KIND = "Hugging Face tokenizer"
 

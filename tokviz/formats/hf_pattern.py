@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tokviz.errors import PatternError
-from tokviz.pretokenize.guard import check
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
-from tokviz.pretokenize.snippet import split_steps
+from tokviz.tokenizer.pretokenize.guard import check
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
+from tokviz.tokenizer.pretokenize.snippet import split_steps
 
 Json = Mapping[str, Any]
 

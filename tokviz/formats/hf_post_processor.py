@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from tokviz.encoding.specials import PostProcessor
 from tokviz.formats.hf_pattern import flat
+from tokviz.tokenizer.encoding.specials import PostProcessor
 
 _MOST_CHARS = 100_000
 

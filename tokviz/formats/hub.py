@@ -13,8 +13,8 @@ from logging import CRITICAL
 from pathlib import Path
 from typing import Any
 
-from tokviz.confinement import confinement
 from tokviz.errors import InputFileError, missing_package
+from tokviz.process.confinement import confinement
 
 _ADDRESS = re.compile(r"hf:([\w.-]+(?:/[\w.-]+)?)(?:@([\w./-]+))?")
 

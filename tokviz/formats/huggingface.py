@@ -14,14 +14,14 @@ from itertools import chain, pairwise
 from json.encoder import encode_basestring as quoted
 from typing import Any, NamedTuple
 
-from tokviz.encoding.encoded import Columns
 from tokviz.errors import InputFileError, SpecialTokenError
-from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters, to_characters
 from tokviz.formats.rank_order import listed_merges
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.pretokenize.snippet import split_steps
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import StrPath
+from tokviz.tokenizer.encoding.encoded import Columns
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.pretokenize.snippet import split_steps
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 Json = dict[str, Any]
 
@@ -168,7 +168,7 @@ def read_tokenizer_json(
     from tokviz.formats.draft import build
     from tokviz.formats.hf_native import read_native
     from tokviz.formats.hf_pattern import NotNativeError
-    from tokviz.json_file import read_json
+    from tokviz.storage.json_file import read_json
 
     content = read_json(path)
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):

@@ -15,22 +15,22 @@ from itertools import accumulate, groupby
 from os import fspath
 from typing import Any
 
-from tokviz import bytetext
-from tokviz.encoding.encoded import ToBytes
-from tokviz.encoding.packed import PackedMerges
-from tokviz.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.errors import InputFileError, JobError, SpecialTokenError
-from tokviz.files import StrPath
 from tokviz.formats.budget import Budget, budget, bytes_of, within_budget
 from tokviz.formats.hf_native import KIND, notes_of
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.hf_post_processor import read_post_processor
 from tokviz.formats.library import LibraryEncoding, LibraryFacts, LibraryTokenizer
 from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
-from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import check
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import Tokenization, Tokenizer, spans_between
+from tokviz.storage.files import StrPath
+from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.encoded import ToBytes
+from tokviz.tokenizer.encoding.packed import PackedMerges
+from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.report import FileFinding, Report
+from tokviz.tokenizer.tokenizer import Tokenization, Tokenizer, spans_between
 
 Json = dict[str, Any]
 

@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tokviz.assets import asset_path
-from tokviz.encoding.packed import PackedRanks
 from tokviz.formats.registry import resolve_name
+from tokviz.storage.assets import asset_path
+from tokviz.tokenizer.encoding.packed import PackedRanks
 
 
 class Known(NamedTuple):

@@ -12,16 +12,16 @@ from array import array
 from dataclasses import dataclass
 from typing import Any
 
-from tokviz import bytetext
-from tokviz.child.limits import Limits
-from tokviz.child.protocol import Body, pack_numbers, unpack_numbers
-from tokviz.child.runner import JobClient
-from tokviz.encoding.packed import PackedRanks
 from tokviz.errors import JobError, PatternError, TokvizError
-from tokviz.files import StrPath, absolute, read_file
 from tokviz.formats.budget import Budget, budget
 from tokviz.formats.tokenizer_ipc import received, to_ranks
-from tokviz.json_file import MAX_JSON_BYTES
+from tokviz.process.limits import Limits
+from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
+from tokviz.process.runner import JobClient
+from tokviz.storage.files import StrPath, absolute, read_file
+from tokviz.storage.json_file import MAX_JSON_BYTES
+from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.packed import PackedRanks
 
 _BYTES_A_CHAR = 128
 _CHARS_A_SECOND = 200_000

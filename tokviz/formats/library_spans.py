@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from itertools import accumulate
 
-from tokviz import bytetext
 from tokviz.formats.library import NO_WORD, LibraryEncoding
+from tokviz.text import bytetext
 
 
 def byte_offsets(text: str) -> list[int]:

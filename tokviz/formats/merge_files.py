@@ -22,14 +22,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from os import fspath
 
-from tokviz.encoding.merging import Merge
-from tokviz.encoding.packed import pack_merges
 from tokviz.errors import InputFileError, VocabularyError
-from tokviz.files import StrPath, decode_utf8, read_file
 from tokviz.formats.byte_level import from_characters
-from tokviz.json_file import parse_json
-from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import StrPath, decode_utf8, read_file
+from tokviz.storage.json_file import parse_json
+from tokviz.tokenizer.encoding.merging import Merge
+from tokviz.tokenizer.encoding.packed import pack_merges
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 MAX_MERGES = 4_000_000
 """More merges than any tokenizer has."""

@@ -13,13 +13,13 @@ The ids 0 to 255 are the bytes, and the n-th merge makes the id 256 + n.
 
 from __future__ import annotations
 
-from tokviz.encoding.merging import Merge
 from tokviz.errors import FormatError, InputFileError, PatternError
-from tokviz.files import StrPath, decode_utf8
 from tokviz.formats.draft import MAX_TOKEN_BYTES, MAX_TOKEN_ID, Draft
 from tokviz.formats.rank_order import first_unmerged, listed_merges, ranks_of
-from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import StrPath, decode_utf8
+from tokviz.tokenizer.encoding.merging import Merge
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 KIND = "minbpe model"
 

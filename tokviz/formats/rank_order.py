@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tokviz.encoding.merging import Merge, merge_piece
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.encoding.merging import Merge, merge_piece
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def last_merge(token: bytes, rank_of: Callable[[bytes], int | None]) -> Merge | None:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from tokviz.errors import InputFileError
-from tokviz.files import StrPath, looks_binary, reading
 from tokviz.formats.merge_files import JSON_LIST, merges_of_list
 from tokviz.formats.minbpe import MAGIC as MINBPE
-from tokviz.json_file import parse_json, read_json
+from tokviz.storage.files import StrPath, looks_binary, reading
+from tokviz.storage.json_file import parse_json, read_json
 
 Kind = Literal["huggingface", "tiktoken", "minbpe", "vocab", "merges", "combined", "run"]
 

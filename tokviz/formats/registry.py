@@ -11,12 +11,12 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.assets import asset_path
-from tokviz.encoding.packed import PackedRanks
 from tokviz.errors import InputFileError, UnknownTokenizerError
-from tokviz.files import StrPath
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.assets import asset_path
+from tokviz.storage.files import StrPath
+from tokviz.tokenizer.encoding.packed import PackedRanks
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.formats.huggingface import NeedsLibrary

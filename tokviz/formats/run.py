@@ -4,9 +4,9 @@
 |---|---|
 | `tokenizer.json` | the tokenizer; loads in Hugging Face `tokenizers` |
 | `run.json` | corpus, settings, versions, timings |
-| `history.npz` | the arrays of `tokviz.bpe.history.TrainingHistory` |
+| `history.npz` | the arrays of `tokviz.training.history.TrainingHistory` |
 | `pieces.npz` | the distinct pieces (`data`, `lengths`) and their `counts` |
-| `files.npz` | how often merges happened in the largest files: see `tokviz.bpe.blame` |
+| `files.npz` | how often merges happened in the largest files: see `tokviz.training.attribution` |
 | `token_lengths.npy` | the bytes of every token by id, 0 for special tokens, for bits per byte |
 
 No file is a pickle, and none is read as one. `tokviz.formats.run_writer` writes it,
@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, OutputFileError
-from tokviz.files import StrPath, writing
-from tokviz.pretokenize.patterns import get_split_pattern
+from tokviz.storage.files import StrPath, writing
+from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 TOKENIZER, ABOUT, HISTORY, PIECES, FILES, TOKEN_LENGTHS = RUN_FILES = (
     "tokenizer.json",
@@ -146,7 +146,7 @@ def read_about(folder: StrPath) -> dict[str, Any]:
     Raises:
         InputFileError: If the folder is no run, of a later version, or damaged.
     """
-    from tokviz.json_file import read_json
+    from tokviz.storage.json_file import read_json
 
     with suppress(OSError):
         finish_replacing(folder)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tokviz.errors import InputFileError
-from tokviz.files import StrPath, input_error, refuse_pipe
+from tokviz.storage.files import StrPath, input_error, refuse_pipe
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from tokviz.files import StrPath, copy_access, output_error, umask
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.run import (
     ABOUT,
@@ -33,11 +32,12 @@ from tokviz.formats.run import (
     is_own_folder,
 )
 from tokviz.formats.run_arrays import write_npy, write_npz
-from tokviz.locks import at_once, hold
+from tokviz.storage.files import StrPath, copy_access, output_error, umask
+from tokviz.storage.locks import at_once, hold
 
 if TYPE_CHECKING:
     from tokviz.formats.run_arrays import Items
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def write_run(

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tokviz.errors import FormatError, OutputFileError, SpecialTokenError
-from tokviz.files import StrPath, write_file
 from tokviz.formats.byte_level import to_characters
 from tokviz.formats.huggingface import to_tokenizer_json
 from tokviz.formats.minbpe import to_minbpe
 from tokviz.formats.rank_order import first_unmerged, listed_merges
 from tokviz.formats.sidecar import SUFFIX, to_sidecar
 from tokviz.formats.tiktoken import to_tiktoken
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import StrPath, write_file
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 Files = dict[str, bytes]
 """File name → content: several for a folder; else what is put behind the one name → content."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tokviz import bytetext
 from tokviz.errors import PatternError, TokvizError
-from tokviz.formats.report import FileFinding
-from tokviz.tokenizer import Tokenizer
+from tokviz.text import bytetext
+from tokviz.tokenizer.report import FileFinding
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 SAMPLES: tuple[bytes, ...] = (
     b"Hello world! It's 12345 o'clock, isn't it? I'LL say so.",

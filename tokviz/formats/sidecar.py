@@ -13,10 +13,10 @@ from os import fspath
 from typing import NamedTuple
 
 from tokviz.errors import TokvizError
-from tokviz.files import StrPath, read_file
-from tokviz.json_file import MAX_JSON_BYTES, read_json
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import StrPath, read_file
+from tokviz.storage.json_file import MAX_JSON_BYTES, read_json
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 SUFFIX = ".tokviz"
 

@@ -13,17 +13,17 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, JobError
-from tokviz.files import StrPath
 from tokviz.formats.budget import Budget, budget, bytes_of, tell_if_large, within_budget
 from tokviz.formats.gc_pause import gc_paused
 from tokviz.formats.registry import load_by
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import StrPath
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tokviz.child.protocol import Body
     from tokviz.formats.huggingface import NeedsLibrary
     from tokviz.formats.recognise import Found
+    from tokviz.process.protocol import Body
 
 
 def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
@@ -84,7 +84,7 @@ def _size_of(found: Found) -> int:
 
 
 def _ask(body: Body, given: Budget) -> list[Any]:
-    from tokviz.child.runner import JobClient
+    from tokviz.process.runner import JobClient
 
     with closing(JobClient("read_tokenizer", limits=given.limits, patience=given.patience)) as jobs:
         return jobs.ask([body])

@@ -13,7 +13,6 @@ from binascii import a2b_base64
 from os import fspath
 
 from tokviz.errors import FormatError, InputFileError
-from tokviz.files import StrPath
 from tokviz.formats.draft import Draft, guessed_pattern
 from tokviz.formats.known_vocabularies import (
     WHISPER,
@@ -24,10 +23,11 @@ from tokviz.formats.known_vocabularies import (
     known_by_size,
 )
 from tokviz.formats.rank_order import ranks_of, why_no_ranks
-from tokviz.formats.report import FileFinding
 from tokviz.formats.sidecar import SUFFIX, read_sidecar
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import StrPath
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
+from tokviz.tokenizer.report import FileFinding
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 KIND = "tiktoken rank file"
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
-from tokviz.child.protocol import Body, pack, unpack
-from tokviz.encoding.packed import PackedMerges, PackedRanks, Tables
-from tokviz.encoding.specials import PostProcessor, SpecialTokens
-from tokviz.formats.report import Report
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.process.protocol import Body, pack, unpack
+from tokviz.tokenizer.encoding.packed import PackedMerges, PackedRanks, Tables
+from tokviz.tokenizer.encoding.specials import PostProcessor, SpecialTokens
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.report import Report
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 Json = dict[str, Any]
 

@@ -7,18 +7,18 @@ from os import fspath
 from os.path import expanduser
 
 from tokviz.errors import PatternError, TokvizError, UnknownTokenizerError
-from tokviz.files import StrPath
 from tokviz.formats.draft import Draft, inspect
 from tokviz.formats.files import read_draft
 from tokviz.formats.library import LibraryTokenizer
 from tokviz.formats.rank_order import unmerged
 from tokviz.formats.recognise import Found, find
 from tokviz.formats.registry import HUB_PREFIX, is_builtin
-from tokviz.formats.report import FileFinding, Report
 from tokviz.formats.self_check import SAMPLES, self_check
 from tokviz.formats.subprocess_loader import load
-from tokviz.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import StrPath
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.report import FileFinding, Report
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def validate(

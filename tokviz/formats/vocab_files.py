@@ -16,17 +16,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from os import fspath
 
-from tokviz.encoding.merging import Merge
 from tokviz.errors import InputFileError
-from tokviz.files import StrPath
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.draft import Draft, build, guessed_pattern
 from tokviz.formats.merge_files import SPELLINGS, in_bytes, in_spelling, merges_of_list, read_merges
-from tokviz.formats.report import FileFinding
 from tokviz.formats.sidecar import SUFFIX, Sidecar, read_sidecar
-from tokviz.json_file import read_json
-from tokviz.pretokenize.patterns import SplitPattern, get_split_pattern
-from tokviz.tokenizer import Tokenizer
+from tokviz.storage.files import StrPath
+from tokviz.storage.json_file import read_json
+from tokviz.tokenizer.encoding.merging import Merge
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.tokenizer.report import FileFinding
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 KIND = "vocabulary and merges"
 

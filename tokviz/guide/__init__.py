@@ -13,7 +13,7 @@ from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
-from tokviz.assets import asset_path
+from tokviz.storage.assets import asset_path
 
 PAGES = (
     "start",

@@ -20,7 +20,7 @@ from tokviz.errors import TokvizError
 from tokviz.live.chunks import Chunk, ChunkTokens, TokenLengths
 from tokviz.live.hues import recall, unpainted
 from tokviz.live.occurrences import TokenCounts
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 _Item = TypeVar("_Item")
 

@@ -19,20 +19,23 @@ from typing import NamedTuple
 from tokviz.errors import TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import Change, ChangeLog
-from tokviz.live.chunks import Chunk, ChunkTokens, OldTokens, give_way
-from tokviz.live.cuts import CutRule, cut_rule
-from tokviz.live.hues import edge_hue, paint
-from tokviz.live.sums import (
+from tokviz.live.chunks import (
     BYTES,
     CHARS,
     NEWLINES,
     RAW_BYTES,
     TOKENS,
-    BlockPlace,
+    Chunk,
     ChunkList,
+    ChunkTokens,
+    OldTokens,
+    give_way,
 )
-from tokviz.snapshots import Part, joined, n_same, parts_of
-from tokviz.tokenizer import Tokenizer
+from tokviz.live.cuts import CutRule, cut_rule
+from tokviz.live.hues import edge_hue, paint
+from tokviz.live.prefix_sums import BlockPlace
+from tokviz.text.snapshots import Part, joined, n_same, parts_of
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 CHUNK_TARGET = 1024
 """Usual number of characters per chunk."""

@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tokviz.snapshots import Part, joined
+from tokviz.live.prefix_sums import Block, BlockList, BlockPlace, Measures
+from tokviz.text.snapshots import Part, joined
 
 if TYPE_CHECKING:
-    from tokviz.live.sums import Block
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 SLICE = 16_384
 """Tokens processed before other threads get a turn."""
@@ -284,3 +284,77 @@ class Chunk:
         """Return the character offset of a line feed, numbered from 0."""
         part, start = self._find(_n_newlines, number)
         return self._starts_by(_n_chars)[part] + self.parts[part].newline(number - start)
+
+
+CHARS: Final = 0
+BYTES: Final = 1
+NEWLINES: Final = 2
+TOKENS: Final = 3
+RAW_BYTES: Final = 4
+_CHUNK_MEASURES: Measures[Chunk] = (
+    attrgetter("n_chars"),
+    attrgetter("n_bytes"),
+    attrgetter("n_newlines"),
+    attrgetter("n_tokens"),
+    attrgetter("n_raw_bytes"),
+)
+
+
+class ChunkList(BlockList[Chunk]):
+    """The list of chunks; each chunk knows its block. Its measures are the constants above."""
+
+    __slots__ = ()
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        """Create a list of at least one chunk."""
+        super().__init__(chunks, _CHUNK_MEASURES)
+
+    def count(self) -> None:
+        """Compute all sums now, so that the first lookup need not."""
+        for measure in range(len(_CHUNK_MEASURES)):
+            self.total(measure)
+
+    def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+        """Return the chunks before and after a chunk of the list."""
+        assert chunk.block is not None
+        chunks = chunk.block.items
+        slot = chunks.index(chunk)
+        if 0 < slot < len(chunks) - 1:
+            return chunks[slot - 1], chunks[slot + 1]
+        place = self.place_of(chunk)
+        before = next(self.walk_back(place), None)
+        behind = self.walk(place)
+        next(behind)
+        return before, next(behind, None)
+
+    def place_of(self, chunk: Chunk) -> BlockPlace:
+        """Return the place of a chunk of the list."""
+        assert chunk.block is not None
+        return BlockPlace(self._blocks.index(chunk.block), chunk.block.items.index(chunk))
+
+    def splice(
+        self,
+        first: BlockPlace,
+        last: BlockPlace,
+        items: Sequence[Chunk],
+        blocks: Sequence[Block[Chunk]] = (),
+        behind: Sequence[Chunk] = (),
+    ) -> None:
+        """Replace chunks; set the `block` of removed chunks to None."""
+        for chunk in self.between(first, last):
+            chunk.block = None
+        super().splice(first, last, items, blocks, behind)
+
+    def tokens_changed(self, chunk: Chunk) -> None:
+        """Invalidate the token sums after a chunk's number of tokens changed."""
+        assert chunk.block is not None
+        chunk.block.forget(TOKENS)
+        self._sums[TOKENS] = None
+
+    def _in_blocks(self, items: Sequence[Chunk]) -> list[Block[Chunk]]:
+        """Divide chunks into blocks, and set the `block` of each chunk."""
+        blocks = super()._in_blocks(items)
+        for block in blocks:
+            for chunk in block.items:
+                chunk.block = block
+        return blocks

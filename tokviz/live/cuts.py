@@ -4,8 +4,8 @@ A cut is safe if the split pattern forces a pre-token boundary there regardless 
 elsewhere (`SplitPattern.safe_cut`), and if no special token spans it. Both depend only on a few
 characters around the cut, so an edit affects only cuts within `CutRule.reach` characters of it.
 
->>> from tokviz.encoding.specials import pattern_of_specials
->>> from tokviz.pretokenize.patterns import get_split_pattern
+>>> from tokviz.tokenizer.encoding.specials import pattern_of_specials
+>>> from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 >>> specials = pattern_of_specials(["a b"])
 >>> rule = CutRule(get_split_pattern("gpt2").safe_cut, specials, longest_special=3)
 >>> rule.split("x y a b c d", target=1)
@@ -14,9 +14,9 @@ characters around the cut, so an edit affects only cuts within `CutRule.reach` c
 
 from __future__ import annotations
 
-from tokviz.encoding.specials import Pattern
-from tokviz.pretokenize.patterns import CUT_CONTEXT, first_cut
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.encoding.specials import Pattern
+from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, first_cut
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 ANYWHERE = ""
 """A `safe_cut` that matches between any two characters."""

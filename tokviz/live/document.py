@@ -8,8 +8,9 @@ from functools import partial
 from itertools import chain, islice
 
 from tokviz.live.chunked_text import ChunkedText
-from tokviz.live.chunks import Chunk, ChunkTokens
+from tokviz.live.chunks import BYTES, CHARS, NEWLINES, TOKENS, Chunk, ChunkTokens
 from tokviz.live.occurrences import numbers_in
+from tokviz.live.prefix_sums import BlockPlace
 from tokviz.live.spans import (
     TextSize,
     TokenInfo,
@@ -19,7 +20,6 @@ from tokviz.live.spans import (
     touching,
     unknown_span,
 )
-from tokviz.live.sums import BYTES, CHARS, NEWLINES, TOKENS, BlockPlace
 
 TokenSearch = Callable[[Chunk], list[int]]
 """Returns the positions of a token among the tokens of a chunk, ascending."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tokviz.errors import JobError, PatternError
-from tokviz.glyphs import UNSAFE
+from tokviz.text.glyphs import UNSAFE
 
 MAX_MATCHES = 100_000
 """The search stops at this many matches."""
@@ -85,7 +85,7 @@ def find_all(
     r"""Find all matches in a text. Call it from a thread: it limits its time and releases the GIL.
 
     A search for words returns what it found when the time is over. A regular expression runs in a
-    child process (`tokviz.pretokenize.interactive_regex`).
+    child process (`tokviz.tokenizer.pretokenize.interactive_regex`).
 
     Args:
         text: The text to search.
@@ -122,7 +122,7 @@ def find_all(
 def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[], bool]) -> Matches:
     import regex
 
-    from tokviz.pretokenize import interactive_regex
+    from tokviz.tokenizer.pretokenize import interactive_regex
 
     flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
     try:
@@ -139,7 +139,7 @@ def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[],
 
 def forget_text() -> None:
     """Close the child process that keeps the text for the next expression."""
-    from tokviz.pretokenize import guard
+    from tokviz.tokenizer.pretokenize import guard
 
     guard.close("find")
 

@@ -9,11 +9,11 @@ from functools import lru_cache, partial
 from itertools import accumulate, count, pairwise, repeat
 from typing import NamedTuple
 
-from tokviz import bytetext
-from tokviz.encoding.specials import SpecialTokens
 from tokviz.live.chunks import Chunk, ChunkTokens
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.tokenizer import Tokenizer
+from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.specials import SpecialTokens
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 UNKNOWN = -1
 """Index, id and hue of a stretch of text whose tokens are not known yet."""

@@ -12,17 +12,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import TokvizError
-from tokviz.glyphs import n_cells, safe, short_label, token_label
 from tokviz.live.hues import N_HUES
-from tokviz.replay.corpus import LADDER_BYTES
-from tokviz.sentences import counted
 from tokviz.share.colours import LIGHT
 from tokviz.share.replayed import step_words
 from tokviz.share.svg import fill, opening, wrapped
+from tokviz.text.glyphs import n_cells, safe, short_label, token_label
+from tokviz.text.sentences import counted
+from tokviz.training.replay.corpus import LADDER_BYTES
 
 if TYPE_CHECKING:
-    from tokviz.replay.replay import Replay
-    from tokviz.replay.text import ReplayText
+    from tokviz.training.replay.replay import Replay
+    from tokviz.training.replay.text import ReplayText
 
 MOST_STEPS = 60
 SECONDS = 2.0

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokviz import bytetext
 from tokviz.errors import TokvizError
-from tokviz.glyphs import NEWLINE, safe, short_label, token_label
 from tokviz.live.hues import N_HUES
 from tokviz.live.hues_by_id import hues_of
-from tokviz.sentences import counted, said
+from tokviz.text import bytetext
+from tokviz.text.glyphs import NEWLINE, safe, short_label, token_label
+from tokviz.text.sentences import counted, said
 
 if TYPE_CHECKING:
     from tokviz.chat.render import Rendering
     from tokviz.compare.boundaries import Comparison
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 Span = tuple[int, int]
 

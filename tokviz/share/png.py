@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tokviz.errors import TokvizError, missing_package
-from tokviz.sentences import counted
 from tokviz.share import svg
 from tokviz.share.figure import Figure
+from tokviz.text.sentences import counted
 
 MOST_LINES = 400
 _ZOOM = 2

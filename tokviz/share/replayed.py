@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tokviz.glyphs import safe, short_label
-from tokviz.sentences import counted, said
 from tokviz.share.figure import Chip, Figure, Part, chips_of
+from tokviz.text.glyphs import safe, short_label
+from tokviz.text.sentences import counted, said
 
 if TYPE_CHECKING:
-    from tokviz.bpe.ties import TokenPair
-    from tokviz.replay.replay import PairCount, Replay
-    from tokviz.replay.steps import MergeStep
-    from tokviz.replay.text import ReplayText
+    from tokviz.training.replay.replay import PairCount, Replay
+    from tokviz.training.replay.steps import MergeStep
+    from tokviz.training.replay.text import ReplayText
+    from tokviz.training.ties import TokenPair
 
 MOST_PIECES = 8
 """Number of pre-tokens shown of a corpus that is not tiny."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from tokviz.glyphs import n_cells
 from tokviz.share.colours import DARK, LIGHT
 from tokviz.share.figure import Chip, Figure
+from tokviz.text.glyphs import n_cells
 
 COLUMNS = 100
 CELL, LINE, MARGIN = 9, 24, 16

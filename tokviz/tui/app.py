@@ -29,15 +29,12 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import WorkerCancelled, WorkerFailed
 
-from tokviz.child.memory import give_back
-from tokviz.error_log import ErrorLog, Unexpected
 from tokviz.errors import TokvizError
-from tokviz.files import write_file
-from tokviz.glyphs import safe_lines
-from tokviz.listing import home_label
-from tokviz.sentences import sentence, why
-from tokviz.session import SESSION_ENDING, Asked, Session, SessionWanted, SettingsChanged
-from tokviz.settings import SettingError, check_file, config_path
+from tokviz.process.memory import give_back
+from tokviz.storage.files import write_file
+from tokviz.storage.listing import home_label
+from tokviz.text.glyphs import safe_lines
+from tokviz.text.sentences import sentence, why
 from tokviz.tui.actions import (
     LEADER,
     Action,
@@ -51,7 +48,6 @@ from tokviz.tui.actions import (
     doable,
     everywhere_but,
 )
-from tokviz.tui.idle_clicks import IdleClicks, widget_at
 from tokviz.tui.line_filter import InTurn, OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import TakesPalette, palette_of
@@ -59,13 +55,17 @@ from tokviz.tui.screens.base import TokvizScreen, ask
 from tokviz.tui.screens.choosing import take_back_wishes
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
+from tokviz.tui.stale_clicks import IdleClicks, widget_at
 from tokviz.tui.tasks import Task, in_thread, stop_work, unsay
 from tokviz.tui.textual_private.notices import dismiss_notices
 from tokviz.tui.textual_private.one_shot_timers import fix_one_shot_timers
 from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
 from tokviz.tui.widgets.editor.editor import TokenEditor
-from tokviz.tui.widgets.turns import neighbour
+from tokviz.tui.widgets.view_switcher import neighbour
+from tokviz.workspace.error_log import ErrorLog, Unexpected
+from tokviz.workspace.session import SESSION_ENDING, Asked, Session, SessionWanted, SettingsChanged
+from tokviz.workspace.settings import SettingError, check_file, config_path
 
 if TYPE_CHECKING:
     from tokviz.tui.tour import Tour
@@ -662,11 +662,7 @@ class TokvizApp(App[None]):
     @action("Command palette", "ctrl+p", section="App")
     def action_command_palette(self) -> None:
         """Every action by its name."""
-        from tokviz.tui.dialogs.action_palette import (
-            ActionPalette,
-            offers_elsewhere,
-            offers_here,
-        )
+        from tokviz.tui.dialogs.action_palette import ActionPalette, offers_elsewhere, offers_here
 
         if not isinstance(self.screen, ActionPalette):
             palette = ActionPalette(offers_here(self), lambda: list(offers_elsewhere(self)))
@@ -703,7 +699,7 @@ class TokvizApp(App[None]):
         """The page about the panel or screen you are on, and all others, with examples."""
         from tokviz.guide import sections
         from tokviz.tui.dialogs.guide import GuideDialog
-        from tokviz.tui.widgets.turns import title_around
+        from tokviz.tui.widgets.view_switcher import title_around
 
         if not name and self.focused is not None:
             title = title_around(self.focused)
@@ -817,8 +813,8 @@ class TokvizApp(App[None]):
 
         Whoever opens it sees the same. Tokenizers are named in it, not held.
         """
-        from tokviz.saved import saved_of, to_bytes
         from tokviz.tui.dialogs.save_file import SaveFileDialog
+        from tokviz.workspace.session_file import saved_of, to_bytes
 
         session, path = self.session, self.session.path
         made = [screen for screen in self._made.values() if screen.has_begun]
@@ -855,7 +851,7 @@ class TokvizApp(App[None]):
         ask(self, dialog, self._open_session)
 
     def _open_session(self, path: Path) -> None:
-        from tokviz.saved import Found, look_up, read_session, restore
+        from tokviz.workspace.session_file import Found, look_up, read_session, restore
 
         def show(found: Found) -> None:
             self._session_file = path
@@ -895,7 +891,7 @@ class TokvizApp(App[None]):
 
     def on_unmount(self) -> None:
         """Remember the choices; nobody waits any more for a regex."""
-        from tokviz.pretokenize import guard  # which a start need not wait for
+        from tokviz.tokenizer.pretokenize import guard  # which a start need not wait for
 
         guard.close()
         self.session.write_settings()

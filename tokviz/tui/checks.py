@@ -9,12 +9,12 @@ from typing import Any
 from textual.binding import Binding
 from textual.widgets import TextArea
 
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.settings import Choices, SettingError, check_file, did_you_mean
-from tokviz.toml_file import line_of, read_toml
+from tokviz.storage.toml_file import line_of, read_toml
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.actions import Action, key_label, key_of
 from tokviz.tui.screens.tokens.panels import PANELS
 from tokviz.tui.themes import THEMES
+from tokviz.workspace.settings import Choices, SettingError, check_file, did_you_mean
 
 _TAKEN = "enter escape tab shift+tab backspace ctrl+i ctrl+m ctrl+j ctrl+h ctrl+left_square_bracket"
 """Keys that dialogs and lists need, and what terminals send as one of them."""

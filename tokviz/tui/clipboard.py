@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
-from tokviz.bytetext import RAW_BYTES, n_raw_bytes, replace_surrogates, to_bytes
-from tokviz.confinement import confinement
 from tokviz.errors import OutputFileError
-from tokviz.files import write_file
-from tokviz.folders import state_folder
-from tokviz.listing import home_label
+from tokviz.process.confinement import confinement
+from tokviz.storage.files import write_file
+from tokviz.storage.folders import state_folder
+from tokviz.storage.listing import home_label
+from tokviz.text.bytetext import RAW_BYTES, n_raw_bytes, replace_surrogates, to_bytes
 from tokviz.tui.textual_private.app_clipboard import set_app_clipboard
 from tokviz.tui.textual_private.terminal_driver import driver_of
 

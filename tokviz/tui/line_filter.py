@@ -11,7 +11,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-from tokviz.glyphs import HIDDEN, UNSAFE, display
+from tokviz.text.glyphs import HIDDEN, UNSAFE, display
 
 
 def is_safe(text: str) -> bool:
@@ -25,7 +25,7 @@ def mend(text: str) -> str:
 
     Most unsafe characters were measured as no cells, so a mended text loses its last cells; that
     is the price of a line that stays in place. Widgets that know their text to be foreign call
-    `tokviz.glyphs.safe` before they measure and lose nothing.
+    `tokviz.text.glyphs.safe` before they measure and lose nothing.
     """
     return set_cell_size("".join(display(text, HIDDEN)), cell_len(text))
 

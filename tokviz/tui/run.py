@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from tokviz.files import absolute
 from tokviz.formats.registry import is_path_of_file
 from tokviz.formats.subprocess_loader import load
-from tokviz.glyphs import safe
-from tokviz.session import (
+from tokviz.storage.files import absolute
+from tokviz.text.glyphs import safe
+from tokviz.workspace.session import (
     SESSION_ENDING,
     Opened,
     Request,
@@ -60,10 +60,10 @@ def run(
     from tokviz.tui.actions import remap
 
     remap(session.settings.keys)
-    from tokviz.error_log import ErrorLog
     from tokviz.tui.app import TokvizApp
     from tokviz.tui.terminal.lifecycle import driver_class, exit_process, run_app
     from tokviz.tui.textual_private.handler_errors import survive_handler_errors
+    from tokviz.workspace.error_log import ErrorLog
 
     survive_handler_errors()
     app = TokvizApp(session, driver_class=driver_class(), errors=ErrorLog())
@@ -79,14 +79,14 @@ def _session(
     profile: str,
     shade: str,
 ) -> Session:
-    from tokviz.settings import load_settings
+    from tokviz.workspace.settings import load_settings
 
     settings, complaint = load_settings(profile=profile)
     if shade:
         settings = settings._replace(theme=f"{settings.theme.rpartition('-')[0]}-{shade}")
     notes = [complaint] if complaint else []
     if path is not None and path.endswith(SESSION_ENDING):
-        from tokviz.saved import look_up, read_session, restore
+        from tokviz.workspace.session_file import look_up, read_session, restore
 
         with _said(f"Opening {path}…"):
             found = look_up(read_session(path), settings)

@@ -104,7 +104,7 @@ def in_thread(
     app = node.app
 
     def run() -> None:
-        from tokviz.child.runner import stopped_by  # which the first frame need not wait for
+        from tokviz.process.runner import stopped_by  # which the first frame need not wait for
 
         task = Task(node, app)
 

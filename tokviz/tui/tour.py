@@ -9,11 +9,11 @@ from typing import Any
 from textual.app import App
 from textual.timer import Timer
 
-from tokviz.lessons import Step, first_steps
-from tokviz.session import Session
+from tokviz.guide.lessons import Step, first_steps
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.widgets.flow import Do, Row, Span, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.workspace.session import Session
 
 LEAST_COLUMNS, LEAST_ROWS = 30, 15
 """A smaller terminal does not show the first steps, because they would leave no room for text."""

@@ -15,7 +15,6 @@ from textual.widgets import Input
 import tokviz
 from tests.formats.samples import trained
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import (
     ActionPalette,
@@ -27,13 +26,14 @@ from tokviz.tui.dialogs.action_palette import (
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.lists import RowList
+from tokviz.workspace.session import Opened, Session, ShowScreen
 
 
 @pytest.fixture(autouse=True)
 def own_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     runs = tmp_path / "runs"
     tokviz.train(["the cat and the theme of the theory " * 9], 262).save(runs / "novels [a]")
-    monkeypatch.setattr("tokviz.runs.runs_folder", lambda: runs)
+    monkeypatch.setattr("tokviz.training.run_library.runs_folder", lambda: runs)
     return runs
 
 

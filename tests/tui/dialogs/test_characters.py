@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.tui.dialogs.conftest import OpenDialog
-from tokviz.characters import USEFUL, Character, by_number, search
-from tokviz.glyphs import UNSAFE
+from tokviz.text.characters import USEFUL, Character, by_number, search
+from tokviz.text.glyphs import UNSAFE
 from tokviz.tui.dialogs.insert_character import InsertCharacterDialog, paint_character
 
 

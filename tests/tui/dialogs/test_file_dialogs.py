@@ -14,7 +14,7 @@ from textual.app import App
 from tests.tui.dialogs.conftest import OpenDialog
 from tests.tui.mouse import click
 from tokviz.formats.save import FORMATS
-from tokviz.listing import FolderEntry
+from tokviz.storage.listing import FolderEntry
 from tokviz.tui.dialogs import file_dialog
 from tokviz.tui.dialogs.base import Dialog
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField, paint_entry

@@ -12,12 +12,12 @@ from textual.widgets.markdown import MarkdownFence
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.guide import PAGES, anchor, page, sections, title
-from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.base import About
 from tokviz.tui.dialogs.guide import GuideDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.dialogs.why import WhyDialog
+from tokviz.workspace.session import Opened, Session
 
 
 def heading_at_top(app: TokvizApp) -> str:

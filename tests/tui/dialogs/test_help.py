@@ -5,11 +5,11 @@ import pytest
 from tests.formats.samples import trained
 from tests.tui.dialogs.conftest import OpenDialog
 from tests.tui.waiting import settle
-from tokviz.session import Opened, Session, ShowScreen
 from tokviz.tui.actions import key_label
 from tokviz.tui.app import TokvizApp, actions_on, explained_on, gestures_on
 from tokviz.tui.dialogs.help import Entry, HelpDialog, help_rows, help_sections
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.workspace.session import Opened, Session, ShowScreen
 
 
 def page_of(sections: dict[str, list[Entry]], width: int) -> str:

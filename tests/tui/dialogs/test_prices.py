@@ -7,11 +7,11 @@ import pytest
 import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
 from tests.tui.waiting import settle
-from tokviz.prices import EXAMPLE, TEMPLATE, prices_path
-from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.prices import PricesAnswer, PricesDialog
 from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.workspace.prices import EXAMPLE, TEMPLATE, prices_path
+from tokviz.workspace.session import Opened, Session
 
 TABLE = """\
 [[model]]

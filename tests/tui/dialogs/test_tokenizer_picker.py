@@ -16,10 +16,8 @@ from tests.tui.dialogs.conftest import OpenDialog
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer
-from tokviz.places import place_words, short_name
-from tokviz.runs import Run, runs_folder
-from tokviz.session import Opened, Session, UseTokenizer
-from tokviz.settings import Settings, check_file, load_settings, save_settings
+from tokviz.formats.source_labels import place_words, short_name
+from tokviz.training.run_library import Run, runs_folder
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
@@ -36,6 +34,8 @@ from tokviz.tui.dialogs.tokenizer_rows import (
     typed_source,
 )
 from tokviz.tui.widgets.lists import RowList
+from tokviz.workspace.session import Opened, Session, UseTokenizer
+from tokviz.workspace.settings import Settings, check_file, load_settings, save_settings
 
 
 def ranked(query: str) -> list[str]:

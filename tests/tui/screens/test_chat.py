@@ -26,9 +26,8 @@ from tokviz.chat.render import render
 from tokviz.chat.request import ChatRequest
 from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import TokvizError
-from tokviz.files import write_file
-from tokviz.folders import state_folder
-from tokviz.session import Opened, RunAction, Session, ShowScreen, ShowText
+from tokviz.storage.files import write_file
+from tokviz.storage.folders import state_folder
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
@@ -45,6 +44,7 @@ from tokviz.tui.widgets.conversation.view import MessageList, PartEditor
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin
 from tokviz.tui.widgets.mask.why import why_content
+from tokviz.workspace.session import Opened, RunAction, Session, ShowScreen, ShowText
 
 CHAT = {
     "messages": [

@@ -17,21 +17,21 @@ from textual.widgets import TextArea
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.compare.boundaries import Comparison
+from tokviz.compare.compared_documents import Found, Lane, Other, next_span
 from tokviz.compare.figures import WordCounter, figures_by_script
-from tokviz.compare.lanes import Found, Lane, Other, next_span
 from tokviz.compare.report import measured, report_on, totals
 from tokviz.compare.report_tables import ORDERS
 from tokviz.compare.vocabularies import VocabularyDifference, diff_vocabularies
 from tokviz.errors import TokvizError
 from tokviz.live.chunked_text import ChunkedText
-from tokviz.prices import ModelPrice
-from tokviz.session import Opened, Session
-from tokviz.settings import Settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens import lanes
 from tokviz.tui.screens.compare import CompareScreen
 from tokviz.tui.screens.lanes import Lanes
+from tokviz.workspace.prices import ModelPrice
+from tokviz.workspace.session import Opened, Session
+from tokviz.workspace.settings import Settings
 
 TEXT = "I paid 12345 for the unbelievable 🙂 thing.\n\nHELLO SolidGold\n"
 SIZES = [(80, 24), (120, 40), (40, 12), (200, 60)]
@@ -534,7 +534,7 @@ def held_search(monkeypatch: pytest.MonkeyPatch) -> tuple[Event, Event]:
         assert held.wait(WAIT)
         return next_span(*arguments)
 
-    monkeypatch.setattr("tokviz.tui.screens.compare.looking.next_span", slow)
+    monkeypatch.setattr("tokviz.tui.screens.compare.navigation.next_span", slow)
     return going, held
 
 

@@ -4,7 +4,7 @@ import pytest
 from textual.app import App, ComposeResult
 
 from tests.tui.mouse import click
-from tokviz.corpus.entries import CorpusEntry
+from tokviz.training.corpus.entries import CorpusEntry
 from tokviz.tui.screens.train.corpus_list import MOST_ROWS, CorpusList
 
 

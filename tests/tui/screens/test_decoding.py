@@ -7,7 +7,7 @@ from textual.events import Paste
 import tokviz
 from tests.tui.screens.test_tokens import make_app, screen_of
 from tests.tui.waiting import settle
-from tokviz import bytetext
+from tokviz.text import bytetext
 from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
 
 GPT4 = tokviz.load("gpt-4")

@@ -7,13 +7,13 @@ from textual.pilot import Pilot
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.lessons import lessons
-from tokviz.session import Opened, Session, ShowScreen
-from tokviz.settings import Settings
+from tokviz.guide.lessons import lessons
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.train import TrainScreen
+from tokviz.workspace.session import Opened, Session, ShowScreen
+from tokviz.workspace.settings import Settings
 
 
 def shown(app: TokvizApp) -> str:

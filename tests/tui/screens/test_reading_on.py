@@ -13,9 +13,9 @@ from textual.pilot import Pilot
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.errors import InputFileError
-from tokviz.session import Opened, Session, read_text
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.workspace.session import Opened, Session, read_text
 
 HEAD = "the first lines, naïvely 狐\r\n" * 40_000
 REST = "what follows \udcff\n" * 20_000

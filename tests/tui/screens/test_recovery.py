@@ -13,10 +13,8 @@ from textual.widgets import Static
 
 import tokviz
 from tests.tui.waiting import on_screen, settle, until
-from tokviz.autosave import Autosave, Leftover
-from tokviz.folders import state_folder
-from tokviz.locks import FileLock
-from tokviz.session import Opened, Session
+from tokviz.storage.folders import state_folder
+from tokviz.storage.locks import FileLock
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.unsaved import UnsavedDialog
@@ -25,12 +23,14 @@ from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.recovery import CONVERSATIONS, title_of
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.tokens import screen as tokens_screen
+from tokviz.workspace.recovery_journal import Autosave, Leftover
+from tokviz.workspace.session import Opened, Session
 
 TYPING = """
 import asyncio, os, signal, sys
 import tokviz
-from tokviz.folders import state_folder
-from tokviz.session import Opened, Session
+from tokviz.storage.folders import state_folder
+from tokviz.workspace.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 
 async def main():

@@ -10,9 +10,9 @@ import pytest
 
 import tokviz
 from tests.tui.waiting import settle
-from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.workspace.session import Opened, Session
 
 hf = pytest.importorskip("tokenizers")
 

@@ -16,10 +16,8 @@ import tokviz
 from tests.oracles.bpe import encode_by_merges
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.live.document import LiveDocument
-from tokviz.replay.replay import Replay
-from tokviz.runs import runs_folder
-from tokviz.session import Opened, ReplayRequest, Session, ShowScreen
-from tokviz.settings import Settings
+from tokviz.training.replay.replay import Replay
+from tokviz.training.run_library import runs_folder
 from tokviz.tui import tasks
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp, screen_class
@@ -28,15 +26,17 @@ from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.dialogs.why import WhyDialog
 from tokviz.tui.screens.replay import ReplayScreen
 from tokviz.tui.screens.replay import comparing as comparing_module
-from tokviz.tui.screens.replay import opening as opening_module
+from tokviz.tui.screens.replay import loader as opening_module
 from tokviz.tui.screens.replay import transport as transport_module
-from tokviz.tui.screens.replay.frames import Frame, make_frame
-from tokviz.tui.screens.replay.opened import source_named
+from tokviz.tui.screens.replay.loaded_replay import source_named
+from tokviz.tui.screens.replay.merge_frame import Frame, make_frame
 from tokviz.tui.screens.replay.position import START, Position
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS
 from tokviz.tui.widgets.editor import TokenEditor
+from tokviz.workspace.session import Opened, ReplayRequest, Session, ShowScreen
+from tokviz.workspace.settings import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -572,7 +572,7 @@ async def test_what_is_still_worked_out_is_said_to_be(
         go_on.wait(WAIT)
         return make_frame(*wanted)
 
-    monkeypatch.setattr("tokviz.tui.screens.replay.framing.make_frame", slow)
+    monkeypatch.setattr("tokviz.tui.screens.replay.frame_worker.make_frame", slow)
     app = make_app(ReplayRequest(words))
     async with app.run_test(size=(120, 40)) as pilot:
         for _ in range(2):
@@ -596,7 +596,7 @@ async def test_who_goes_back_before_a_frame_is_there_sees_the_one_of_before(
             goes_on.wait(WAIT)
         return make_frame(*wanted)
 
-    monkeypatch.setattr("tokviz.tui.screens.replay.framing.make_frame", slow)
+    monkeypatch.setattr("tokviz.tui.screens.replay.frame_worker.make_frame", slow)
     app = make_app(ReplayRequest(words, at=5))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)

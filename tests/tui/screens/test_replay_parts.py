@@ -9,11 +9,11 @@ from textual.app import App, ComposeResult
 
 import tokviz
 from tests.oracles.bpe import encode_by_merges
-from tokviz.bpe.settings import SpecialIds
-from tokviz.lessons import lessons
-from tokviz.replay.beside import newest_training
-from tokviz.replay.replay import Replay
-from tokviz.runs import runs_folder
+from tokviz.guide.lessons import lessons
+from tokviz.training.replay.reference_training import newest_training
+from tokviz.training.replay.replay import Replay
+from tokviz.training.run_library import runs_folder
+from tokviz.training.settings import SpecialIds
 from tokviz.tui.palette import token_palette
 from tokviz.tui.screens.replay.card import (
     card_rows,
@@ -24,8 +24,7 @@ from tokviz.tui.screens.replay.card import (
 )
 from tokviz.tui.screens.replay.comparison import nothing_rows
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows, draw
-from tokviz.tui.screens.replay.frames import lit_stretches, make_frame, merged
-from tokviz.tui.screens.replay.opened import (
+from tokviz.tui.screens.replay.loaded_replay import (
     Opened,
     Source,
     open_source,
@@ -33,6 +32,7 @@ from tokviz.tui.screens.replay.opened import (
     source_named,
     spread,
 )
+from tokviz.tui.screens.replay.merge_frame import lit_stretches, make_frame, merged
 from tokviz.tui.screens.replay.panels import CorpusSide
 from tokviz.tui.screens.replay.position import (
     FRAMES_SHOWN_UP_TO,

@@ -14,14 +14,14 @@ import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.live import chunked_text
 from tokviz.live.document import LiveDocument
-from tokviz.saved import SavedSession, read_session, to_bytes
-from tokviz.session import Opened, Session
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField
 from tokviz.tui.run import _session
 from tokviz.tui.screens import choosing
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.tokens import files
+from tokviz.workspace.session import Opened, Session
+from tokviz.workspace.session_file import SavedSession, read_session, to_bytes
 
 
 @pytest.fixture(autouse=True)

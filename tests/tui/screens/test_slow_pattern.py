@@ -9,10 +9,10 @@ import pytest
 import tokviz
 from tests.tui.waiting import settle, until
 from tokviz.chat.conversation import Conversation, Message
-from tokviz.session import Opened, Session, ShowConversation
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.tokens import TokensScreen
+from tokviz.workspace.session import Opened, Session, ShowConversation
 
 Z34 = "z" * 34
 

@@ -12,9 +12,7 @@ from textual.widgets import Input
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, STARTERS
-from tokviz.session import Opened, Session
-from tokviz.settings import Settings
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, STARTERS
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.dialogs.pick import PickDialog
@@ -24,6 +22,8 @@ from tokviz.tui.widgets.splits.heads import PatternHead
 from tokviz.tui.widgets.splits.panel import SplitsPanel
 from tokviz.tui.widgets.splits.regex_field import RegexField, RegexInput
 from tokviz.tui.widgets.splits.view import GlossView
+from tokviz.workspace.session import Opened, Session
+from tokviz.workspace.settings import Settings
 
 
 def make_app(text: str, settings: Settings) -> TokvizApp:

@@ -9,12 +9,12 @@ from rich.cells import cell_len
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, Session
-from tokviz.settings import Settings, load_settings, save_settings
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.compare import CompareScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.widgets.strip_rows import strip_rows
+from tokviz.workspace.session import Opened, Session
+from tokviz.workspace.settings import Settings, load_settings, save_settings
 
 TEXT = "I paid 12345 for the unbelievable thing."
 

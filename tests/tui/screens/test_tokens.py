@@ -18,14 +18,11 @@ from textual.widgets.text_area import Selection
 
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
-from tokviz import bytetext
-from tokviz.error_log import ErrorLog
 from tokviz.errors import OutputFileError
-from tokviz.folders import state_folder
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.live.document import LiveDocument
-from tokviz.session import Opened, Session, ShowText, read_text, sample_text
-from tokviz.settings import Settings
+from tokviz.storage.folders import state_folder
+from tokviz.text import bytetext
 from tokviz.tui.app import APP_ACTIONS, TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
@@ -37,6 +34,9 @@ from tokviz.tui.screens.tokens import TokensScreen, files
 from tokviz.tui.widgets.id_grid import IdGrid
 from tokviz.tui.widgets.splits.panel import SplitsPanel
 from tokviz.tui.widgets.token_card import TokenCard
+from tokviz.workspace.error_log import ErrorLog
+from tokviz.workspace.session import Opened, Session, ShowText, read_text, sample_text
+from tokviz.workspace.settings import Settings
 
 NASTY = (
     b"caf\xe9 \r\nlone\rcr \x1b]52;c;AAAA\x07 \x00 \xe2\x80\xa8 "
@@ -157,7 +157,7 @@ async def test_a_file_that_cannot_be_read_leaves_the_text_alone(
         def refuse(*args: object, **kwargs: object) -> object:
             raise PermissionError
 
-        monkeypatch.setattr("tokviz.files.open", refuse, raising=False)
+        monkeypatch.setattr("tokviz.storage.files.open", refuse, raising=False)
         assert builtins.open is not refuse
     app = make_app("my words")
     async with app.run_test() as pilot:
@@ -579,7 +579,7 @@ async def test_a_file_that_is_gone_is_written_again(tmp_path: Path) -> None:
 
 
 async def test_what_comes_back_from_another_editor_is_kept_as_it_is_and_said(monkeypatch) -> None:
-    monkeypatch.setattr("tokviz.external_editor.edited", lambda *given: b"caf\xe9\r\n")
+    monkeypatch.setattr("tokviz.workspace.external_editor.edited", lambda *given: b"caf\xe9\r\n")
     monkeypatch.setattr(TokvizApp, "suspend", lambda app: contextlib.nullcontext())
     app = make_app("one")
     async with app.run_test() as pilot:

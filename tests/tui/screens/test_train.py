@@ -14,9 +14,14 @@ import tokviz
 from tests.tui.first_frame import imported_for_the_first_frame
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.errors import JobError, TokvizError
-from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainRequest, TrainSummary
-from tokviz.runs import runs_folder
-from tokviz.session import Opened, RunAction, Session
+from tokviz.process.jobs.train_messages import (
+    HeldOut,
+    NewMerge,
+    TrainReport,
+    TrainRequest,
+    TrainSummary,
+)
+from tokviz.training.run_library import runs_folder
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.ask_text import AskDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
@@ -30,6 +35,7 @@ from tokviz.tui.screens.train.form import PRESETS
 from tokviz.tui.screens.train.plan import RegexVerdict
 from tokviz.tui.widgets.choices import Choices
 from tokviz.tui.widgets.push_button import PushButton
+from tokviz.workspace.session import Opened, RunAction, Session
 
 REPORT = TrainReport("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"t", b"h", 99),))
 SUMMARY = TrainSummary(
@@ -156,13 +162,15 @@ async def test_a_dialog_is_answered_before_a_request_shows_another_screen() -> N
 def test_nothing_of_the_train_screen_is_imported_before_it_is_shown() -> None:
     names = imported_for_the_first_frame()
     assert "tokviz.tui.screens.tokens.screen" in names
-    assert not {name for name in names if ".train" in name or name.startswith("tokviz.jobs")}
+    assert not {
+        name for name in names if ".train" in name or name.startswith("tokviz.process.jobs")
+    }
     later = {
         "numpy",
-        "tokviz.child.runner",
-        "tokviz.corpus",
+        "tokviz.process.runner",
+        "tokviz.training.corpus",
         "tokviz.explain.ids",
-        "tokviz.prices",
+        "tokviz.workspace.prices",
         "tokviz.tui.dialogs.base",
         "tokviz.tui.widgets.rows_view",
         "tokviz.tui.widgets.splits.panel",

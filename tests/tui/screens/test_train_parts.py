@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tokviz.bpe.blame import FileShare
-from tokviz.corpus.entries import CorpusEntry, full_source, look_at, look_at_all, remarks
-from tokviz.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
-from tokviz.runs import copy_run, remove_run
+from tokviz.process.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
+from tokviz.training.attribution import FileShare
+from tokviz.training.corpus.entries import CorpusEntry, full_source, look_at, look_at_all, remarks
+from tokviz.training.dask_cluster import ClusterState
+from tokviz.training.run_library import copy_run, remove_run
 from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
 from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
 from tokviz.tui.screens.train.plan import (
@@ -26,7 +27,6 @@ from tokviz.tui.screens.train.plan import (
     plan_content,
 )
 from tokviz.tui.screens.train.summary import summary_content
-from tokviz.workers import ClusterState
 
 FILE = CorpusEntry("/texts/book.txt", 1, 1_000_000)
 VALUES = FormValues(corpus=(FILE,))

@@ -16,14 +16,14 @@ from textual.widgets import Input
 import tokviz
 from tests.tui.first_frame import imported_for_the_first_frame
 from tests.tui.waiting import settle, until
-from tokviz.session import Opened, Session
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.vocabulary import VocabularyScreen
+from tokviz.workspace.session import Opened, Session
 
 
 @pytest.fixture(autouse=True)

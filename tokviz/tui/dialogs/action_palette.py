@@ -14,16 +14,16 @@ from textual.fuzzy import FuzzySearch
 from textual.widgets import Input
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.glyphs import safe
-from tokviz.places import short_name
-from tokviz.runs import list_runs
-from tokviz.session import ReplayRequest, Request, RunAction, UseTokenizer
+from tokviz.formats.source_labels import short_name
+from tokviz.text.glyphs import safe
+from tokviz.training.run_library import list_runs
 from tokviz.tui.actions import doable, key_label
 from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.workspace.session import ReplayRequest, Request, RunAction, UseTokenizer
 
 _OPENS_A_LIST = ("command_palette", "more_keys")
 """What would only show another list of what can be done."""

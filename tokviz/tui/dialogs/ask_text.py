@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from tokviz.glyphs import safe
+from tokviz.text.glyphs import safe
 from tokviz.tui.dialogs.base import Dialog, field_row, rule
 from tokviz.tui.widgets.field import Field
 

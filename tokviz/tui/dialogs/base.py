@@ -18,7 +18,7 @@ from textual.screen import ModalScreen
 from textual.style import Style
 from textual.widgets import Static
 
-from tokviz.glyphs import safe
+from tokviz.text.glyphs import safe
 from tokviz.tui.messages import Begun
 from tokviz.tui.sizes import TINY_COLUMNS
 from tokviz.tui.textual_private.resize_events import fix_resize_events

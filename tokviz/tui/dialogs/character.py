@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from tokviz.bytetext import has_raw_bytes
 from tokviz.errors import TokvizError
 from tokviz.explain.character import Inspected, char_at, clusters, inspect
 from tokviz.explain.why import Place
-from tokviz.glyphs import safe
-from tokviz.sentences import counted, why
-from tokviz.tokenizer import Tokenizer
+from tokviz.text.bytetext import has_raw_bytes
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted, why
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.palette import palette_of

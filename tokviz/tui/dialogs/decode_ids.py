@@ -13,9 +13,9 @@ from tokviz.compare.drift import Drift, DriftSpan
 from tokviz.errors import TokvizError
 from tokviz.explain.ids import IdToken, decoded, ids_in
 from tokviz.explain.stream import StreamStep, stream
-from tokviz.glyphs import safe, token_label
-from tokviz.sentences import said
-from tokviz.tokenizer import Tokenizer
+from tokviz.text.glyphs import safe, token_label
+from tokviz.text.sentences import said
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field

@@ -16,9 +16,8 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.files import absolute
-from tokviz.glyphs import safe
-from tokviz.listing import (
+from tokviz.storage.files import absolute
+from tokviz.storage.listing import (
     UP,
     FolderEntry,
     completion,
@@ -29,7 +28,8 @@ from tokviz.listing import (
     split_typed,
     time_label,
 )
-from tokviz.sentences import counted
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted
 from tokviz.tui.dialogs.base import Hint, ListDialog, field_row, rule
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field

@@ -16,10 +16,10 @@ from textual.scroll_view import ScrollView
 from textual.style import Style
 from textual.widgets import Input, Static
 
-from tokviz.glyphs import UNSAFE
 from tokviz.live.find import FindQuery, Matches, escaped, find_all, forget_text
+from tokviz.text.glyphs import UNSAFE
 from tokviz.tui.dialogs.base import Dialog, Hint
-from tokviz.tui.idle_clicks import widget_at
+from tokviz.tui.stale_clicks import widget_at
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.field import Field
 

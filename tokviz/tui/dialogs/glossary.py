@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tokviz.glossary import glossary, words_in
+from tokviz.guide.glossary import glossary, words_in
 from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.pick import Option, PickDialog
 

@@ -9,8 +9,8 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from tokviz.characters import USEFUL, Character, by_number, search
-from tokviz.glyphs import token_label
+from tokviz.text.characters import USEFUL, Character, by_number, search
+from tokviz.text.glyphs import token_label
 from tokviz.tui.dialogs.base import ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from tokviz.confinement import confinement
-from tokviz.listing import check_readable, typed_path
+from tokviz.process.confinement import confinement
+from tokviz.storage.listing import check_readable, typed_path
 from tokviz.tui.dialogs.file_dialog import FileDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.terminal.modes import ASK_FOR_FILE

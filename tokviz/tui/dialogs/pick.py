@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from tokviz.glyphs import safe
+from tokviz.text.glyphs import safe
 from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit

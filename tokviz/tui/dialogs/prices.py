@@ -12,8 +12,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
-from tokviz.glyphs import safe
-from tokviz.prices import (
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import why
+from tokviz.tui.dialogs.base import Hint, ListDialog, rule
+from tokviz.tui.tasks import in_thread
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.workspace.prices import (
     EXAMPLE,
     ModelPrice,
     cost_text,
@@ -22,11 +27,6 @@ from tokviz.prices import (
     models_for,
     prices_path,
 )
-from tokviz.sentences import why
-from tokviz.tui.dialogs.base import Hint, ListDialog, rule
-from tokviz.tui.tasks import in_thread
-from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.lists import Cell, RowList
 
 _MOST_ROWS = 12
 _EXPLANATION = (

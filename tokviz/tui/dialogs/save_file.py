@@ -9,13 +9,13 @@ from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 
-from tokviz.confinement import confinement
-from tokviz.files import is_read_only
-from tokviz.glyphs import safe
-from tokviz.listing import typed_path
+from tokviz.process.confinement import confinement
+from tokviz.storage.files import is_read_only
+from tokviz.storage.listing import typed_path
+from tokviz.text.glyphs import safe
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.file_dialog import FileDialog
-from tokviz.tui.widgets.turns import neighbour
+from tokviz.tui.widgets.view_switcher import neighbour
 
 
 class SaveFileDialog(FileDialog):

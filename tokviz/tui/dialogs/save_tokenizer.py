@@ -15,10 +15,10 @@ from textual.widgets import Static
 
 from tokviz.formats.examine import losses
 from tokviz.formats.save import FORMATS, SaveFormat
-from tokviz.glyphs import safe
-from tokviz.places import short_name
-from tokviz.sentences import why
-from tokviz.tokenizer import Tokenizer
+from tokviz.formats.source_labels import short_name
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import why
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import ListDialog, rule
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.tasks import Task, in_thread

@@ -18,12 +18,11 @@ from textual.widgets import Input, Static
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin
 from tokviz.formats.run import is_run
+from tokviz.formats.source_labels import HUB, place_words
 from tokviz.formats.subprocess_loader import load
-from tokviz.glyphs import safe
-from tokviz.places import HUB, place_words
-from tokviz.runs import Run, delete_run, list_runs, rename_run, restore_run
-from tokviz.settings import MOST_RECENT
-from tokviz.tokenizer import Tokenizer
+from tokviz.text.glyphs import safe
+from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.training.run_library import Run, delete_run, list_runs, rename_run, restore_run
 from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.base import About, Hint, ListDialog, field_row, rule
 from tokviz.tui.dialogs.confirm import ConfirmDialog
@@ -41,6 +40,7 @@ from tokviz.tui.dialogs.tokenizer_rows import (
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.workspace.settings import MOST_RECENT
 
 _PATIENCE = 0.3
 """Seconds after which a loading is worth a word."""

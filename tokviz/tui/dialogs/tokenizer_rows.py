@@ -11,12 +11,12 @@ from pathlib import Path
 from rich.cells import cell_len
 
 from tokviz.errors import UnknownTokenizerError
-from tokviz.files import absolute
 from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer, resolve_name
-from tokviz.glyphs import safe
-from tokviz.listing import cleaned_path, home_label
-from tokviz.places import HUB, place_words
-from tokviz.runs import Run, with_runs
+from tokviz.formats.source_labels import HUB, place_words
+from tokviz.storage.files import absolute
+from tokviz.storage.listing import cleaned_path, home_label
+from tokviz.text.glyphs import safe
+from tokviz.training.run_library import Run, with_runs
 from tokviz.tui.widgets.fit import column, fit, fit_end, fit_name
 from tokviz.tui.widgets.lists import Cell
 

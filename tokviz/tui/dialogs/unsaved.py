@@ -9,11 +9,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from tokviz.autosave import Leftover
-from tokviz.bytetext import from_bytes
+from tokviz.text.bytetext import from_bytes
 from tokviz.tui.dialogs.base import About, Hint, ListDialog, rule
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.workspace.recovery_journal import Leftover
 
 _MOST_ROWS = 12
 

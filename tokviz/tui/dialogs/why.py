@@ -14,11 +14,11 @@ from textual.binding import Binding, BindingType
 
 from tokviz.errors import TokvizError
 from tokviz.explain.why import ELSEWHERE, PieceCut, Place, Why, as_text, explain
-from tokviz.glyphs import safe
-from tokviz.places import short_name
-from tokviz.pretokenize.alternatives import top_level
-from tokviz.sentences import Sentence, counted, why
-from tokviz.tokenizer import Tokenizer
+from tokviz.formats.source_labels import short_name
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import Sentence, counted, why
+from tokviz.tokenizer.pretokenize.alternatives import top_level
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.messages import CopyRequested

@@ -9,8 +9,8 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.places import short_name
-from tokviz.tokenizer import Tokenizer
+from tokviz.formats.source_labels import short_name
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import STAYS, Kind, key_label
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.widgets.bar import BarItem, Role

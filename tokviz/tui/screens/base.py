@@ -17,9 +17,19 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
-from tokviz.listing import home_label
-from tokviz.sentences import why
-from tokviz.session import (
+from tokviz.storage.listing import home_label
+from tokviz.text.sentences import why
+from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
+from tokviz.tui.messages import Begun, CopyRequested, Notice
+from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
+from tokviz.tui.sizes import size_classes
+from tokviz.tui.stale_clicks import widget_at
+from tokviz.tui.tasks import Task, in_thread, unsay
+from tokviz.tui.textual_private.resize_events import fix_resize_events, screen_strips
+from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.status_line import StatusLine
+from tokviz.workspace.session import (
     Asked,
     ProgressChanged,
     Request,
@@ -28,17 +38,7 @@ from tokviz.session import (
     TextChanged,
     TokenizerChanged,
 )
-from tokviz.settings import Settings
-from tokviz.tokenizer import Tokenizer
-from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
-from tokviz.tui.idle_clicks import widget_at
-from tokviz.tui.messages import Begun, CopyRequested, Notice
-from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
-from tokviz.tui.sizes import size_classes
-from tokviz.tui.tasks import Task, in_thread, unsay
-from tokviz.tui.textual_private.resize_events import fix_resize_events, screen_strips
-from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.status_line import StatusLine
+from tokviz.workspace.settings import Settings
 
 T = TypeVar("T")
 Handler = tuple[type[Message], dict[str, Any], str]
@@ -167,7 +167,7 @@ class TokvizScreen(Screen[None]):
         is_read &= widget not in (self.title_bar, self.keys)
         if not is_read or "@click" in event.style.meta:
             return
-        from tokviz.glossary import word_at
+        from tokviz.guide.glossary import word_at
 
         before, row = (Region(0, event.screen_y, x, 1) for x in (event.screen_x, self.size.width))
         word = word_at(self.read(row), len(self.read(before)))

@@ -11,14 +11,14 @@ from textual import on
 from textual.app import App
 from textual.worker import Worker
 
+from tokviz.formats.source_labels import place_words
 from tokviz.formats.subprocess_loader import load
-from tokviz.places import place_words
-from tokviz.session import Session, source_of
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.tasks import Task, coming, in_thread
+from tokviz.workspace.session import Session, source_of
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
@@ -151,7 +151,7 @@ class TokenizerChoice(Controller):
 def _tokenizer_at(text: str) -> tuple[str, str] | None:
     """Give the place and the kind of the tokenizer that a text names, None if it names none."""
     from tokviz.formats.recognise import recognise
-    from tokviz.places import HUB
+    from tokviz.formats.source_labels import HUB
     from tokviz.tui.dialogs.tokenizer_rows import typed_source
 
     source = typed_source(text)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from tokviz.files import write_file
 from tokviz.share import ENDINGS, written
+from tokviz.storage.files import write_file
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokviz.compare.lanes import MOST_OTHERS, Lane, Other
+from tokviz.compare.compared_documents import MOST_OTHERS, Lane, Other
 from tokviz.errors import TokvizError
 from tokviz.formats.subprocess_loader import load
 from tokviz.live.document import LiveDocument
-from tokviz.session import OthersChanged
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.tasks import Task
+from tokviz.workspace.session import OthersChanged
 
 SLICE_SECONDS = 0.1
 """How often the screen hears of progress."""

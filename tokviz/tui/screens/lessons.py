@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokviz.lessons import lessons
-from tokviz.sentences import counted
-from tokviz.session import ReplayRequest
+from tokviz.guide.lessons import lessons
+from tokviz.text.sentences import counted
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.workspace.session import ReplayRequest
 
 
 class Lessons(Controller):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokviz.errors import TokvizError
-from tokviz.prices import ModelPrice, load_prices
-from tokviz.sentences import why
+from tokviz.text.sentences import why
 from tokviz.tui.screens.base import Controller
+from tokviz.workspace.prices import ModelPrice, load_prices
 
 
 def read_prices(controller: Controller, take: Callable[[tuple[ModelPrice, ...]], object]) -> None:

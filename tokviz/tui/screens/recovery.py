@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events, on
 
-from tokviz.glyphs import safe
+from tokviz.text.glyphs import safe
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.bars import short_key
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -20,7 +20,7 @@ from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import Bar, BarItem
 
 if TYPE_CHECKING:
-    from tokviz.autosave import Leftover
+    from tokviz.workspace.recovery_journal import Leftover
 
 
 class Kept(NamedTuple):
@@ -42,7 +42,7 @@ CONVERSATIONS = Kept("chat", "conversation", "conversations")
 
 def title_of(leftover: Leftover, noun: str, now: datetime) -> str:
     """Name something that was not saved, such as "Unsaved text of 14:03 (a.txt), 12 KB"."""
-    from tokviz.listing import size_label
+    from tokviz.storage.listing import size_label
 
     day = "%H:%M" if leftover.when.date() == now.date() else "%Y-%m-%d %H:%M"
     source = f" ({leftover.source.name})" if leftover.source else ""
@@ -102,7 +102,7 @@ class Recovery(Controller):
             self._look_elsewhere()
 
     def _look_elsewhere(self) -> None:
-        from tokviz.autosave import Autosave
+        from tokviz.workspace.recovery_journal import Autosave
 
         other = self._other
         if other is None:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from textual.app import App
 
 from tokviz.errors import TokvizError
-from tokviz.files import FileState, file_state, is_read_only, write_file
-from tokviz.sentences import why
+from tokviz.storage.files import FileState, file_state, is_read_only, write_file
+from tokviz.text.sentences import why
 from tokviz.tui.screens.base import Controller, Loss, TokvizScreen
 from tokviz.tui.tasks import Task
 
 if TYPE_CHECKING:
-    from tokviz.autosave import Autosave, Leftover
-    from tokviz.snapshots import Part
+    from tokviz.text.snapshots import Part
     from tokviz.tui.dialogs.confirm import ConfirmDialog
+    from tokviz.workspace.recovery_journal import Autosave, Leftover
 
 AUTOSAVE_SECONDS = 0.5
 """How long a change may wait until it is made safe from a crash."""
@@ -85,7 +85,7 @@ class Safekeeping(Controller):
 
     def _journal(self) -> Autosave:
         # Imported when there is something to keep: the first frame need not wait.
-        from tokviz.autosave import Autosave
+        from tokviz.workspace.recovery_journal import Autosave
 
         return Autosave(below=self._folder)
 

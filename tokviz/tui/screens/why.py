@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from textual import on
 
 from tokviz.formats.subprocess_loader import load
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, Gesture, action
 from tokviz.tui.messages import WhyWanted
 from tokviz.tui.screens.base import Controller, TokvizScreen

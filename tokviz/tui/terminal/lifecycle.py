@@ -14,7 +14,7 @@ from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tokviz.glyphs import safe_lines
+from tokviz.text.glyphs import safe_lines
 from tokviz.tui.terminal.modes import SavedTerminal, save_terminal, terminal_fd
 
 if TYPE_CHECKING:

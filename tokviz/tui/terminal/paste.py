@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tokviz.bytetext import from_bytes
+from tokviz.text.bytetext import from_bytes
 
 PASTE_START = b"\x1b[200~"
 PASTE_END = b"\x1b[201~"

@@ -6,7 +6,7 @@ import os
 import sys
 
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.files import MAX_FILE_BYTES
+from tokviz.storage.files import MAX_FILE_BYTES
 
 _STDIN = "standard input"
 

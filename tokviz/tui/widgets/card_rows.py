@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from tokviz.explain.describe import CutCharacter
 from tokviz.explain.facts import Entry, Occurrences, SelectedTokens, TokenPlace
 from tokviz.explain.trace import EncodeTrace, Explanation, LineageNode, render_lineage
-from tokviz.glyphs import safe, token_label
-from tokviz.sentences import counted
+from tokviz.text.glyphs import safe, token_label
+from tokviz.text.sentences import counted
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
 from tokviz.tui.widgets.lists import Cell

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.strip import Strip
 from textual.widgets import Input
 
-from tokviz.glyphs import UNSAFE
+from tokviz.text.glyphs import UNSAFE
 from tokviz.tui.widgets.fit import fit
 
 

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.strip import Strip
 
-from tokviz.glyphs import token_label
+from tokviz.text.glyphs import token_label
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.widgets.fit import fit

@@ -19,7 +19,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.tui.messages import RIGHT, WhyWanted
-from tokviz.tui.widgets.quiet_scroll import QuietScroll
+from tokviz.tui.widgets.line_scroll_view import QuietScroll
 
 RowT = TypeVar("RowT")
 

@@ -17,8 +17,8 @@ from textual.widgets import Static
 
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.mask_text import EXAMPLE, MaskedText, mask_text
-from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
+from tokviz.text.glyphs import safe
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.messages import TextWanted, TokenPicked
 from tokviz.tui.palette import TokenPalette

@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from tokviz.tui.messages import RIGHT, CopyRequested, WhyWanted
 from tokviz.tui.widgets.flow import Action, Copy, Do, GoTo, Role, Row, ToToken
-from tokviz.tui.widgets.quiet_scroll import QuietScroll
+from tokviz.tui.widgets.line_scroll_view import QuietScroll
 from tokviz.tui.widgets.roles import TARGET
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class RowsView(QuietScroll):
 
     def _word_at(self, place: Offset) -> Link | None:
         """Give the word of the glossary at a place, unless a token stands there."""
-        from tokviz.glossary import words_in  # which the first frame need not wait for
+        from tokviz.guide.glossary import words_in  # which the first frame need not wait for
 
         text = "".join(
             span.text if span.role in _WORDS and not span.action else " " * len(span.text)

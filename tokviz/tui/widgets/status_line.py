@@ -11,8 +11,8 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tokviz.glyphs import safe
-from tokviz.sentences import counted
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.roles import role_strip
 

@@ -28,7 +28,7 @@ from tokviz.tui.widgets.rows_view import RowsView
 
 if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
     from tokviz.tui.palette import TokenPalette
 
 OCCURRENCES_LISTED = 24

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Offset
 
 from tokviz.tui.messages import RIGHT, WhyWanted
-from tokviz.tui.widgets.quiet_scroll import QuietScroll
+from tokviz.tui.widgets.line_scroll_view import QuietScroll
 
 
 class TokenView(QuietScroll):

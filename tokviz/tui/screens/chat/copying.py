@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from tokviz import bytetext
 from tokviz.chat.render import Rendering
-from tokviz.sentences import counted
 from tokviz.share.figure import mask_figure
+from tokviz.text import bytetext
+from tokviz.text.sentences import counted
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import json_of

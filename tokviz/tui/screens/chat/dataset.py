@@ -13,13 +13,13 @@ from typing import NamedTuple
 from textual import on
 from textual.cache import LRUCache
 
-from tokviz import bytetext
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import histogram
 from tokviz.chat.lint import RULES
 from tokviz.errors import TokvizError
-from tokviz.files import FileState, file_state
+from tokviz.storage.files import FileState, file_state
+from tokviz.text import bytetext
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -30,7 +30,7 @@ from tokviz.tui.screens.chat.state import ConversationAtHand, Origin
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.turns import Turns
+from tokviz.tui.widgets.view_switcher import Turns
 
 _PREVIEWS_KEPT = 5_000
 _INDEX_SECONDS = 0.2

@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 
 from tokviz.chat.dataset_lint import Lengths
-from tokviz.glyphs import safe
-from tokviz.sentences import counted
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Row, Span, flow, words_of
 from tokviz.tui.widgets.lists import Cell, RowList

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from textual import on
 
-from tokviz import bytetext, json_file
-from tokviz.assets import asset_path
 from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.files import output_error, read_file
-from tokviz.listing import home_label
-from tokviz.sentences import counted
+from tokviz.storage import json_file
+from tokviz.storage.assets import asset_path
+from tokviz.storage.files import output_error, read_file
+from tokviz.storage.listing import home_label
+from tokviz.text import bytetext
+from tokviz.text.sentences import counted
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen

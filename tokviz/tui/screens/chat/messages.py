@@ -15,7 +15,7 @@ from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
 from tokviz.tui.widgets.conversation.view import MessageList, PartEditor
-from tokviz.tui.widgets.turns import neighbour
+from tokviz.tui.widgets.view_switcher import neighbour
 
 _ROLE_HELP = {
     "system": "What the model is told before the conversation begins.",

@@ -13,9 +13,9 @@ from textual.timer import Timer
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
 from tokviz.chat.render import MuchIsNewError, Rendering, render
-from tokviz.child.runner import raise_if_stopped, stopped_by
 from tokviz.errors import TokvizError
-from tokviz.tokenizer import Tokenizer
+from tokviz.process.runner import raise_if_stopped, stopped_by
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import raw_index, repaired
 from tokviz.tui.screens.chat.state import ConversationAtHand

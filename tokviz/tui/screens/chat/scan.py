@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import DatasetLinter, RowReport
 from tokviz.errors import TokvizError
-from tokviz.sentences import counted, why
-from tokviz.tokenizer import Tokenizer
+from tokviz.text.sentences import counted, why
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
 from tokviz.tui.tasks import Task

@@ -13,11 +13,10 @@ from textual.widget import Widget
 from tokviz.chat.conversation import ConversationError
 from tokviz.chat.request import ChatRequest
 from tokviz.chat.templates import TEMPLATES
-from tokviz.glyphs import safe
 from tokviz.live.document import LiveDocument
-from tokviz.sentences import why
-from tokviz.session import Request, ShowConversation, UseTokenizer
-from tokviz.tokenizer import Tokenizer
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import why
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.bars import tokenizer_item
@@ -28,23 +27,24 @@ from tokviz.tui.screens.chat.dataset import Rows
 from tokviz.tui.screens.chat.dataset_view import DatasetRows
 from tokviz.tui.screens.chat.files import Files, sample_conversation
 from tokviz.tui.screens.chat.lines import row_items, status_items
-from tokviz.tui.screens.chat.looking import Looking
 from tokviz.tui.screens.chat.messages import Messages
+from tokviz.tui.screens.chat.navigation import Looking
 from tokviz.tui.screens.chat.rendering import RenderedConversation
 from tokviz.tui.screens.chat.state import ConversationAtHand, Origin
 from tokviz.tui.screens.chat.templates import Templates
 from tokviz.tui.screens.chat.views import ChatViews
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.exporting import Exporting
-from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
+from tokviz.tui.screens.single_pane import OnePart
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import MessageBlocks
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.tui.widgets.turns import Turn, Turns
+from tokviz.tui.widgets.view_switcher import Turn, Turns
+from tokviz.workspace.session import Request, ShowConversation, UseTokenizer
 
 
 class ChatScreen(TokvizScreen):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
-from tokviz.files import FileState
+from tokviz.storage.files import FileState
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList

@@ -12,7 +12,7 @@ from tokviz.tui.dialogs.ask_text import AskDialog, Wrong
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
-from tokviz.tui.widgets.turns import neighbour
+from tokviz.tui.widgets.view_switcher import neighbour
 
 if TYPE_CHECKING:
     from tokviz.chat.jinja_template import JinjaTemplate

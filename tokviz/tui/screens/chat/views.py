@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tokviz.chat.lint import RULES, Finding
 from tokviz.chat.render import Rendering
-from tokviz.glyphs import safe
+from tokviz.text.glyphs import safe
 from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of
 from tokviz.tui.widgets.flow import Role, Row, Span, ToFinding, flow, words_of
@@ -24,7 +24,7 @@ from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
-from tokviz.tui.widgets.turns import Turn, Turns
+from tokviz.tui.widgets.view_switcher import Turn, Turns
 
 VIEWS = (
     Kind("tokens", "Tokens", "Every token's text, learned ones filled and underlined."),

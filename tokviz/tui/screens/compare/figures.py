@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tokviz.compare.compared_documents import MOST_OTHERS, Other
 from tokviz.compare.figures import Figures, WordCounter, markdown_table
-from tokviz.compare.lanes import MOST_OTHERS, Other
-from tokviz.prices import ModelPrice, model_for
-from tokviz.session import OthersChanged, source_of
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TOKENIZER_WORDS, tokenizer_picker
@@ -15,6 +13,8 @@ from tokviz.tui.screens.compare.rows import Line, cells_of, table_rows
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.workspace.prices import ModelPrice, model_for
+from tokviz.workspace.session import OthersChanged, source_of
 
 
 class Table(Controller):

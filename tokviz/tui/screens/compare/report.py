@@ -16,9 +16,9 @@ from tokviz.compare.report_tables import (
     record,
 )
 from tokviz.errors import TokvizError
-from tokviz.places import short_name
-from tokviz.sentences import sentence
-from tokviz.tokenizer import Tokenizer
+from tokviz.formats.source_labels import short_name
+from tokviz.text.sentences import sentence
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.scripts import cell_rows

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from tokviz.compare.figures import HEADS, NONE, Figures, figure_cells
-from tokviz.glyphs import safe
-from tokviz.prices import ModelPrice, percent, short_cost
+from tokviz.text.glyphs import safe
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import column, fit, fit_name
 from tokviz.tui.widgets.flow import Do, Role, Row, Span, Word, flow, words_of
+from tokviz.workspace.prices import ModelPrice, percent, short_cost
 
 if TYPE_CHECKING:
     from tokviz.compare.boundaries import Disagreement

@@ -9,15 +9,14 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from tokviz.compare.boundaries import Comparison
-from tokviz.session import ShowToken
 from tokviz.share.figure import comparison_figure
-from tokviz.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.compare.figures import Table
-from tokviz.tui.screens.compare.looking import Disagreements
+from tokviz.tui.screens.compare.navigation import Disagreements
 from tokviz.tui.screens.compare.report import Reports
 from tokviz.tui.screens.compare.scripts import Scripts
 from tokviz.tui.screens.compare.state import CompareState
@@ -30,6 +29,7 @@ from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, ask
 from tokviz.tui.widgets.flow import ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
 from tokviz.tui.widgets.splits.view import GlossView
+from tokviz.workspace.session import ShowToken
 
 POLL_SECONDS = 0.2
 """How often it is looked whether more tokens are known."""

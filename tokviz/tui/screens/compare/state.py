@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokviz.compare.lanes import Track
-from tokviz.places import short_name
+from tokviz.compare.compared_documents import Track
+from tokviz.formats.source_labels import short_name
 from tokviz.tui.widgets.splits.rows import TokenRow
 
 if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument
-    from tokviz.session import Session
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
+    from tokviz.workspace.session import Session
 
 
 class CompareState:

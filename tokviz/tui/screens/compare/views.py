@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.widgets.turns import border_tabs, neighbour
+from tokviz.tui.widgets.view_switcher import border_tabs, neighbour
 
 TITLES = {"tokens": "Tokens", "scripts": "Scripts", "vocabularies": "Vocabularies",
           "report": "Report"}  # fmt: skip

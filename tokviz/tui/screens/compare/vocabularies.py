@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from tokviz.compare.vocabularies import Group, VocabularyDifference, diff_vocabularies
 from tokviz.errors import TokvizError
-from tokviz.sentences import why
-from tokviz.tokenizer import Tokenizer
+from tokviz.explain.vocabulary.index import VocabularyIndex
+from tokviz.text.sentences import why
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.state import CompareState
@@ -18,7 +19,6 @@ from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.flow import Do, Row, Span, ToToken, Word, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
-from tokviz.vocabulary.index import VocabularyIndex
 
 if TYPE_CHECKING:
     import numpy as np

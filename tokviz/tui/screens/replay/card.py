@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tokviz.explain.trace import lineage
-from tokviz.glyphs import token_label
-from tokviz.replay.steps import MergeStep
-from tokviz.sentences import Sentence, counted
-from tokviz.tui.screens.replay.frames import Candidate
+from tokviz.text.glyphs import token_label
+from tokviz.text.sentences import Sentence, counted
+from tokviz.training.replay.steps import MergeStep
+from tokviz.tui.screens.replay.merge_frame import Candidate
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.card_rows import label_of, merge_cells, sentence_words, tree_rows

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
-from tokviz.sentences import why
+from tokviz.text.sentences import why
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.comparison import (
@@ -15,8 +15,8 @@ from tokviz.tui.screens.replay.comparison import (
     nothing_rows,
     waiting_rows,
 )
-from tokviz.tui.screens.replay.opened import Opened, Source
-from tokviz.tui.screens.replay.opening import ask_source
+from tokviz.tui.screens.replay.loaded_replay import Opened, Source
+from tokviz.tui.screens.replay.loader import ask_source
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views

@@ -10,8 +10,8 @@ from rich.cells import cell_len
 
 from tokviz.compare.trainings import NAMES
 from tokviz.errors import TokvizError
-from tokviz.glyphs import safe
-from tokviz.sentences import counted
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Action, Do, Row, Span, ToMerge, ToToken, Word, flow, words_of
@@ -19,7 +19,7 @@ from tokviz.tui.widgets.flow import Action, Do, Row, Span, ToMerge, ToToken, Wor
 if TYPE_CHECKING:
     from tokviz.compare import boundaries
     from tokviz.compare.trainings import MergesDiff
-    from tokviz.replay.replay import Replay
+    from tokviz.training.replay.replay import Replay
 
 _MOST_TOKENS = 200
 _MOST_PLACES = 40

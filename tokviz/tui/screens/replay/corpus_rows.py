@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tokviz.glyphs import token_label
 from tokviz.live.hues_by_id import hues_of
-from tokviz.replay.corpus import LADDER_BYTES
-from tokviz.tui.screens.replay.frames import TINY_PIECES, Frame, Pair, ShownPiece, merged, pair_of
+from tokviz.text.glyphs import token_label
+from tokviz.training.replay.corpus import LADDER_BYTES
+from tokviz.tui.screens.replay.merge_frame import (
+    TINY_PIECES,
+    Frame,
+    Pair,
+    ShownPiece,
+    merged,
+    pair_of,
+)
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.flow import Role, Row, Span, ToMerge, ToToken, Word, flow, words_of
 
 if TYPE_CHECKING:
-    from tokviz.replay.replay import Replay
+    from tokviz.training.replay.replay import Replay
 
 
 TokenBytes = Callable[[int], bytes]

@@ -12,8 +12,8 @@ from textual.containers import Vertical
 
 from tokviz.live.backlog import LARGE
 from tokviz.live.document import LiveDocument
-from tokviz.sentences import counted
-from tokviz.tokenizer import Tokenizer
+from tokviz.text.sentences import counted
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.palette import TokenPalette, palette_of
 from tokviz.tui.screens.base import Controller, TokvizScreen

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tokviz.sentences import counted
+from tokviz.text.sentences import counted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows
-from tokviz.tui.screens.replay.opened import Opened
+from tokviz.tui.screens.replay.loaded_replay import Opened
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.cursor_curve import CursorCurve

@@ -12,7 +12,6 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tokviz.session import ReplayRequest, Request
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
@@ -20,11 +19,11 @@ from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.lessons import Lessons, Scaling
 from tokviz.tui.screens.replay.card import lesson_rows, merge_rows, origin_rows, paint_candidate
 from tokviz.tui.screens.replay.comparing import Comparing
-from tokviz.tui.screens.replay.frames import Candidate, Frame
-from tokviz.tui.screens.replay.framing import Framing
-from tokviz.tui.screens.replay.lighting import Lighting
-from tokviz.tui.screens.replay.opened import Opened, source_named
-from tokviz.tui.screens.replay.opening import Opening
+from tokviz.tui.screens.replay.frame_worker import Framing
+from tokviz.tui.screens.replay.highlighting import Lighting
+from tokviz.tui.screens.replay.loaded_replay import Opened, source_named
+from tokviz.tui.screens.replay.loader import Opening
+from tokviz.tui.screens.replay.merge_frame import Candidate, Frame
 from tokviz.tui.screens.replay.own_text import OwnText, YourText
 from tokviz.tui.screens.replay.panels import CorpusSide, Curves
 from tokviz.tui.screens.replay.position import clamped
@@ -39,6 +38,7 @@ from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Scrubber
+from tokviz.workspace.session import ReplayRequest, Request
 
 _LESSON_KEYS = (
     " [@click=screen.play_pause]Space plays, pauses[/] · [@click=screen.step_forward]→ on[/] · "

@@ -24,7 +24,7 @@ from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.lists import Cell, PickList
 
 if TYPE_CHECKING:
-    from tokviz.replay.replay import Replay
+    from tokviz.training.replay.replay import Replay
 
 _MOST_FOUND = 100_000
 

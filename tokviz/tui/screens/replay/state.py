@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tokviz.lessons import Lesson, lessons
+from tokviz.guide.lessons import Lesson, lessons
 from tokviz.tui.screens.replay.position import START, Player, Position, clamped
 
 if TYPE_CHECKING:
-    from tokviz.replay.replay import Replay
-    from tokviz.replay.steps import MergeStep
-    from tokviz.replay.text import ReplayText
+    from tokviz.training.replay.replay import Replay
+    from tokviz.training.replay.steps import MergeStep
+    from tokviz.training.replay.text import ReplayText
     from tokviz.tui.screens.replay.comparison import Comparison
-    from tokviz.tui.screens.replay.frames import Frame
-    from tokviz.tui.screens.replay.opened import Opened
+    from tokviz.tui.screens.replay.loaded_replay import Opened
+    from tokviz.tui.screens.replay.merge_frame import Frame
 
 MOST_CHARS = 1_000_000
 """A longer text of the user is cut."""

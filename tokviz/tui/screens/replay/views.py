@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.widgets.turns import border_tabs, neighbour
+from tokviz.tui.widgets.view_switcher import border_tabs, neighbour
 
 VIEWS = (
     Kind("texts", "Texts", "The corpus and your text as tokens, before and after the merge."),

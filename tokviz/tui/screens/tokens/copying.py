@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tokviz.bytetext import to_bytes
-from tokviz.sentences import counted
-from tokviz.tokenizer import Tokenizer
+from tokviz.text.bytetext import to_bytes
+from tokviz.text.sentences import counted
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.exporting import Shown

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokviz.session import TextSaved
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.widgets.status_line import CostNote
+from tokviz.workspace.session import TextSaved
 
 if TYPE_CHECKING:
-    from tokviz.prices import ModelPrice
     from tokviz.tui.dialogs.prices import PricesAnswer
+    from tokviz.workspace.prices import ModelPrice
 
 
 class Costs(Controller):
@@ -44,7 +44,7 @@ class Costs(Controller):
             self._changed()
 
     def _text_saved(self, change: TextSaved) -> None:
-        from tokviz.prices import prices_path
+        from tokviz.workspace.prices import prices_path
 
         if change.path.resolve() == prices_path().resolve():
             self.read()
@@ -54,7 +54,7 @@ class Costs(Controller):
         model, n_tokens = self._model(), self.session.live.n_tokens
         if model is None:
             return None
-        from tokviz.prices import cost_text
+        from tokviz.workspace.prices import cost_text
 
         text = cost_text(model, n_tokens)
         if not text:
@@ -66,7 +66,7 @@ class Costs(Controller):
         """Give the model that was chosen, else the first that goes with the tokenizer."""
         if not self.models:
             return None
-        from tokviz.prices import model_for  # which who has no table need not wait for
+        from tokviz.workspace.prices import model_for  # which who has no table need not wait for
 
         name, wanted = self.session.tokenizer.name, self.settings.price_model
         return model_for(self.models, name, wanted)
@@ -85,6 +85,6 @@ class Costs(Controller):
         self.models = answer.models
         self._changed()
         if answer.edit:
-            from tokviz.prices import prices_path
+            from tokviz.workspace.prices import prices_path
 
             self._edit_table(prices_path())

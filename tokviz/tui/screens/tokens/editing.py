@@ -7,19 +7,19 @@ import re
 from textual.app import SuspendNotSupported
 from textual.worker import Worker
 
-from tokviz import bytetext
 from tokviz.errors import TokvizError
-from tokviz.files import looks_binary
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.sentences import why
-from tokviz.session import notes_about
+from tokviz.storage.files import looks_binary
+from tokviz.text import bytetext
+from tokviz.text.sentences import why
 from tokviz.tui.actions import LEADER, action, key_label
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.tasks import Task, coming, in_thread
 from tokviz.tui.widgets.status_line import IdsNote
-from tokviz.tui.widgets.turns import neighbour
+from tokviz.tui.widgets.view_switcher import neighbour
+from tokviz.workspace.session import notes_about
 
 _DECODE_KEY = "alt+d"
 _MOST_CHARS = 50_000
@@ -126,8 +126,8 @@ class Editing(Controller):
             words="external vim emacs nano $EDITOR $VISUAL outside")  # fmt: skip
     def edit_outside(self) -> None:
         """Open the text in $VISUAL, $EDITOR or what the settings name. Undo brings the old back."""
-        from tokviz.confinement import confinement
-        from tokviz.external_editor import edited
+        from tokviz.process.confinement import confinement
+        from tokviz.workspace.external_editor import edited
 
         path = self.session.path
         before = b"".join([part.data for part in self._text.live.parts()])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from tokviz import bytetext
-from tokviz.sentences import why
+from tokviz.text import bytetext
+from tokviz.text.sentences import why
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.tasks import Task

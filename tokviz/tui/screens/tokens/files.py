@@ -10,16 +10,23 @@ from pathlib import Path
 from rich.text import Text
 
 from tokviz.errors import TokvizError
-from tokviz.glyphs import safe
-from tokviz.listing import home_label
-from tokviz.sentences import counted
-from tokviz.session import Opened, TextSaved, TrainWith, notes_about, read_text, sample_text
+from tokviz.storage.listing import home_label
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved, unless_unsaved
 from tokviz.tui.screens.tokens.encoding import SLICE_SECONDS
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.tasks import Task
+from tokviz.workspace.session import (
+    Opened,
+    TextSaved,
+    TrainWith,
+    notes_about,
+    read_text,
+    sample_text,
+)
 
 
 class Files(Controller):
@@ -106,7 +113,7 @@ class Files(Controller):
     @action("Train on this text", section="Text", words="learn corpus bpe")
     def train_on_text(self) -> None:
         """Set up a training on the Train screen that learns from the text as it is now."""
-        from tokviz.corpus.entries import keep_text
+        from tokviz.training.corpus.entries import keep_text
 
         path, parts = self.session.path, self._text.live.parts()
         if path is not None and not self.session.modified:

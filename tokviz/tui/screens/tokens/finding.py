@@ -7,10 +7,10 @@ from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from tokviz.session import ShowToken
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
+from tokviz.workspace.session import ShowToken
 
 if TYPE_CHECKING:
     from tokviz.live.find import FindQuery, Matches

@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from textual.containers import Container
 from textual.widget import Widget
 
-from tokviz.session import Session
 from tokviz.tui.palette import TokenPalette, palette_of
-from tokviz.tui.widgets.turns import Turn, Turns
+from tokviz.tui.widgets.view_switcher import Turn, Turns
+from tokviz.workspace.session import Session
 
 
 class Panel(Protocol):

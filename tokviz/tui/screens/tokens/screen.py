@@ -14,30 +14,19 @@ from textual.containers import Container
 from textual.widget import Widget
 from textual.widgets import TextArea
 
-from tokviz.child.memory import share_one_heap
-from tokviz.glyphs import safe
-from tokviz.sentences import counted
-from tokviz.session import (
-    GoToToken,
-    Request,
-    ShowConversation,
-    ShowSaved,
-    ShowScreen,
-    ShowText,
-    TextChanged,
-    UseTokenizer,
-    sample_text,
-)
-from tokviz.tokenizer import Tokenizer
+from tokviz.process.memory import share_one_heap
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.messages import Pasted, TextWanted
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.exporting import Exporting
-from tokviz.tui.screens.one_part import OnePart
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.registry import SCREENS
+from tokviz.tui.screens.single_pane import OnePart
 from tokviz.tui.screens.tokens.copying import CopyTokens
 from tokviz.tui.screens.tokens.costs import Costs
 from tokviz.tui.screens.tokens.editing import Editing, Reading
@@ -53,6 +42,17 @@ from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining, asked_in, ask
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.editor import TokenEditor
 from tokviz.tui.widgets.status_line import SelectionCounts, StatusLine, StatusState
+from tokviz.workspace.session import (
+    GoToToken,
+    Request,
+    ShowConversation,
+    ShowSaved,
+    ShowScreen,
+    ShowText,
+    TextChanged,
+    UseTokenizer,
+    sample_text,
+)
 
 if TYPE_CHECKING:
     from tokviz.tui.widgets.mask_panel import MaskPanel

@@ -10,7 +10,7 @@ from textual.containers import Container
 from tokviz.tui.actions import action, action_each
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.screens.one_part import OnePart
+from tokviz.tui.screens.single_pane import OnePart
 from tokviz.tui.screens.tokens.panels import (
     PANELS,
     ExplainsSelection,

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, cast
 
 from textual import on
 
-from tokviz.pretokenize.patterns import (
+from tokviz.tokenizer.pretokenize.patterns import (
     SPLIT_PATTERNS,
     STARTERS,
     SplitPattern,
     get_split_pattern,
 )
-from tokviz.session import TrainWith
 from tokviz.tui.actions import LEADER, action, declared_by
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.panels import SidePanels
 from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternsWanted
+from tokviz.workspace.session import TrainWith
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import Option
@@ -114,7 +114,7 @@ class SplitLab(Controller):
     @action("Copy the pattern as Python", section=_SECTION, words="regex splits export code")
     def copy_pattern_python(self) -> None:
         """Copy a function that cuts text as the custom regex does."""
-        from tokviz.pretokenize.snippet import as_python
+        from tokviz.tokenizer.pretokenize.snippet import as_python
 
         self._copy(lambda pattern: self.copy(as_python(pattern), "the pattern as Python"))
 

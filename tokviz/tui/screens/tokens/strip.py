@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokviz.places import short_name
-from tokviz.sentences import counted
+from tokviz.formats.source_labels import short_name
+from tokviz.text.sentences import counted
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
     from tokviz.tui.screens.lanes import Lanes
     from tokviz.tui.widgets.rows_view import RowsView
 

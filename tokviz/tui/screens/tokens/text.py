@@ -7,8 +7,8 @@ from pathlib import Path
 
 from textual.widgets.text_area import Selection
 
-from tokviz.session import Session
 from tokviz.tui.widgets.editor import TokenEditor
+from tokviz.workspace.session import Session
 
 
 class TextAtHand:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tokviz import bytetext
-from tokviz.corpus.entries import keep_text
+from tokviz.text import bytetext
+from tokviz.training.corpus.entries import keep_text
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm

@@ -11,9 +11,9 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
-from tokviz.corpus.entries import EXCLUDE, CorpusEntry
-from tokviz.glyphs import safe
-from tokviz.listing import home_label, size_label
+from tokviz.storage.listing import home_label, size_label
+from tokviz.text.glyphs import safe
+from tokviz.training.corpus.entries import EXCLUDE, CorpusEntry
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.widgets.fit import fit, fit_end
 from tokviz.tui.widgets.lists import Cell, RowList

@@ -15,12 +15,12 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tokviz.bpe.settings import SpecialIds
-from tokviz.bpe.ties import TIE_BREAKS
 from tokviz.chat.nanochat import SPECIAL_TOKENS
-from tokviz.corpus.entries import CorpusEntry, full_source, look_at
-from tokviz.glyphs import safe
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.text.glyphs import safe
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.training.corpus.entries import CorpusEntry, full_source, look_at
+from tokviz.training.settings import SpecialIds
+from tokviz.training.ties import TIE_BREAKS
 from tokviz.tui.screens.train.corpus_list import CorpusList
 from tokviz.tui.screens.train.plan import CUSTOM, FormValues, parse_count
 from tokviz.tui.tasks import Task, in_thread

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from textual.content import Content
 from textual.style import Style
 
-from tokviz.bpe.progress import NewMerge
-from tokviz.glyphs import safe
-from tokviz.jobs.train_messages import TrainReport
-from tokviz.listing import size_label
-from tokviz.sentences import counted
+from tokviz.process.jobs.train_messages import TrainReport
+from tokviz.storage.listing import size_label
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted
+from tokviz.training.progress import NewMerge
 from tokviz.tui.widgets.card_rows import merge_cells
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell

@@ -14,22 +14,28 @@ from typing import NamedTuple, cast
 
 from textual.content import Content
 
-from tokviz.bpe.progress import (
+from tokviz.errors import PatternError
+from tokviz.process.jobs.train_messages import TrainRequest
+from tokviz.storage.listing import home_label, size_label
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted, sentence
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
+from tokviz.tokenizer.pretokenize.split import gap_warning, split
+from tokviz.training.corpus.entries import (
+    EXCLUDE,
+    CorpusEntry,
+    remarks,
+    repeated_sizes,
+    table_problems,
+)
+from tokviz.training.dask_cluster import why_no_workers
+from tokviz.training.progress import (
     expected_cells,
     merging_seconds,
     reading_seconds,
     saving_seconds,
 )
-from tokviz.bpe.settings import N_BYTES, SpecialIds
-from tokviz.corpus.entries import EXCLUDE, CorpusEntry, remarks, repeated_sizes, table_problems
-from tokviz.errors import PatternError
-from tokviz.glyphs import safe
-from tokviz.jobs.train_messages import TrainRequest
-from tokviz.listing import home_label, size_label
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
-from tokviz.pretokenize.split import gap_warning, split
-from tokviz.sentences import counted, sentence
-from tokviz.workers import why_no_workers
+from tokviz.training.settings import N_BYTES, SpecialIds
 
 LARGEST_VOCABULARY = 1_000_000
 MOST_WORKERS = 256

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from tokviz.chat.templates import template_for
-from tokviz.corpus.entries import EXCLUDE
 from tokviz.formats.run import read_about
-from tokviz.jobs.train_messages import TrainSummary
-from tokviz.replay.corpus import LADDER_BYTES
-from tokviz.runs import copy_run
-from tokviz.session import ReplayRequest, TrainWith, UseTokenizer
+from tokviz.process.jobs.train_messages import TrainSummary
+from tokviz.training.corpus.entries import EXCLUDE
+from tokviz.training.replay.corpus import LADDER_BYTES
+from tokviz.training.run_library import copy_run
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.learning import curve_of_run
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import TrainState, during
+from tokviz.workspace.session import ReplayRequest, TrainWith, UseTokenizer
 
 
 class Result(Controller):

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
 
-from tokviz.session import Request, TrainWith
 from tokviz.tui.actions import Gesture
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
@@ -23,6 +22,7 @@ from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import TrainState
 from tokviz.tui.screens.train.training import Training
+from tokviz.workspace.session import Request, TrainWith
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog

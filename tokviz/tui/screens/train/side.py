@@ -9,14 +9,9 @@ from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tokviz.glyphs import safe
-from tokviz.jobs.train_messages import TrainReport, TrainSummary
-from tokviz.tui.screens.train.learning import (
-    Learning,
-    NumberedMerge,
-    paint_merge,
-    phases_content,
-)
+from tokviz.process.jobs.train_messages import TrainReport, TrainSummary
+from tokviz.text.glyphs import safe
+from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
 from tokviz.tui.screens.train.plan import Plan, plan_content
 from tokviz.tui.screens.train.state import Phase
 from tokviz.tui.screens.train.summary import summary_content

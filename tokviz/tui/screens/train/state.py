@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tokviz.jobs.train_messages import TrainSummary
+from tokviz.process.jobs.train_messages import TrainSummary
 
 Phase = Literal["form", "running", "done"]
 

@@ -8,11 +8,11 @@ from textwrap import wrap
 
 from textual.content import Content
 
-from tokviz.bpe.blame import N_FILES, folder_of
-from tokviz.glyphs import safe, token_label
-from tokviz.jobs.train_messages import HeldOut, TrainSummary
-from tokviz.listing import home_label, size_label
-from tokviz.sentences import counted
+from tokviz.process.jobs.train_messages import HeldOut, TrainSummary
+from tokviz.storage.listing import home_label, size_label
+from tokviz.text.glyphs import safe, token_label
+from tokviz.text.sentences import counted
+from tokviz.training.attribution import N_FILES, folder_of
 from tokviz.tui.screens.train.learning import clock
 from tokviz.tui.screens.train.plan import labelled
 from tokviz.tui.widgets.fit import fit, fit_end

@@ -12,10 +12,10 @@ from textual import on
 
 from tokviz.errors import TokvizError
 from tokviz.formats.run import ABOUT
-from tokviz.jobs.train_client import TrainClient
-from tokviz.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
-from tokviz.runs import make_room, remove_run, runs_folder
-from tokviz.sentences import why
+from tokviz.process.jobs.train_client import TrainClient
+from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.text.sentences import why
+from tokviz.training.run_library import make_room, remove_run, runs_folder
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm

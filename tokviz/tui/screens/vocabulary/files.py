@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tokviz.listing import home_label
-from tokviz.sentences import counted
+from tokviz.explain.vocabulary.export import EXPORT_KINDS, export
+from tokviz.storage.listing import home_label
+from tokviz.text.sentences import counted
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.exporting import export_as
 from tokviz.tui.screens.vocabulary.searching import Searching
-from tokviz.vocabulary.export import EXPORT_KINDS, export
 
 
 class Files(Controller):

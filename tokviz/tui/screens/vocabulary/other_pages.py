@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tokviz.formats.report import FileFinding, Report
-from tokviz.glyphs import safe
-from tokviz.places import short_name
-from tokviz.tokenizer import Tokenizer
+from tokviz.explain.vocabulary.query import SYNTAX, split_words
+from tokviz.explain.vocabulary.search import LengthCount, Selection
+from tokviz.formats.source_labels import short_name
+from tokviz.text.glyphs import safe
+from tokviz.tokenizer.report import FileFinding, Report
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.widgets.fit import bar_text
 from tokviz.tui.widgets.flow import Filter, Role, Row, Search, Span, flow, words_of
-from tokviz.vocabulary.query import SYNTAX, split_words
-from tokviz.vocabulary.search import LengthCount, Selection
 
 _SIGNS: dict[str, tuple[str, Role]] = {
     "error": ("✗ ", "warning"),

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual import on
 
-from tokviz.bpe.run import load_blame
 from tokviz.errors import TokvizError
 from tokviz.explain.facts import entry_of
-from tokviz.formats.report import FileFinding, Report
+from tokviz.explain.vocabulary.scripts import SCRIPTS
 from tokviz.formats.run import run_of
-from tokviz.replay.why import by_file
-from tokviz.sentences import said
-from tokviz.tokenizer import Tokenizer
+from tokviz.text.sentences import said
+from tokviz.tokenizer.report import FileFinding, Report
+from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.training.replay.why import by_file
+from tokviz.training.run import load_blame
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.other_pages import check_rows, overview_rows, syntax_rows
@@ -27,14 +28,13 @@ from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Row, Span, Step, flow, words_of
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.rows_view import LinkRows
-from tokviz.tui.widgets.turns import Turn, Turns
-from tokviz.vocabulary.scripts import SCRIPTS
+from tokviz.tui.widgets.view_switcher import Turn, Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tokviz.explain.relations import Children
-    from tokviz.vocabulary.index import VocabularyIndex
+    from tokviz.explain.vocabulary.index import VocabularyIndex
 
 T = TypeVar("T")
 PAGES = (

@@ -11,10 +11,10 @@ from textual.containers import Container, Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from tokviz.glyphs import safe
-from tokviz.sentences import counted
-from tokviz.session import Request, ShowToken
-from tokviz.tokenizer import Tokenizer
+from tokviz.explain.vocabulary.search import Order
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
@@ -31,7 +31,7 @@ from tokviz.tui.widgets.flow import Filter, GoTo, Search, Step, ToToken
 from tokviz.tui.widgets.lists import MOVES
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.status_line import duration
-from tokviz.vocabulary.search import Order
+from tokviz.workspace.session import Request, ShowToken
 
 SLICE_SECONDS = 0.1
 """How soon the encoding of a text that is not counted any more ends."""

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events, on
 from textual.binding import Binding, BindingType
 
-from tokviz.tokenizer import Tokenizer
+from tokviz.explain.vocabulary.index import VocabularyIndex
+from tokviz.explain.vocabulary.query import Flag, Query, parse_query, split_words, toggle_word
+from tokviz.explain.vocabulary.reachable import unreachable_rows
+from tokviz.explain.vocabulary.search import ORDERS, Order, Searcher, Selection
+from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.bars import short_key
@@ -20,11 +24,7 @@ from tokviz.tui.screens.vocabulary.table import TableHead
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import Bar, BarItem, Role
 from tokviz.tui.widgets.field import Field
-from tokviz.tui.widgets.turns import neighbour
-from tokviz.vocabulary.index import VocabularyIndex
-from tokviz.vocabulary.query import Flag, Query, parse_query, split_words, toggle_word
-from tokviz.vocabulary.reachable import unreachable_rows
-from tokviz.vocabulary.search import ORDERS, Order, Searcher, Selection
+from tokviz.tui.widgets.view_switcher import neighbour
 
 if TYPE_CHECKING:
     import numpy as np

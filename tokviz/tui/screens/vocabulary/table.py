@@ -13,18 +13,18 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
+from tokviz.explain.vocabulary.scripts import SCRIPTS
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
-from tokviz.vocabulary.scripts import SCRIPTS
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokviz.vocabulary.index import VocabularyIndex
-    from tokviz.vocabulary.search import Order
+    from tokviz.explain.vocabulary.index import VocabularyIndex
+    from tokviz.explain.vocabulary.search import Order
 
 
 ColumnName = Literal["id", "token", "hex", "bytes", "chars", "merge", "kind", "uses"]

@@ -6,12 +6,12 @@ from textual import on
 from textual.widgets import Input
 
 from tokviz.explain.facts import entry_of
-from tokviz.session import GoToToken
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.pages import Pages
 from tokviz.tui.widgets.card_rows import token_copies
 from tokviz.tui.widgets.lists import RowList
+from tokviz.workspace.session import GoToToken
 
 
 class TokenActions(Controller):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tokviz.explain.facts import Entry
-from tokviz.sentences import counted
+from tokviz.text.sentences import counted
 from tokviz.tui.widgets.card_rows import (
     field_rows,
     hex_words,

@@ -14,7 +14,7 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 
-from tokviz.glyphs import safe
+from tokviz.text.glyphs import safe
 from tokviz.tui.widgets.conversation.rows import (
     BlockRow,
     BlockRows,
@@ -24,7 +24,7 @@ from tokviz.tui.widgets.conversation.rows import (
 )
 from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.quiet_scroll import DiffedScroll
+from tokviz.tui.widgets.line_scroll_view import DiffedScroll
 
 GUTTER = 2
 """Columns before a text, for the sign of what is learned."""

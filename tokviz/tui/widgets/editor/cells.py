@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from rich.cells import get_character_cell_size
 
-from tokviz.glyphs import HIDDEN, SHOWN, Glyphs, display
+from tokviz.text.glyphs import HIDDEN, SHOWN, Glyphs, display
 
 TAB_WIDTH: Final = 4
 _CACHE_SIZE: Final = 16_384

@@ -18,9 +18,9 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
-from tokviz.bytetext import as_byte_text
 from tokviz.live.document import LiveDocument
-from tokviz.sentences import counted
+from tokviz.text.bytetext import as_byte_text
+from tokviz.text.sentences import counted
 from tokviz.tui.messages import RIGHT, CopyRequested, Pasted, TokenHovered, WhyWanted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.editor.cells import glyph_table

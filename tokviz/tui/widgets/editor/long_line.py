@@ -14,7 +14,7 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import ClassVar, Final, NamedTuple, Protocol
 
-from tokviz.glyphs import Glyphs
+from tokviz.text.glyphs import Glyphs
 from tokviz.tui.widgets.editor.cells import breaks, is_plain, lay_out, safe_cut
 
 _MOST_AT_ONCE: Final[int] = 4

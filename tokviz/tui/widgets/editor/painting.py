@@ -14,8 +14,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tokviz.glyphs import NEWLINE, Glyphs
 from tokviz.live.spans import BEGINS_INSIDE, TokenSpan
+from tokviz.text.glyphs import NEWLINE, Glyphs
 from tokviz.tui.palette import N_HUES, LookTable
 from tokviz.tui.widgets.editor.cells import Cells
 

@@ -10,10 +10,10 @@ from rich.style import Style
 from textual.cache import LRUCache
 from textual.strip import Strip
 
-from tokviz.glyphs import HIDDEN, Glyphs
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.live.spans import TokenSpan
+from tokviz.text.glyphs import HIDDEN, Glyphs
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.editor.cells import lay_out
 from tokviz.tui.widgets.editor.painting import (
@@ -28,7 +28,7 @@ from tokviz.tui.widgets.editor.painting import (
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument, RowPart
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 _STRIPS_KEPT = 512
 _NOTHING = Change(0, 0, 0)

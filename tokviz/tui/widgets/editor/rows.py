@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
-from tokviz.live.sums import ITEMS, Block, BlockList
+from tokviz.live.prefix_sums import ITEMS, Block, BlockList
 from tokviz.tui.widgets.editor.long_line import LongLine
 
 LineBreaks: TypeAlias = tuple[int, ...] | LongLine

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from textual.geometry import Offset
 from textual.widgets.text_area import Location, WrappedDocument
 
-from tokviz.glyphs import Glyphs
+from tokviz.text.glyphs import Glyphs
 from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, breaks, is_plain, lay_out, width_bound
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
 from tokviz.tui.widgets.editor.long_line import (

@@ -10,11 +10,11 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from tokviz.chat.render import Rendering
-from tokviz.glyphs import token_label
+from tokviz.text.glyphs import token_label
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.palette import TokenPalette
+from tokviz.tui.widgets.line_scroll_view import DiffedScroll
 from tokviz.tui.widgets.mask.look import CUT, HOVERED, LEARNED, PINNED, SPECIAL, MaskStyles
-from tokviz.tui.widgets.quiet_scroll import DiffedScroll
 from tokviz.tui.widgets.token_view import TokenView
 
 _LABELS_KEPT = 65_536

@@ -8,15 +8,15 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.chat.render import MASK_SOURCES, Rendering, TokenRun
-from tokviz.glyphs import safe
 from tokviz.live.chunks import TokenLengths
-from tokviz.sentences import counted
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted
 from tokviz.tui.widgets.fit import column
 from tokviz.tui.widgets.flow import Row, Span, flow, words_of
 from tokviz.tui.widgets.mask.look import MARKS
 
 if TYPE_CHECKING:
-    from tokviz.tokenizer import Tokenizer
+    from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 class MaskCounts(NamedTuple):

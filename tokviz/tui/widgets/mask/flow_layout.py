@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokviz.glyphs import NEWLINE
+from tokviz.text.glyphs import NEWLINE
 
 _AT_ONCE = 64
 """Tokens that are laid out in one go at first, then twice as many each time."""

@@ -11,7 +11,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tokviz.chat.render import Rendering
-from tokviz.glyphs import safe
+from tokviz.text.glyphs import safe
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.mask.base import MaskView

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from tokviz.chat.render import Rendering
 from tokviz.chat.spans import REASON_NAMES, Reason
-from tokviz.glyphs import safe, token_label
+from tokviz.text.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.look import MARKS
 

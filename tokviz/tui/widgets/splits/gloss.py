@@ -17,7 +17,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tokviz.glyphs import SHOWN, display
+from tokviz.text.glyphs import SHOWN, display
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import fit_name
 

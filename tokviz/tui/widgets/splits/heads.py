@@ -13,9 +13,9 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.turns import neighbour
+from tokviz.tui.widgets.view_switcher import neighbour
 
 CUSTOM_ROW = 2
 """The row of the custom regex."""

@@ -16,15 +16,14 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from tokviz.errors import TokvizError
-from tokviz.jobs.split_client import SplitClient
-from tokviz.jobs.split_result import SplitPart, SplitResult
 from tokviz.live.document import LiveDocument
-from tokviz.live.pieces import PieceCounter
+from tokviz.live.pre_tokens import PieceCounter
 from tokviz.live.spans import starts_within
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.pretokenize.split import split_in_steps
-from tokviz.session import Session
-from tokviz.snapshots import Part
+from tokviz.process.jobs.split_client import SplitClient
+from tokviz.process.jobs.split_result import SplitPart, SplitResult
+from tokviz.text.snapshots import Part
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.tokenizer.pretokenize.split import split_in_steps
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import Task, in_thread, later
 from tokviz.tui.widgets.field import first_line
@@ -38,6 +37,7 @@ from tokviz.tui.widgets.splits.regex_field import (
 )
 from tokviz.tui.widgets.splits.rows import CUSTOM, NEAR_CHARS, CustomRow, NamedRow, title_of
 from tokviz.tui.widgets.splits.view import GlossView
+from tokviz.workspace.session import Session
 
 EDIT_REST_SECONDS = 0.12
 """How long edits must rest before the whole text is split again."""

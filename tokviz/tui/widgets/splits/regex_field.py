@@ -16,9 +16,9 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import PatternError, TokvizError
-from tokviz.glyphs import safe
-from tokviz.jobs.split_result import SplitResult
-from tokviz.pretokenize.patterns import SPLIT_PATTERNS
+from tokviz.process.jobs.split_result import SplitResult
+from tokviz.text.glyphs import safe
+from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit

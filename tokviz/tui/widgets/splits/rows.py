@@ -11,13 +11,18 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
-from tokviz.jobs.split_result import Piece, SplitResult
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
-from tokviz.live.pieces import PieceCounter
+from tokviz.live.pre_tokens import PieceCounter
 from tokviz.live.spans import BEGINS_INSIDE
-from tokviz.pretokenize.patterns import CUT_CONTEXT, SPLIT_PATTERNS, SplitPattern, first_cut
-from tokviz.pretokenize.split import split
+from tokviz.process.jobs.split_result import Piece, SplitResult
+from tokviz.tokenizer.pretokenize.patterns import (
+    CUT_CONTEXT,
+    SPLIT_PATTERNS,
+    SplitPattern,
+    first_cut,
+)
+from tokviz.tokenizer.pretokenize.split import split
 from tokviz.tui.widgets.splits.gloss import GlossPiece
 
 CUSTOM = "custom"

@@ -1,3 +1,0 @@
-from tests.jobs.conftest import make_splitter, splitter
-
-__all__ = ["make_splitter", "splitter"]

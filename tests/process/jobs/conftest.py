@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from queue import Queue
+from threading import Event
+
+import pytest
+
+from tokviz.errors import TokvizError
+from tokviz.process.jobs.split_client import SplitClient
+from tokviz.process.jobs.split_result import Piece, SplitPart, SplitResult
+from tokviz.process.limits import Limits
+from tokviz.text.snapshots import Part
+
+WAIT = 60.0
+"""Seconds after which a test gives up; never how long it takes."""
+
+EXPLODING = r"(a|aa)+$"
+"""Takes time exponential in the length of "aaa…b"."""
+
+
+class _Watched(list[Part]):
+    """Chunks that tell when they are read, which is when their run begins."""
+
+    def __init__(self, chunks: list[Part]) -> None:
+        super().__init__(chunks)
+        self.read = Event()
+
+    def __len__(self) -> int:
+        self.read.set()
+        return super().__len__()
+
+
+class Splitter:
+    """A `SplitClient` to ask from a test, which waits for the end of each run."""
+
+    def __init__(self, limits: Limits | None = None, seconds: float = 2.5) -> None:
+        self.events: Queue[tuple[int, SplitPart | TokvizError | None]] = Queue()
+        self.client = SplitClient(
+            lambda run, part: self.events.put((run, part)),
+            lambda run: self.events.put((run, None)),
+            lambda run, error: self.events.put((run, error)),
+            limits=limits,
+            seconds=seconds,
+        )
+
+    def start(self, regex: str, *chunks: str) -> int:
+        return self.client.split(regex, [*map(Part, chunks)])
+
+    def start_and_hang(self) -> int:
+        """Begin a run that does not end by itself, and wait until it is with the child."""
+        chunks = _Watched([Part("a" * 100 + "b")])
+        run = self.client.split(EXPLODING, chunks)
+        assert chunks.read.wait(WAIT)
+        return run
+
+    def result_of(self, run: int) -> SplitResult:
+        """Wait for the run's end; events of other runs are an error."""
+        result = SplitResult()
+        while True:
+            event_run, event = self.events.get(timeout=WAIT)
+            assert event_run == run
+            if isinstance(event, TokvizError):
+                raise event
+            if event is None:
+                result.complete = True
+                return result
+            result.add(event)
+
+    def pieces(self, regex: str, *chunks: str) -> list[str]:
+        text = "".join(chunks)
+        result = self.result_of(self.start(regex, *chunks))
+        assert result.n_chars == len(text)
+        return [text[p.start : p.end] for p in result.pieces_in(0, len(text))]
+
+    def spans(self, regex: str, *chunks: str) -> list[Piece]:
+        result = self.result_of(self.start(regex, *chunks))
+        return result.pieces_in(0, sum(map(len, chunks)))
+
+
+@pytest.fixture
+def make_splitter() -> Iterator[Callable[..., Splitter]]:
+    made: list[Splitter] = []
+
+    def make(**arguments: object) -> Splitter:
+        made.append(Splitter(**arguments))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for splitter in made:
+        splitter.client.close()
+
+
+@pytest.fixture
+def splitter(make_splitter: Callable[..., Splitter]) -> Splitter:
+    return make_splitter()

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import tokviz
+from tokviz.training.replay.advice import Advice, advise
+
+
+@pytest.fixture(scope="module")
+def texts() -> tuple[str, str]:
+    letters = random.Random(5)
+    words = ["".join(letters.choices("abcdeé ", k=letters.randint(2, 7))) for _ in range(5_000)]
+    return " ".join(words[:4_900]), " ".join(words[4_900:])
+
+
+def test_every_size_is_what_a_training_of_that_size_comes_to(texts: tuple[str, str]) -> None:
+    corpus, held_out = texts
+    options = {"special_tokens": ["<|a|>"], "split_pattern": "gpt2"}
+    data = held_out.encode()
+    advice = advise(tokviz.train([corpus], 1_500, **options).tokenizer, [data], 64)
+    assert [size.n_vocab for size in advice.sizes] == [512, 1_500]
+    for size in advice.sizes:
+        trained = tokviz.train([corpus], size.n_vocab, **options).tokenizer
+        assert size.bytes_per_token == len(data) / len(trained.encode(held_out))
+        assert size.n_parameters == 64 * size.n_vocab
+    assert Advice.from_json(advice.to_json()) == advice
+
+
+def test_the_knee_is_where_twice_the_size_saves_little(texts: tuple[str, str]) -> None:
+    corpus, held_out = texts
+    tokenizer = tokviz.train([corpus + " hello" * 999], 2_048).tokenizer
+    advice = advise(tokenizer, [b" hello" * 50], 1000)
+    assert [size.saved for size in advice.sizes] == [None, 0, 0] and advice.knee == 512
+    assert advice.reason == (
+        "512 tokens are enough: 1,024 would save 0.0% of the tokens and cost 0.5 M weights more"
+    )
+    small = advise(tokviz.train([corpus], 300).tokenizer, [held_out.encode()], 1)
+    assert (small.knee, len(small.sizes)) == (None, 1)
+    assert small.lines()[-1].startswith("More tokens") and small.lines()[-1].endswith("ends.")

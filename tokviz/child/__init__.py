@@ -1,5 +1,0 @@
-"""Work in a child process that can be limited, canceled and killed.
-
-The jobs are in `tokviz.jobs`, which only the child imports, so any part of the core can request
-them.
-"""

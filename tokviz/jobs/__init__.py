@@ -1,1 +1,0 @@
-"""The jobs: work for a child process (see `tokviz.child`), one file per job."""

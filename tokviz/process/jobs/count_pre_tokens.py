@@ -1,0 +1,90 @@
+"""The job `count_pieces`: count the pieces of texts by a regex.
+
+The child keeps the counts. Requests:
+
+- `{"do": "begin", …}`: the fields of the `SplitPattern`. If it is guarded, a step from one piece to
+  the next that takes too long is an error.
+- `{"do": "take", "data": packed}`: a part of the data of texts to come.
+- `{"do": "count", "lengths": packed, "file": number}`: count texts of a file, so many bytes of the
+  data each. Answers all the while `{"n_unique": n, "n_counted": n}`: how many different pieces
+  there are so far, and how many bytes of these texts are counted. With `"part": [i, n]` only one of
+  n parts of a text is, and the last answer has `"end"` besides; see `PlainCounter.part_steps`.
+- `{"do": "keep", "begin": place, "file": number}`: count that part, see `PlainCounter.keep`.
+- `{"do": "end"}`: answers `{"n_chars": n, "n_invalid": n}`, then all pieces in the order of their
+  first occurrence, as many `{"data": packed, "lengths": packed, "counts": packed}` as it takes, and
+  `{"file": number, "pieces": packed, "times": packed}` for each file that is told apart.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, islice, pairwise
+from typing import Any
+
+from tokviz.process.protocol import Body, pack, pack_numbers, unpack, unpack_numbers
+from tokviz.text import bytetext
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS
+from tokviz.training.corpus.text_blocks import TextBlock
+from tokviz.training.counting import PlainCounter
+
+_SLICE = 50_000
+
+
+def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+    """Answer one request of this job.
+
+    Raises:
+        PatternError: If the regex is invalid or fails on a text, or (guarded) takes too long.
+    """
+    match request:
+        case {"do": "begin", **fields}:
+            pattern = SplitPattern(**fields)
+            state["counter"] = PlainCounter(pattern, STEP_SECONDS if pattern.guarded else None)
+        case {"do": "take"}:
+            state.setdefault("data", []).append(unpack(request["data"]))
+        case {"do": "count"}:
+            counter = state["counter"]
+            block = TextBlock(b"".join(state.pop("data", [])), file=request["file"])
+            with counter.watching(len(block.data)):
+                if request.get("part"):
+                    yield from _part(counter, block.data, *request["part"])
+                else:
+                    yield from _whole(counter, block, unpack_numbers(request["lengths"], "q"))
+        case {"do": "keep"}:
+            state["counter"].keep(request["begin"], request["file"])
+            yield {"n_unique": state["counter"].n_unique}
+        case {"do": "end"}:
+            result = state["counter"].result(0, True)
+            yield {"n_chars": result.n_chars, "n_invalid": result.n_invalid}
+            counted = result.pieces()
+            while part := dict(islice(counted, _SLICE)):
+                yield {
+                    "data": pack(b"".join(part)),
+                    "lengths": pack_numbers(array("q", map(len, part))),
+                    "counts": pack_numbers(array("q", part.values())),
+                }
+            for file, pieces, times in result.by_file:
+                packed = {"pieces": pack(pieces.tobytes()), "times": pack(times.tobytes())}
+                yield {"file": file, **packed}
+
+
+def _whole(counter: PlainCounter, block: TextBlock, lengths: Iterable[int]) -> Iterator[Body]:
+    for start, end in pairwise(accumulate(lengths, initial=0)):
+        block.add(start, end, True)
+    for n_counted in counter.steps(block):
+        yield {"n_unique": counter.n_unique, "n_counted": n_counted}
+    yield {"n_unique": counter.n_unique, "n_counted": block.n_bytes}
+
+
+def _part(counter: PlainCounter, data: bytes, place: int, n: int) -> Iterator[Body]:
+    first, last = (len(data) * i // n for i in (place, place + 1))
+    steps = counter.part_steps(bytetext.from_bytes(data), place, n)
+    while True:
+        try:
+            share = next(steps)
+        except StopIteration as done:
+            yield {"n_unique": counter.n_unique, "n_counted": last - first, "end": done.value}
+            return
+        yield {"n_unique": counter.n_unique, "n_counted": int(share * (last - first))}

@@ -1,0 +1,276 @@
+"""The job `huggingface_tokenizer`: a `tokenizer.json` in Hugging Face's own library.
+
+The child reads the file itself, so that a hostile one costs the child's memory only. Requests:
+
+- `{"do": "facts"}`: answers `{"version": text, "specials": [[text, id]…], "sizes": [n…]}` and then
+  the tables of the other tokens, which have these sizes: see `tokviz.formats.tokenizer_ipc`.
+- `{"do": "encode", "text": text, "specials": "all", "none" or "huggingface"}`: answers `{"ids":
+  packed, "starts": packed, "ends": packed, "words": packed}`: for each token its id, the characters
+  it comes from, and the number of its word (pre-token), `NO_WORD` if it has none. If one of the
+  file's regexes exceeds the retry limit of the library, that is a `PatternError`.
+- `{"do": "decode", "ids": packed}`: answers `{"text": text}`.
+
+The library keeps two kinds of added tokens apart, and can leave only those that are called special
+to the text. So all are called special here but white space; the file as it is makes a second
+tokenizer when somebody asks for the library's own way.
+
+Each request names the file, `path` and `sha256`, which the first one loads in `load_seconds` of
+processor time. It says how much it may take itself, `cpu_seconds`, null for what is left of the one
+before, and `memory_mb`, null for what the process began with.
+
+Padding, truncation, dropout and the post-processor are taken out before the library sees the file:
+the tokens of a text are asked for, not what a model is fed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+from tokviz.errors import JobError, PatternError, missing_package
+from tokviz.formats.byte_level import from_characters
+from tokviz.formats.hf_pattern import part_types, regexes_in
+from tokviz.formats.library import NO_WORD
+from tokviz.formats.tokenizer_ipc import messages, of_ranks
+from tokviz.process.limits import allow_cpu, allow_memory
+from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
+from tokviz.storage.files import read_file
+from tokviz.storage.json_file import MAX_JSON_BYTES, parse_json
+from tokviz.tokenizer.encoding.packed import pack_ranks
+
+_UNTYPED = "\U0010ffff"
+"""Nobody types it: what stands behind it in a vocabulary is in no text."""
+
+
+def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+    """Answer one request of this job.
+
+    Raises:
+        JobError: If the library does not take the file, or fails on a text.
+    """
+    allow_memory(request["memory_mb"])
+    if "loaded" not in state:
+        allow_cpu(request["load_seconds"])
+        state["loaded"] = _Loaded(request["path"], request["sha256"])
+    allow_cpu(request["cpu_seconds"])
+    loaded: _Loaded = state["loaded"]
+    match request["do"]:
+        case "facts":
+            yield from _facts(loaded)
+        case "encode":
+            yield _encode(loaded, request)
+        case "decode":
+            ids = unpack_numbers(request["ids"]).tolist()
+            with loaded.doing("decode these ids"):
+                text = loaded.tokenizer.decode(ids, skip_special_tokens=False)
+            yield {"text": text}
+
+
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+class _TokenTexts:
+    """Converts the texts of tokens to bytes, as the decoder of a `tokenizer.json` does."""
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        """Take the content of the file."""
+        kinds = part_types(content.get("decoder"))
+        model = content.get("model")
+        model = model if isinstance(model, dict) else {}
+        self._byte_level = kinds == ["ByteLevel"]
+        self._word_start = "▁" if {"Metaspace", "Replace"} & set(kinds) else None
+        prefix = model.get("continuing_subword_prefix") or "##"
+        self._prefix = prefix if "WordPiece" in kinds and isinstance(prefix, str) else ""
+        suffix = model.get("end_of_word_suffix")
+        self._suffix = suffix if isinstance(suffix, str) else ""
+
+    def bytes_of(self, text: str) -> bytes:
+        """Return the bytes of a token."""
+        if self._byte_level:
+            try:
+                return from_characters(text)
+            except ValueError:
+                return text.encode("utf-8", "replace")
+        if match := _BYTE_TOKEN.fullmatch(text):
+            return bytes.fromhex(match[1])
+        if self._word_start:
+            text = text.replace(self._word_start, " ")
+        if self._prefix and len(text) > len(self._prefix):
+            text = text.removeprefix(self._prefix)
+        if self._suffix and text.endswith(self._suffix):
+            text = text.removesuffix(self._suffix) + " "
+        return text.encode("utf-8", "replace")
+
+
+class _Loaded:
+    """A file as the tokenizers that are needed of it.
+
+    Attributes:
+        token_texts: Converts the texts of its tokens to bytes.
+        tokenizer: The one that calls all added tokens special but white space.
+        regexes: Those by which it normalizes, splits and decodes, for display.
+        typed_ids: The ids that its model may give to text which looks like an added token.
+    """
+
+    def __init__(self, path: str, checksum: str) -> None:
+        # Its threads would each ask for memory that counts, and one text gives them nothing to do.
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"
+        self._file = path, checksum
+        content = self._content()
+        self.token_texts = _TokenTexts(content)
+        self.regexes = " and ".join(regexes_in(content))
+        for token in _added(content):
+            text = str(token.get("content"))
+            token["special"] = bool(token.get("special")) or not text.isspace()
+        model = content.get("model")
+        merges = isinstance(model, dict) and "merges" in model
+        self.tokenizer = _made(content)
+        self.typed_ids = set() if merges else {token_id for _, token_id in self.specials()}
+
+    def specials(self) -> list[list[Any]]:
+        """List text and id of the added tokens that are called special here."""
+        added = sorted(self.tokenizer.get_added_tokens_decoder().items())
+        return [[token.content, token_id] for token_id, token in added if token.special]
+
+    def encode(self, text: str, specials: str) -> Any:
+        """Encode a text.
+
+        Raises:
+            PatternError: If one of the file's regexes exceeds the retry limit of the library.
+            JobError: If the library fails otherwise.
+        """
+        tokenizer = self.as_the_file_says if specials == "huggingface" else self.tokenizer
+        tokenizer.encode_special_tokens = specials != "all"
+        found = self._encode(tokenizer, text)
+        if specials == "none" and not self.typed_ids.isdisjoint(found.ids):
+            found = self._encode(self.with_nothing_typed, text)
+        return found
+
+    def _encode(self, tokenizer: Any, text: str) -> Any:
+        with self.doing("encode this text"):
+            return tokenizer.encode(text, add_special_tokens=False)
+
+    @contextmanager
+    def doing(self, what: str) -> Iterator[None]:
+        """Say of what the library raises, or panics with, that it could not do this."""
+        try:
+            yield
+        except BaseException as error:  # the library raises nothing more precise
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            words = _in_words(error)
+            if "retry-limit" in words:
+                reason = f"takes too long to {what}: it exceeds the library's limit of retries"
+                raise PatternError(self.regexes, reason) from None
+            raise JobError(f"Hugging Face's library cannot {what}: {words}") from None
+
+    @cached_property
+    def as_the_file_says(self) -> Any:
+        """Calls special what the file calls so."""
+        return _made(self._content())
+
+    @cached_property
+    def with_nothing_typed(self) -> Any:
+        """Has no text for added tokens in its model.
+
+        Models that look up words or pieces (Unigram, WordPiece, WordLevel) find special tokens in
+        their vocabulary whether they are searched for or not.
+        """
+        content = self._content()
+        added = {token.get("content") for token in _added(content)}
+        model = content["model"]
+        vocab = model["vocab"]
+
+        def untyped(text: str) -> str:
+            return _UNTYPED + text if text in added and not text.isspace() else text
+
+        if isinstance(vocab, dict):
+            model["vocab"] = {untyped(text): token_id for text, token_id in vocab.items()}
+        else:
+            model["vocab"] = [[untyped(text), score] for text, score in vocab]
+        if isinstance(model.get("unk_token"), str):
+            model["unk_token"] = untyped(model["unk_token"])
+        content["added_tokens"] = []
+        return _made(content)
+
+    def _content(self) -> dict[str, Any]:
+        path, checksum = self._file
+        data = read_file(path, limit=MAX_JSON_BYTES)
+        if hashlib.sha256(data).hexdigest() != checksum:
+            raise JobError("the file has changed since it was loaded: load it again")
+        content = parse_json(data, path)
+        if not isinstance(content, dict):
+            raise JobError("the file holds no JSON object")
+        for key in ("padding", "truncation", "post_processor"):
+            content[key] = None
+        model = content.get("model")
+        if isinstance(model, dict) and model.get("dropout"):
+            model["dropout"] = None
+        return content
+
+
+def _added(content: dict[str, Any]) -> list[dict[str, Any]]:
+    added = content.get("added_tokens")
+    return [token for token in added if isinstance(token, dict)] if isinstance(added, list) else []
+
+
+def _made(content: dict[str, Any]) -> Any:
+    try:
+        import tokenizers
+    except ImportError:
+        raise JobError(missing_package("tokenizers")) from None
+    text = json.dumps(content, ensure_ascii=False)
+    content.clear()
+    try:
+        return tokenizers.Tokenizer.from_str(text)
+    except Exception as error:  # the library raises nothing more precise
+        raise JobError(f"Hugging Face's library does not take it: {_in_words(error)}") from None
+
+
+_UNKNOWN_KIND = re.compile(r"untagged enum (\w+?)(?:Untagged|Wrapper|Helper)?\b")
+_PLACE = re.compile(r" at line \d+ column \d+$")
+_NAMES = {"PreTokenizer": "pre_tokenizer", "PostProcessor": "post_processor"}
+
+
+def _in_words(error: BaseException) -> str:
+    """Say what the library means; the places that it names are not those of the file."""
+    words = _PLACE.sub("", str(error))[:300]
+    if unknown := _UNKNOWN_KIND.search(words):
+        part = _NAMES.get(unknown[1], unknown[1].lower())
+        return f"its `{part}` is of a kind, or has fields, that the library does not know"
+    return words.replace("Oniguruma error:", "a regex in it does not work:")
+
+
+def _facts(loaded: _Loaded) -> Iterator[Body]:
+    import tokenizers
+
+    specials = loaded.specials()
+    special_ids = {token_id for text, token_id in specials if text}
+    vocabulary = loaded.tokenizer.get_vocab(with_added_tokens=True)
+    ordinary = pack_ranks(
+        (token_id, loaded.token_texts.bytes_of(text))
+        for text, token_id in vocabulary.items()
+        if token_id not in special_ids
+    )
+    parts = of_ranks(ordinary)
+    about = {"version": tokenizers.__version__, "specials": specials}
+    yield about | {"sizes": [len(part) for part in parts]}
+    yield from messages(parts)
+
+
+def _encode(loaded: _Loaded, request: Body) -> Body:
+    found = loaded.encode(request["text"], request["specials"])
+    columns = {
+        "ids": found.ids,
+        "starts": (start for start, _ in found.offsets),
+        "ends": (end for _, end in found.offsets),
+        "words": (NO_WORD if word is None else word for word in found.word_ids),
+    }
+    return {key: pack_numbers(array("I", column)) for key, column in columns.items()}

@@ -1,0 +1,176 @@
+"""The job `read_parquet`: a table in a file that nobody vouches for.
+
+A few bytes of such a file may stand for any number of values, whatever it says of itself. Every
+request names the `path` of the file:
+
+- `{"do": "open"}`: answers `{"names": columns, "texts": those of them
+  that hold text, "bytes": those of them that may hold anything, "sizes": rows of each row group}`.
+  A later one opens another file, the others one only where none is open.
+- `{"do": "rows", "columns", "group", "row"}`: answers `{"rows": [JSON text…]}`, that row of the
+  group and some of those behind it; null for one that is too large.
+- `{"do": "texts", "column", "groups"}`: the texts of a column in these row groups, from the
+  beginning, and `{"do": "more"}` those that follow. The answers are
+  `{"chunks": [[packed, whether its text ends]…]}`; none stands for the end.
+
+Any may be answered `{"refused": reason}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from tokviz.process.limits import allow_memory
+from tokviz.process.memory import mapped_bytes
+from tokviz.process.protocol import Body, pack
+from tokviz.training.corpus.parquet import DATA_MB, MOST_ROW_BYTES
+from tokviz.training.corpus.storage import is_url, open_stored
+
+_PART_BYTES = 1 << 20
+_MOST_ROWS = 1 << 14
+
+
+def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+    """Answer one request of this job."""
+    import pyarrow
+    import pyarrow.parquet
+
+    if "table" not in state:
+        # What the libraries map is no data; their own allocator maps more than it uses.
+        pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+        allow_memory((mapped_bytes() >> 20) + DATA_MB)
+    try:
+        if request["do"] == "open" or "table" not in state:
+            path = request["path"]
+            file = open_stored(path) if is_url(path) else path
+            state.pop("table", None)
+            state["table"] = _Table(pyarrow.parquet.ParquetFile(file, pre_buffer=False))
+        yield from state["table"].answer(request)
+    except MemoryError:  # pyarrow's is called otherwise
+        raise MemoryError from None
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        yield {"refused": f"is not a readable Parquet file: {error}"}
+
+
+class _Table:
+    """An open file, the rows that were read last, and how far texts have been read."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._group = -1
+        self._first = 0
+        self._batch: Any = None
+        self._batches: Iterator[Any] = iter(())
+        self._texts: Iterator[Body] = iter(())
+
+    def answer(self, request: Body) -> Iterator[Body]:
+        """Answer a request."""
+        match request["do"]:
+            case "open":
+                about = self._file.metadata
+                sizes = [about.row_group(n).num_rows for n in range(about.num_row_groups)]
+                schema = self._file.schema_arrow
+                texts = [field for field in schema if _is_text(field.type)]
+                yield {
+                    "names": schema.names,
+                    "texts": [field.name for field in texts],
+                    "bytes": [field.name for field in texts if "binary" in str(field.type)],
+                    "sizes": sizes,
+                }
+            case "rows":
+                self._seek(request["columns"], request["group"], request["row"])
+                yield {"rows": list(self._rows(request["row"] - self._first))}
+            case "texts" | "more":
+                if request["do"] == "texts":
+                    self._texts = self._texts_of(request["column"], request["groups"])
+                for chunks in self._texts:
+                    yield chunks
+                    return
+
+    def _read(self, columns: list[str], groups: Iterable[int]) -> Iterator[Any]:
+        """Read so many rows at once that they are about as much as a part, if the file is true."""
+        for group in groups:
+            claim = self._file.metadata.row_group(group)
+            size = claim.num_rows * _PART_BYTES // max(claim.total_byte_size, 1)
+            yield from self._file.iter_batches(
+                max(1, min(_MOST_ROWS, size)), [group], columns, use_threads=False
+            )
+
+    def _seek(self, columns: list[str], group: int, row: int) -> None:
+        """Read on to a row; rows are asked for in order as a rule."""
+        if group != self._group or row < self._first:
+            self._group, self._first, self._batch = group, 0, None
+            self._batches = self._read(columns, [group])
+        while self._batch is None or row >= self._first + len(self._batch):
+            self._first += 0 if self._batch is None else len(self._batch)
+            self._batch = None  # let go before the next one is made
+            self._batch = next(self._batches, None)
+            if self._batch is None:
+                self._group = -1
+                raise ValueError("it has fewer rows than it says")
+
+    def _rows(self, index: int) -> Iterator[str | None]:
+        left = _PART_BYTES
+        for at in range(index, len(self._batch)):
+            row = self._batch.slice(at, 1)
+            text = None if row.nbytes > MOST_ROW_BYTES else _json(row)
+            yield text if text is None or len(text) <= MOST_ROW_BYTES else None
+            left -= len(text or "") + 1
+            if left < 0:
+                return
+
+    def _texts_of(self, column: str, groups: list[int]) -> Iterator[Body]:
+        import pyarrow
+
+        chunks: list[tuple[str, bool]] = []
+        n_bytes = 0
+        for batch in self._read([column], groups):
+            for text in batch.column(0).cast(pyarrow.large_binary()):
+                view = memoryview(text.as_buffer() or b"")
+                for start in range(0, len(view) or 1, _PART_BYTES):
+                    part = view[start : start + _PART_BYTES]
+                    chunks.append((pack(bytes(part)), start + _PART_BYTES >= len(view)))
+                    n_bytes += len(part) + 1
+                    if n_bytes > _PART_BYTES:
+                        yield {"chunks": chunks}
+                        chunks, n_bytes = [], 0
+        if chunks:
+            yield {"chunks": chunks}
+
+
+@cache
+def _is_text(kind: Any) -> bool:
+    import pyarrow
+
+    try:
+        pyarrow.array([], kind).cast(pyarrow.large_binary())
+    except pyarrow.ArrowException:
+        return False
+    return True
+
+
+def _json(row: Any) -> str:
+    import pyarrow
+
+    try:
+        [value] = row.to_pylist()
+    except (ValueError, OverflowError):
+        fields = [field.with_type(_without_times(field.type)) for field in row.schema]
+        [value] = pyarrow.Table.from_batches([row]).cast(pyarrow.schema(fields)).to_pylist()
+    return json.dumps(value, default=str)
+
+
+def _without_times(kind: Any) -> Any:
+    """Give a type with numbers for times: Python has none with nanoseconds, or so far away."""
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_temporal(kind):
+        return pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()
+    if types.is_struct(kind):
+        return pyarrow.struct([field.with_type(_without_times(field.type)) for field in kind])
+    if types.is_list(kind) or types.is_large_list(kind):
+        return pyarrow.list_(_without_times(kind.value_type))
+    return kind

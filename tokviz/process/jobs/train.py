@@ -1,0 +1,59 @@
+"""The job `train`: learn a tokenizer, with reports all the while.
+
+Request: what `TrainRequest.to_json` makes. Answers: `{"report": …}` about every `REPORT_SECONDS`,
+and `{"summary": …}` once the run is saved; see `TrainReport` and `TrainSummary` in
+`tokviz.process.jobs.train_messages`. If text was held out, a second summary follows with the
+comparison; a parent that does not want it ends the child. A training that is cancelled before it is
+saved leaves nothing behind; one of which the parent has enough is saved with the merges so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
+from typing import Any
+
+from tokviz.errors import TokvizError
+from tokviz.process.jobs.train_messages import HeldOut, TrainRequest
+from tokviz.process.jobs.training import Training
+from tokviz.process.protocol import Body
+from tokviz.process.registry import ENOUGH
+
+REPORT_SECONDS = 0.1
+
+
+def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
+    """Train as asked.
+
+    Raises:
+        TokvizError: If an input, an output or a setting is wrong.
+    """
+    unwanted = Event()
+    asked = TrainRequest.from_json(request)
+    training = Training(asked, lambda _: None, lambda: ENOUGH in state or unwanted.is_set())
+
+    def reports_of(work: Callable[[], None]) -> Iterator[Body]:
+        # In a thread, so that reports flow however long a step of the work takes.
+        running = pool.submit(work)
+        while wait([running], REPORT_SECONDS).not_done:
+            yield {"report": training.report().to_json()}
+        running.result()
+        yield {"report": training.report().to_json()}
+
+    with ThreadPoolExecutor(1, "training") as pool:
+        try:
+            yield from reports_of(training.learn)
+            if ENOUGH in state and not len(training.learned.history):
+                raise TokvizError("stopped before the first merge: nothing was learned yet")
+            yield from reports_of(training.save)
+            summary = training.summary()
+            if ENOUGH not in state and training.n_held_out:
+                pending = summary._replace(held_out=HeldOut(training.n_held_out, {}))
+                yield {"summary": pending.to_json()}
+                yield from reports_of(training.compare)
+                summary = training.summary()
+            yield {"summary": summary.to_json()}
+        finally:
+            # A cancelled run ends here, in the middle of the loop.
+            unwanted.set()

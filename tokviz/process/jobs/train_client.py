@@ -1,0 +1,52 @@
+"""Training in a child process, seen from the parent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tokviz.errors import TokvizError
+from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.process.limits import Limits
+from tokviz.process.protocol import Message
+from tokviz.process.runner import JobClient, RunHandlers
+
+LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=10)
+"""A training may take what it needs, but steps back behind the app."""
+
+_GRACE_SECONDS = 10.0  # it answers at once, except while it writes the run folder
+
+
+class TrainClient(JobClient):
+    """Trains in a child process, which lives as long as the training.
+
+    Nothing is kept of a training that is cancelled, unless it was just being saved. One that is
+    finished (`finish`) is saved with the merges so far, and a summary comes.
+    """
+
+    def __init__(
+        self,
+        on_report: Callable[[int, TrainReport], object],
+        on_done: Callable[[int, TrainSummary], object],
+        on_error: Callable[[int, TokvizError], object],
+    ) -> None:
+        """Take the callbacks, which a thread calls with the run id first.
+
+        `on_done` is called once the run is saved, and again with the comparison if text was held
+        out (`TrainSummary.is_comparing`); `close` skips that.
+        """
+        super().__init__("train", limits=LIMITS, grace=_GRACE_SECONDS, keeps_child=False)
+        self._on_report = on_report
+        self._on_done = on_done
+        self._on_error = on_error
+
+    def train(self, request: TrainRequest) -> int:
+        """Begin a training in place of any other and return its run id."""
+        body = request.to_json()
+        handlers = RunHandlers(self._take_answer, on_error=self._on_error)
+        return self.run(lambda memory: [body], handlers)
+
+    def _take_answer(self, run: int, answer: Message) -> None:
+        if "summary" in answer:
+            self._on_done(run, TrainSummary.from_json(answer["summary"]))
+        else:
+            self._on_report(run, TrainReport.from_json(answer["report"]))

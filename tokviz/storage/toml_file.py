@@ -1,0 +1,58 @@
+"""TOML that users write by hand: read with errors that name the line, and where a key stands."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from typing import Any
+
+from tokviz.errors import InputFileError
+from tokviz.storage.files import decode_utf8, read_file
+
+_MAX_BYTES = 1_000_000
+
+_HEADER = re.compile(r"\s*\[+\s*([^\]]*?)\s*\]")
+_PLACE = re.compile(r"(.*) \(at (line .*)\)", re.DOTALL)
+
+
+def read_toml(path: str | PathLike[str]) -> tuple[dict[str, Any], str]:
+    """Read a file of at most a megabyte: what it holds, and its text.
+
+    Raises:
+        InputFileError: If it cannot be read, or is not TOML; it names the line.
+    """
+    import tomllib
+
+    text = decode_utf8(read_file(path, limit=_MAX_BYTES), path)
+    try:
+        return tomllib.loads(text), text
+    except (RecursionError, ValueError) as error:
+        place = _PLACE.fullmatch(str(error))
+        said = (
+            f"{place[2]}: is not valid TOML: {place[1]}" if place else f"is not valid TOML: {error}"
+        )
+        raise InputFileError(path, said) from None
+
+
+def line_of(text: str, table: str, key: str, number: int = 0) -> int:
+    """Find the line of a key, from 1; the table's header stands for one without its own line.
+
+    Args:
+        text: The text of the file.
+        table: The table, such as "keys"; empty for what is above all tables, and for their names.
+        key: The key.
+        number: Which table of that name, where there are several.
+    """
+    wanted = re.compile(rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*(?:[=.\]]|$)""")
+    header, is_in, n_seen = 1, not table, 0
+    for place, line in enumerate(text.splitlines(), 1):
+        found = _HEADER.match(line)
+        if found and table:
+            is_in = found[1] == table and n_seen == number
+            n_seen += found[1] == table
+            header = place if is_in else header
+        elif found:
+            is_in = False
+        if (is_in or (found and not table)) and wanted.match(line):
+            return place
+    return header

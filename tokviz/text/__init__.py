@@ -1,0 +1,1 @@
+"""Bytes as text, safe display, Unicode characters and sentences."""

@@ -1,0 +1,103 @@
+"""Searching by a regex that a user types, in a child process with a time limit.
+
+Compiling a few characters such as `(?:(?:a{100}){100}){50}` takes a second in which nothing else of
+a process runs, and so may a match. A new search replaces the one under way.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tokviz.errors import PatternError
+from tokviz.process.child import JobTimeoutError
+from tokviz.process.protocol import Body, Message, pack, unpack_numbers
+from tokviz.process.runner import raise_if_stopped, stopped_by
+from tokviz.tokenizer.pretokenize.guard import client_for, text_requests
+from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS
+
+_ALL_ROWS_SECONDS = 10.0
+
+
+class Found(NamedTuple):
+    """Where a regex matches a text: starts and ends in characters; typecode "I"."""
+
+    starts: array[int]
+    ends: array[int]
+    texts: Sequence[str]
+    """The replacement of each match, if there is one."""
+
+
+def find(
+    regex_text: str,
+    text: str,
+    flags: int,
+    most: int,
+    *,
+    put: str | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Found:
+    r"""Find matches in a text; those without any character are left out.
+
+    Args:
+        regex_text: The regex.
+        text: Byte text; the child keeps it for the next search.
+        flags: Flags of the `regex` package.
+        most: How many matches are enough.
+        put: What is to take the place of matches; `\1` is what the first group matched.
+        stop: Asked now and then; True ends the search.
+
+    Raises:
+        PatternError: If the regex is invalid, or takes too long.
+        JobDroppedError: If the search was ended, or another took its place.
+    """
+    body = {"do": "find", "regex": regex_text, "flags": flags, "most": most, "put": put}
+    (answer,) = _ask("find", regex_text, text, body, stop)
+    starts, ends = unpack_numbers(answer["starts"]), unpack_numbers(answer["ends"])
+    return Found(starts, ends, answer["texts"])
+
+
+def rows(
+    regex_text: str,
+    text: str,
+    ends: bytes,
+    flags: int,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[int]:
+    """Give the numbers of the texts in which a regex matches somewhere; see `find`.
+
+    Args:
+        regex_text: The regex.
+        text: The texts, one behind another.
+        ends: Where each ends, in characters; 32 bits each.
+        flags: Flags of the `regex` package.
+        stop: Asked now and then; True ends the search.
+    """
+    body = {
+        "do": "rows",
+        "regex": regex_text,
+        "flags": flags,
+        "most_seconds": _ALL_ROWS_SECONDS,
+        "ends": pack(ends),
+    }
+    answers = _ask("rows", regex_text, text, body, stop)
+    return [row for answer in answers for row in unpack_numbers(answer["rows"])]
+
+
+def _ask(
+    purpose: str, regex_text: str, text: str, body: Body, stop: Callable[[], bool]
+) -> list[Message]:
+    def requests(memory: dict[str, Any]) -> Iterator[Body]:
+        if memory.get("text") != text:
+            yield from text_requests(text, memory)
+            memory["text"] = text
+        yield {**body, "seconds": STEP_SECONDS}
+
+    with stopped_by(stop):
+        raise_if_stopped()
+        try:
+            return client_for(purpose).call(requests, in_turn=False)
+        except JobTimeoutError:
+            raise PatternError(regex_text, "takes too long; try a simpler regex") from None

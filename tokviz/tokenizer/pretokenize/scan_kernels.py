@@ -1,0 +1,377 @@
+r"""The compiled scanner: where the pieces of the named split patterns end, over UTF-8 bytes.
+
+What each regex does is written out as the decisions that its alternatives come to, in their order;
+tests hold the pieces against the regexes themselves. A byte that is not part of valid UTF-8 is one
+symbol, as in byte text.
+
+Text comes in blocks, and where a piece ends may depend on what follows it. Wherever a decision
+would look past the last byte of a text that goes on, the answer is UNDECIDED instead, and the
+caller asks again from the start of that piece when it has more. So cutting into blocks never
+changes a piece. Such a text must be cut between two characters.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tokviz.kernels import Bytes, Int64s, helper, integer, trailing_zeros, word
+from tokviz.tokenizer.pretokenize.block_kernels import (
+    BLOCK,
+    BY_BLOCK,
+    GPT2,
+    GPT4,
+    GPT4O,
+    WORDS,
+    block_starts,
+)
+from tokviz.tokenizer.pretokenize.character_kernels import (
+    LETTER,
+    character,
+    letters,
+    lower_letters,
+    run,
+)
+from tokviz.tokenizer.pretokenize.scan_table import (
+    CASELESS,
+    LOWER,
+    MARK,
+    NUMBER,
+    SPACE,
+    SYMBOL,
+    UPPER,
+)
+
+UNDECIDED = -1
+
+_FEW = 3
+"""A block where fewer pieces are known was not worth a look. After two, the next bytes get none."""
+
+_VISIBLE = MARK | SYMBOL
+_NO_SPACE = LETTER | NUMBER | _VISIBLE
+_WORD_START = UPPER | CASELESS | MARK  # o200k's [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
+_WORD_END = LOWER | CASELESS | MARK  # o200k's [\p{Ll}\p{Lm}\p{Lo}\p{M}]
+
+_LF, _CR, _BLANK, _APOSTROPHE, _SLASH = b"\n\r '/"
+_D, _E, _L, _M, _R, _S, _T, _V = b"delmrstv"
+_LONG_S = b"\xc5\xbf"  # ſ, which (?i:s) matches as well
+_LONG_S_0, _LONG_S_1 = _LONG_S
+_ASCII_CASE = 0x20
+
+
+N_TEXTS, N_BYTES, IS_OPEN, FAMILY, MAX_DIGITS = range(5)
+"""The places of `Texts.numbers`."""
+
+
+class Texts(NamedTuple):
+    """Texts, and how they are cut into pieces.
+
+    Attributes:
+        data: Holds the texts.
+        starts: Where each text starts in `data`.
+        ends: Where each ends.
+        flags: The flags of all characters, from `scan_table`.
+        numbers: How many texts there are; the size of `data`; 1 if the last text goes on after its
+            end here, else 0 (its rest may then be undecided); which family's pieces; how many
+            digits a piece may hold (GPT4 only).
+    """
+
+    data: Bytes
+    starts: Int64s
+    ends: Int64s
+    flags: Bytes
+    numbers: Int64s
+
+
+@helper
+def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int:
+    """Find the pieces of some texts until all are done or `pieces` is full.
+
+    Args:
+        texts: The texts.
+        reached: The text and the position in it to go on with; receives them too. The text is
+            their number when all is done, and the last one, with room left in `pieces`, when its
+            rest is undecided.
+        pieces: Shape (most, 2), receives where each piece starts and ends.
+        most: How many pieces there is room for.
+
+    Returns:
+        The number of pieces found.
+    """
+    data = texts.data
+    n_texts = texts.numbers[N_TEXTS]
+    is_open = texts.numbers[IS_OPEN]
+    family = texts.numbers[FAMILY]
+    max_digits = texts.numbers[MAX_DIGITS]
+    n_found = 0
+    text = reached[0]
+    position = reached[1]
+    by_block = family in BY_BLOCK
+    worth_it = 0
+    was_poor = False
+    while text < n_texts:
+        end = texts.ends[text]
+        at_end = UNDECIDED if is_open and text == n_texts - 1 else end
+        while position < end:
+            if n_found == most:
+                break
+            # Bytes beyond ASCII, of which one would be unknown at once, come many together.
+            is_long = by_block and position + BLOCK <= end and position >= worth_it
+            if is_long and data[position] | data[position + 1] < 0x80:
+                n_now = _find_in_block(texts, position, pieces, n_found, most)
+                is_poor = n_now - n_found < _FEW
+                if is_poor and was_poor:
+                    worth_it = position + BLOCK
+                was_poor = is_poor
+                if n_now > n_found:
+                    n_found = n_now
+                    position = pieces[2 * n_found - 1]
+                    continue
+            piece_end = end_of_piece(data, position, end, at_end, family, max_digits, texts.flags)
+            if piece_end == UNDECIDED:
+                break
+            pieces[2 * n_found] = position
+            pieces[2 * n_found + 1] = piece_end
+            n_found += 1
+            position = piece_end
+        if position < end:
+            break
+        text += 1
+        if text < n_texts:
+            position = texts.starts[text]
+    reached[0] = text
+    reached[1] = position
+    return n_found
+
+
+@helper
+def _find_in_block(texts: Texts, at: int, pieces: Int64s, n_found: int, most: int) -> int:
+    """Add the pieces that are whole, as far as a block tells; returns how many there are then."""
+    numbers = texts.numbers
+    starts = block_starts(texts.data, at, numbers[FAMILY], numbers[MAX_DIGITS]) & ~word(1)
+    start = at
+    while starts and n_found < most:
+        pieces[2 * n_found] = start
+        start = at + integer(trailing_zeros(starts))
+        pieces[2 * n_found + 1] = start
+        n_found += 1
+        starts &= starts - word(1)
+    return n_found
+
+
+@helper
+def end_of_piece(
+    data: Bytes, i: int, end: int, at_end: int, family: int, max_digits: int, table: Bytes
+) -> int:
+    """Find where the piece at `i` ends.
+
+    Args:
+        data: Holds the text.
+        i: Where the piece starts.
+        end: Where the text ends, as far as it is known.
+        at_end: The answer where the piece goes as far: `end`, or UNDECIDED if the text goes on.
+        family: Which family's piece.
+        max_digits: How many digits a piece may hold (GPT4 only).
+        table: The flags of all characters, from `scan_table`.
+    """
+    if family == GPT2:
+        return _end_gpt2(data, i, end, at_end, table)
+    if family == GPT4:
+        return _end_gpt4(data, i, end, at_end, max_digits, table)
+    if family == GPT4O:
+        return _end_gpt4o(data, i, end, at_end, table)
+    if family == WORDS:
+        return _end_words(data, i, end, at_end, table)
+    return at_end
+
+
+@helper
+def _contraction(data: Bytes, i: int, end: int, any_case: bool) -> int:
+    r"""Match `'s|'t|'re|'ve|'m|'ll|'d` at `i`; give the length, 0 for none.
+
+    The longest takes three bytes, so that the caller must know as many.
+    """
+    if i + 1 >= end or data[i] != _APOSTROPHE:
+        return 0
+    first = data[i + 1]
+    if any_case:
+        if first == _LONG_S_0 and i + 2 < end and data[i + 2] == _LONG_S_1:
+            return 3
+        first |= _ASCII_CASE
+    if first in (_S, _T, _M, _D):
+        return 2
+    if i + 2 >= end:
+        return 0
+    second = data[i + 2]
+    if any_case:
+        second |= _ASCII_CASE
+    if first == _L:
+        return 3 if second == _L else 0
+    return 3 if second == _E and first in (_R, _V) else 0
+
+
+@helper
+def _end_of_space(data: Bytes, i: int, end: int, at_end: int, breaks: bool, table: Bytes) -> int:
+    r"""Match `\s+(?!\S)|\s+` at white space, and before them `\s*[\r\n]+` if `breaks` is true.
+
+    A run of white space leaves its last character to what follows it, unless it is the only one.
+    """
+    last = i
+    after_break = i
+    j = i
+    while j < end:
+        flags, width = character(data, j, end, table)
+        if not flags & SPACE:
+            break
+        last = j
+        j += width
+        if data[last] == _LF or data[last] == _CR:
+            after_break = j
+    if j >= end and at_end == UNDECIDED:
+        return UNDECIDED
+    if breaks and after_break > i:
+        return after_break
+    return j if j >= end or last == i else last
+
+
+@helper
+def _end_gpt2(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
+    """Find where the piece at `i` ends for GPT-2's pattern."""
+    if data[i] == _APOSTROPHE:
+        if i + 3 > end and at_end == UNDECIDED:
+            return UNDECIDED
+        length = _contraction(data, i, end, False)
+        if length:
+            return i + length
+    j = i
+    if data[i] == _BLANK:
+        j += 1
+        if j == end:
+            return at_end
+    flags, width = character(data, j, end, table)
+    if flags & SPACE:
+        return _end_of_space(data, i, end, at_end, False, table)
+    if flags & LETTER:
+        j = letters(data, j + width, end, table)
+    else:
+        j = run(data, j + width, end, NUMBER if flags & NUMBER else _VISIBLE, table)
+    return at_end if j >= end else j
+
+
+@helper
+def _end_gpt4(data: Bytes, i: int, end: int, at_end: int, max_digits: int, table: Bytes) -> int:
+    """Find where the piece at `i` ends for GPT-4's pattern and its relatives."""
+    first, width = character(data, i, end, table)
+    j = i + width
+    if first & LETTER:
+        j = letters(data, j, end, table)
+        return at_end if j >= end else j
+    if first & NUMBER:
+        return _end_of_number(data, j, end, at_end, max_digits, table)
+    if data[i] == _APOSTROPHE:
+        if i + 3 > end and at_end == UNDECIDED:
+            return UNDECIDED
+        length = _contraction(data, i, end, True)
+        if length:
+            return i + length
+    if j >= end:
+        return at_end
+    if data[i] != _LF and data[i] != _CR:
+        second, second_width = character(data, j, end, table)
+        if second & LETTER:
+            j = letters(data, j + second_width, end, table)
+            return at_end if j >= end else j
+        if first & SPACE and not (data[i] == _BLANK and second & _VISIBLE):
+            return _end_of_space(data, i, end, at_end, True, table)
+        return _end_of_symbols(data, j, end, at_end, False, table)
+    return _end_of_space(data, i, end, at_end, True, table)
+
+
+@helper
+def _end_of_number(
+    data: Bytes, i: int, end: int, at_end: int, max_digits: int, table: Bytes
+) -> int:
+    """Match the rest of a number behind its first digit."""
+    for _ in range(max_digits - 1):
+        if i >= end:
+            return at_end
+        flags, width = character(data, i, end, table)
+        if not flags & NUMBER:
+            break
+        i += width
+    return i
+
+
+@helper
+def _end_of_symbols(data: Bytes, i: int, end: int, at_end: int, slashes: bool, table: Bytes) -> int:
+    r"""Match the rest of ` ?[^\s\p{L}\p{N}]+[\r\n]*`, or `[\r\n/]*` if `slashes` is true."""
+    i = run(data, i, end, _VISIBLE, table)
+    while i < end and (data[i] == _LF or data[i] == _CR or (slashes and data[i] == _SLASH)):
+        i += 1
+    return at_end if i >= end else i
+
+
+@helper
+def _end_gpt4o(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
+    """Find where the piece at `i` ends for o200k's pattern."""
+    first, width = character(data, i, end, table)
+    if first & NUMBER:
+        return _end_of_number(data, i + width, end, at_end, 3, table)
+    is_break = data[i] == _LF or data[i] == _CR
+    if not is_break:
+        word = _end_of_word(data, i, end, at_end, first, width, table)
+        if word != i:
+            return word
+    j = i + width
+    if j >= end:
+        return at_end
+    if first & SPACE:
+        second, _ = character(data, j, end, table)
+        if data[i] != _BLANK or not second & _VISIBLE:
+            return _end_of_space(data, i, end, at_end, True, table)
+    return _end_of_symbols(data, j, end, at_end, True, table)
+
+
+@helper
+def _end_of_word(
+    data: Bytes, i: int, end: int, at_end: int, first: int, width: int, table: Bytes
+) -> int:
+    r"""Match the two first alternatives of o200k's pattern; `i` itself says that none matches.
+
+    With S for `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]` and E for `[\p{Ll}\p{Lm}\p{Lo}\p{M}]` they are
+    `x?S*E+` and `x?S+E*`, where x is what is no letter, number or line break. S* takes all it
+    can. If an E follows, the first alternative goes on over all E; if not, it gives characters
+    back up to the last that is an E too, and ends behind it: "A中BC" is "A中" and "BC". Only
+    if there is none comes the second, which is then S+ alone. A mark may be the x, but rather
+    than fail the first alternative takes it as its one E.
+    """
+    start = i if first & LETTER else i + width
+    last_end = i + width if first & MARK else i
+    j = start
+    follower = 0
+    while j < end:
+        follower, follower_width = character(data, j, end, table)
+        if not follower & _WORD_START:
+            break
+        j += follower_width
+        if follower & _WORD_END:
+            last_end = j
+    if j >= end and at_end == UNDECIDED:
+        return UNDECIDED
+    if j < end and follower & LOWER:
+        j = lower_letters(data, j, end, _WORD_END, table)
+    elif last_end > i:
+        j = last_end
+    elif j == start:
+        return i
+    if j + 3 > end and at_end == UNDECIDED and (j >= end or data[j] == _APOSTROPHE):
+        return UNDECIDED
+    return j + _contraction(data, j, end, True)
+
+
+@helper
+def _end_words(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
+    """Find where the piece at `i` ends for words between white space."""
+    first, width = character(data, i, end, table)
+    wanted = SPACE if first & SPACE else _NO_SPACE
+    j = run(data, i + width, end, wanted, table)
+    return at_end if j >= end else j

@@ -1,0 +1,38 @@
+"""The table of the compiled scanners: `python -m tests.tokenizer.pretokenize.tables` makes it.
+
+Flags instead of classes: one bit test answers "may this character go on the run?". The table is
+stored as it is used, so that nothing is built at start, and in two levels, so that the part that
+common text needs stays in the processor's nearest cache:
+
+| at | bytes | content |
+|---|---|---|
+| 0 | 256 | the flags of each byte, for ASCII |
+| PAGES_AT | 8,704 | for each page of 128 code points, which of the different pages it is |
+| FLAGS_AT | 128 n | the n different pages: the flags of each code point, 0 for a surrogate |
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tokviz.storage.assets import asset_path
+from tokviz.tokenizer.pretokenize.unicode_classes import N_CODE_POINTS
+
+TABLE = "unicode/tiktoken_flags.bin"
+
+UPPER, LOWER, CASELESS, MARK, NUMBER, SPACE, SYMBOL = (1 << bit for bit in range(7))
+"""Lu and Lt; Ll; Lm and Lo; M; N; White_Space; all other characters."""
+
+NOT_ASCII = 128
+"""Flag of the bytes 0x80 to 0xFF: the character they belong to must be decoded first."""
+
+PAGE_BITS = 7
+PAGE_SIZE = 1 << PAGE_BITS
+PAGES_AT = 256
+FLAGS_AT = PAGES_AT + N_CODE_POINTS // PAGE_SIZE
+
+
+@lru_cache(maxsize=1)
+def scan_table() -> bytes:
+    """Load the stored table."""
+    return asset_path(TABLE).read_bytes()

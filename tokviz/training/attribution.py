@@ -1,0 +1,155 @@
+"""Which files of a corpus paid for a merge: where the occurrences were that it replaced.
+
+>>> import tokviz, tempfile, pathlib
+>>> folder = pathlib.Path(tempfile.mkdtemp())
+>>> _ = (folder / "a.txt").write_text("low low"), (folder / "b.txt").write_text("low new new new")
+>>> run = tokviz.train(folder, 260)
+>>> run.tokenizer.merges[0], [(part.n, pathlib.Path(part.file).name) for part in run.blame.of(1)]
+((b'l', b'o'), [(2, 'a.txt'), (1, 'b.txt')])
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, groupby, pairwise
+from operator import attrgetter, eq, sub, truediv
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokviz.storage.files import absolute
+from tokviz.text.glyphs import safe
+from tokviz.training.history import TrainingHistory
+
+if TYPE_CHECKING:
+    from tokviz.training.columns import Memory
+    from tokviz.training.counting import PieceCounts
+    from tokviz.training.train import Engine
+
+COLUMNS = ("files", "lengths", "merges", "times")
+
+N_FILES = 3
+"""So many files are named where a merge, or all merges, come from many."""
+
+
+class FileShare(NamedTuple):
+    """What a file has of the occurrences that a merge replaced, or of all merges.
+
+    Attributes:
+        file: Its name; None for all files together that are not told apart.
+        n: The occurrences; of all merges, how many of them happened in this file alone.
+        share: The part of the occurrences; of all merges, the mean of that.
+    """
+
+    file: str | None
+    n: int
+    share: float
+
+
+class Blame:
+    """How often each merge happened in each of the files that are told apart.
+
+    Attributes:
+        sources: The files of the corpus.
+        memory: `files`: those that are told apart, by their places in `sources`; `lengths`: how
+            many merges happened in each; file after file, ascending, `merges`: which, from 0 on,
+            and `times`: how often.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        memory: Mapping[str, Memory],
+        history: TrainingHistory,
+        n_bytes: int,
+    ) -> None:
+        """Take the arrays, and what tells how much each merge replaced."""
+        self.sources, self.memory = sources, memory
+        self._n_tokens, self._n_bytes = history.memory["n_tokens"], n_bytes
+
+    def of(self, k: int) -> list[FileShare]:
+        """Say in which files merge k happened, most often first; at last those not told apart.
+
+        Empty if the corpus was a single file or no file. Overlapping occurrences ("aaa") count
+        only where they were replaced.
+        """
+        merges, times = self.memory["merges"], self.memory["times"]
+        before = self._n_tokens[k - 2] if k > 1 else self._n_bytes
+        rest = total = int(before - self._n_tokens[k - 1])
+        parts = []
+        for file, first, last in self._spans():
+            place = bisect_left(merges, k - 1, first, last)
+            if place < last and merges[place] == k - 1:
+                n = int(times[place])
+                parts.append(FileShare(self.sources[file], n, n / total))
+                rest -= n
+        parts.sort(key=lambda part: -part.n)
+        is_all = not rest or not len(self.memory["files"])
+        return parts if is_all else [*parts, FileShare(None, rest, rest / total)]
+
+    def of_all(self) -> list[FileShare]:
+        """Say how much of all merges each file paid for, the most first; takes a moment."""
+        n_tokens = self._n_tokens.tolist()
+        replaced = [*map(sub, [self._n_bytes, *n_tokens], n_tokens)]
+        parts = []
+        for file, first, last in self._spans():
+            times = self.memory["times"][first:last].tolist()
+            totals = [replaced[merge] for merge in self.memory["merges"][first:last].tolist()]
+            share = sum(map(truediv, times, totals)) / len(replaced)
+            parts.append(FileShare(self.sources[file], sum(map(eq, times, totals)), share))
+        return sorted(parts, key=lambda part: -part.share)
+
+    def named(self, part: FileShare) -> str:
+        """Give the shortest path that identifies a file, or count the files not told apart.
+
+        >>> history = TrainingHistory.empty()
+        >>> blame = Blame(["/c/a/x.py", "/c/b/x.py"], {"files": array("i", [0])}, history, 0)
+        >>> blame.named(FileShare("/c/a/x.py", 1, 0.5)), blame.named(FileShare(None, 1, 0.5))
+        ('a/x.py', '1 smaller file')
+        """
+        if part.file is None:
+            n_files = len(self.sources) - len(self.memory["files"])
+            return "1 smaller file" if n_files == 1 else f"{n_files:,} smaller files together"
+        return safe(os.path.relpath(part.file, self._folder))
+
+    @cached_property
+    def _folder(self) -> str:
+        return folder_of(self.sources)
+
+    def _spans(self) -> Iterator[tuple[int, int, int]]:
+        """Give each file with the first of its items and the first that is none."""
+        ends = accumulate(self.memory["lengths"].tolist(), initial=0)
+        spans = pairwise(ends)
+        for file, (first, last) in zip(self.memory["files"].tolist(), spans, strict=True):
+            yield file, first, last
+
+
+def folder_of(files: Iterable[str]) -> str:
+    """Give the folder that holds all files."""
+    return os.path.commonpath([os.path.dirname(absolute(file)) for file in files])
+
+
+def blame_of(
+    engine: Engine, pieces: PieceCounts, sources: Sequence[str], history: TrainingHistory
+) -> Blame:
+    """Count the merges of each file, once all are made; without a merge no file is counted.
+
+    Args:
+        engine: What has made them.
+        pieces: The pieces of the corpus, with what each file has of them.
+        sources: The files of the corpus.
+        history: The merges.
+    """
+    files, lengths, merges, times = array("i"), array("i"), array("i"), array("q")
+    parts = sorted(pieces.by_file if len(history) else (), key=attrgetter("file"))
+    for file, counts in groupby(parts, key=attrgetter("file")):
+        which, how_often = engine.occurrences(counts)
+        files.append(file)
+        lengths.append(len(which))
+        merges.frombytes(which.tobytes())
+        times.frombytes(how_often.tobytes())
+    columns = zip(COLUMNS, (files, lengths, merges, times), strict=True)
+    memory: dict[str, Memory] = {name: memoryview(column) for name, column in columns}
+    return Blame(sources, memory, history, pieces.n_bytes)

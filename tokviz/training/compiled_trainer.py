@@ -1,0 +1,194 @@
+"""Runs the compiled merge loop: makes room for it, measures its pauses, collects its history."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from tokviz.errors import TokvizError
+from tokviz.kernels.memory import longer, zeros
+from tokviz.training import merge_kernels, merge_state
+from tokviz.training.counting import FileCounts, PieceCounts
+from tokviz.training.engines import why_it_ends
+from tokviz.training.history import TrainingHistory
+from tokviz.training.layout import Layout
+from tokviz.training.merge_state import State
+from tokviz.training.settings import N_BYTES, TrainSettings
+from tokviz.training.ties import get_tie_break
+
+if TYPE_CHECKING:
+    from tokviz.training.columns import Memory
+
+_FIRST_BUDGET = 200_000
+_LEAST_BUDGET = 1_000
+_LARGEST_POSITION = 0x7FFFFFF0
+"""Positions have 32 bits: at most so many bytes of distinct pieces, and one more for each piece."""
+
+
+class CompiledTrainer:
+    """Merges by compiled loops, for rules that they know; see `tokviz.training.merge_kernels`.
+
+    Attributes:
+        n_merges: The merges so far.
+        n_tokens: The tokens of the corpus now.
+        end: Why no further merge is possible; None while it is.
+    """
+
+    name = "compiled"
+
+    def __init__(self, pieces: PieceCounts, settings: TrainSettings) -> None:
+        """Lay out the pieces and count their pairs.
+
+        Raises:
+            TokvizError: If the distinct pieces have more than 2,147,483,632 bytes.
+        """
+        self._pieces = pieces
+        self._places: memoryview | None = None
+        layout = Layout(pieces)
+        if layout.n_cells > _LARGEST_POSITION:
+            raise TokvizError(
+                f"the distinct pieces of this corpus have {layout.n_cells:,} bytes, more than "
+                f"{_LARGEST_POSITION:,}: use less text or a split pattern with shorter pieces"
+            )
+        rule = get_tie_break(settings.tie_break).compiled
+        assert rule is not None
+        self._rule = rule
+        self._min_count = settings.min_count
+        self._n_wanted = settings.n_merges
+        self._n_single = layout.n_single
+        self._budget = _FIRST_BUDGET
+        self.end: str | None = None
+        # Every merge takes at least one token away, so this many are never exceeded.
+        self._layout = layout.steps(min(settings.n_merges, layout.n_cells))
+        self._state: State | None = None
+        self._n_tokens = pieces.n_bytes
+
+    @property
+    def n_merges(self) -> int:
+        """The merges so far."""
+        return self._state.numbers[merge_state.N_MERGES] if self._state else 0
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens of the whole corpus now."""
+        if self._state is None:
+            return self._n_tokens
+        return self._state.numbers[merge_state.N_TOKENS] + self._n_single
+
+    def advance(self, seconds: float) -> bool:
+        """Merge for about that long; True when all is done."""
+        started = time.perf_counter()
+        while self._state is None:
+            self._state = next(self._layout)
+            if self._state is not None:
+                note_capacities(self._state)
+            if time.perf_counter() - started > seconds:
+                return False
+        while True:
+            reason = merge_kernels.run_merges(
+                self._state, self._rule, self._n_wanted, self._min_count, self._budget
+            )
+            spent = time.perf_counter() - started
+            if reason == merge_state.FULL:
+                self._state = _with_room(self._state, self._rule)
+            elif reason == merge_state.PAUSED:
+                pace = min(2.0, max(0.2, seconds / spent))
+                self._budget = max(_LEAST_BUDGET, int(self._budget * pace))
+                return False
+            else:
+                if reason != merge_state.FINISHED:
+                    self.end = why_it_ends(self._min_count)
+                return True
+
+    def merges_from(self, first: int) -> list[tuple[int, int, int]]:
+        """Give the merges from an index on: left id, right id, count."""
+        if self._state is None:
+            return []
+        n = self.n_merges
+        ids = self._state.merges[2 * first : 2 * n].tolist()
+        counts = self._state.merge_count[first:n].tolist()
+        return list(zip(ids[::2], ids[1::2], counts, strict=True))
+
+    def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
+        """Say which merges, from 0 on, have happened in some of the pieces, and how often."""
+        if self._state is None:
+            return zeros(0, "i"), zeros(0, "q")
+        if self._places is None:
+            self._places = zeros(len(self._pieces), "i")
+            merge_kernels.find_cells(
+                self._pieces.memory["offsets"], len(self._pieces), self._places
+            )
+        uses = zeros(N_BYTES + self.n_merges, "q")
+        for _, pieces, times in counts:
+            merge_kernels.count_tokens(self._state, self._places, pieces, times, len(pieces), uses)
+        merges = zeros(self.n_merges, "i")
+        n = merge_kernels.count_merges(self._state, uses, merges)
+        return merges[:n], uses[:n]
+
+    def history(self) -> TrainingHistory:
+        """Give the merges so far, with ids from 256 on for the new tokens."""
+        if self._state is None:
+            return TrainingHistory.empty()
+        state, n = self._state, self.n_merges
+        n_tokens = array("q", [left + self._n_single for left in state.tokens_left[:n].tolist()])
+        return TrainingHistory(
+            left_id=_copy(state.merges[: 2 * n : 2]),
+            right_id=_copy(state.merges[1 : 2 * n : 2]),
+            new_id=memoryview(array("i", range(N_BYTES, N_BYTES + n))),
+            count=_copy(state.merge_count[:n]),
+            n_tied=_copy(state.merge_tied[:n]),
+            runner_up_left=_copy(state.runner_up[: 2 * n : 2]),
+            runner_up_right=_copy(state.runner_up[1 : 2 * n : 2]),
+            runner_up_count=_copy(state.runner_up_count[:n]),
+            n_tokens=memoryview(n_tokens),
+        )
+
+
+BY_PAIR = {
+    "pair_count": 1,
+    "pair_start": 1,
+    "pair_length": 1,
+    "pair_tokens": 2,
+    "heap_count": 1,
+    "heap_key": 1,
+    "heap_pair": 1,
+}
+"""The arrays that grow with the number of pairs, and how many items each has for one."""
+
+
+def _capacity(n_used: int, capacity: int, n_wanted: int) -> int:
+    """Find the length that an array needs: room for one merge, and a third of it free."""
+    return max(n_used * 3 // 2, n_used + n_wanted, capacity)
+
+
+def note_capacities(state: State) -> None:
+    """Tell the loop how long its arrays are."""
+    state.numbers[merge_state.MOST_PAIRS] = len(state.pair_count)
+    state.numbers[merge_state.MOST_OCCURRENCES] = len(state.occurrences)
+    state.numbers[merge_state.MOST_GROUPS] = 2 * len(state.left_group)
+
+
+def _with_room(state: State, rule: int) -> State:
+    """Throw away what is stale; where too little comes free, enlarge."""
+    merge_kernels.compact(state, rule)
+    n_fresh = len(state.fresh) // 2
+    n_pairs = state.numbers[merge_state.N_PAIRS]
+    n_occurrences = state.numbers[merge_state.N_OCCURRENCES]
+    capacity = _capacity(n_pairs, len(state.pair_count), min(n_fresh, 2 * len(state.left_group)))
+    if capacity > len(state.pair_count):
+        larger: dict[str, Any] = {
+            name: longer(getattr(state, name), n * capacity) for name, n in BY_PAIR.items()
+        }
+        state = state._replace(**larger)
+    capacity = _capacity(n_occurrences, len(state.occurrences), n_fresh)
+    if capacity > len(state.occurrences):
+        state = state._replace(occurrences=longer(state.occurrences, capacity))
+    note_capacities(state)
+    return state
+
+
+def _copy(memory: memoryview) -> memoryview:
+    """Copy items that may lie apart."""
+    return memoryview(array(memory.format, memory.tobytes()))

@@ -1,0 +1,170 @@
+"""A growing table of pieces and their counts, filled by compiled loops."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tokviz.kernels.memory import longer, zeros
+from tokviz.tokenizer.pretokenize.scan import Scanner
+from tokviz.tokenizer.pretokenize.scan_table import scan_table
+from tokviz.training import counting_kernels
+from tokviz.training.corpus.text_blocks import TextBlock
+from tokviz.training.counting import FileCounts, PieceCounts
+from tokviz.training.counting_kernels import (
+    BATCH,
+    DONE,
+    FULL,
+    MOST_BYTES,
+    MOST_PIECES,
+    N_NUMBERS,
+    N_SLOTS,
+    N_UNIQUE,
+    POSITION,
+    TEXT,
+    WANTED_BYTES,
+    Table,
+)
+
+if TYPE_CHECKING:
+    from tokviz.training.columns import Memory
+
+_FIRST_SLOTS = 1 << 17
+_FIRST_DATA_BYTES = 1 << 20
+_BYTES_AT_ONCE = 1 << 22  # about 40 ms
+
+
+class PieceTable:
+    """Pieces in the order of their first occurrence; memory grows with the different ones.
+
+    Attributes:
+        table: What the kernels see.
+    """
+
+    def __init__(self, n_slots: int = _FIRST_SLOTS) -> None:
+        """Take the hash table's size to begin with, a power of two."""
+        n_pieces = n_slots // 2
+        self.table = Table(
+            slots=zeros(2 * n_slots, "q"),
+            counts=zeros(n_pieces, "q"),
+            offsets=zeros(n_pieces + 1, "q"),
+            data=zeros(_FIRST_DATA_BYTES, "B"),
+            numbers=zeros(N_NUMBERS, "q"),
+            reached=zeros(2, "q"),
+            pieces=zeros(2 * BATCH, "q"),
+            keys=zeros(BATCH, "q"),
+        )
+        self._before, self._pieces, self._times = zeros(0, "q"), zeros(0, "i"), zeros(0, "q")
+        self._note_sizes()
+
+    @classmethod
+    def of(cls, data: Memory, offsets: Memory, counts: Memory) -> PieceTable:
+        """Take pieces that are known to be different; nothing can be looked up among them.
+
+        Args:
+            data: The bytes of all, one behind another.
+            offsets: Where each starts in `data`, and at last where the last one ends; 64 bits.
+            counts: How often each counts; 64 bits.
+        """
+        made = cls(2)
+        columns: dict[str, Any] = {"data": data, "offsets": offsets, "counts": counts}
+        made.table = made.table._replace(**columns)
+        made.table.numbers[N_UNIQUE] = len(counts)
+        return made
+
+    def __len__(self) -> int:
+        """Count the different pieces."""
+        return self.table.numbers[N_UNIQUE]
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes of all pieces, one behind another."""
+        return memoryview(self.table.data)[: self.table.offsets[len(self)]]
+
+    @property
+    def offsets(self) -> memoryview:
+        """Where each piece starts in `data`, and at last where the last one ends; 64 bits."""
+        return memoryview(self.table.offsets)[: len(self) + 1]
+
+    @property
+    def counts(self) -> memoryview:
+        """How often each piece occurred; 64 bits."""
+        return memoryview(self.table.counts)[: len(self)]
+
+    def count(self, block: TextBlock, scanner: Scanner, should_stop: Callable[[], bool]) -> int:
+        """Count the pieces of a block's texts, and tell where the undecided rest begins.
+
+        That is the end of the last text unless it is open, or unless somebody asked to stop.
+        """
+        reached = self.table.reached
+        reached[TEXT], reached[POSITION] = 0, block.starts[0]
+        texts = scanner.texts(block.data, block.starts, block.ends, is_open=block.is_open)
+        while True:
+            reason = counting_kernels.count_texts(texts, self.table, _BYTES_AT_ONCE)
+            if reason == FULL:
+                self._make_room()
+            elif reason == DONE or should_stop():
+                return reached[POSITION]
+
+    def add(self, other: PieceTable, first: int, last: int) -> None:
+        """Add the pieces `first` to `last` of another table; their counts become their places."""
+        while first < last:
+            first = counting_kernels.add_pieces(other.table, first, last, self.table)
+            if first < last:
+                self._make_room()
+
+    def take_new(self, file: int) -> FileCounts:
+        """Give the pieces that were counted since this was asked last; they are from a file."""
+        n, room = len(self), self.table.numbers[MOST_PIECES]
+        if len(self._before) < n:
+            self._before = longer(self._before, room)
+            self._pieces, self._times = zeros(room, "i"), zeros(room, "q")
+        found = self._pieces, self._times
+        n_found = counting_kernels.take_new(self.counts, n, self._before, *found)
+        pieces, times = (array(part.format, part[:n_found].tobytes()) for part in found)
+        return FileCounts(file, memoryview(pieces), memoryview(times))
+
+    def counted(
+        self, n_documents: int, complete: bool, by_file: Sequence[FileCounts]
+    ) -> PieceCounts:
+        """Give the pieces, with sums over all their occurrences."""
+        sums = array("q", [0, 0, 0])
+        lengths = zeros(len(self), "q")
+        pieces = self.data, self.offsets, self.counts
+        n_bytes = counting_kernels.measure(*pieces, len(self), scan_table(), lengths, sums)
+        return PieceCounts(
+            *pieces,
+            lengths=lengths,
+            n_occurrences=sums[2],
+            n_bytes=n_bytes,
+            n_chars=sums[0],
+            n_invalid=sums[1],
+            n_documents=n_documents,
+            complete=complete,
+            by_file=by_file,
+        )
+
+    def _make_room(self) -> None:
+        """Make room for the piece for which there was none."""
+        table = self.table
+        n_unique, n_slots = table.numbers[N_UNIQUE], table.numbers[N_SLOTS]
+        if n_unique == table.numbers[MOST_PIECES]:
+            slots = zeros(4 * n_slots, "q")
+            counting_kernels.move(table.slots, n_slots, slots, 2 * n_slots)
+            table = table._replace(
+                slots=slots,
+                counts=longer(table.counts, n_slots),
+                offsets=longer(table.offsets, n_slots + 1),
+            )
+        needed = table.offsets[n_unique] + table.numbers[WANTED_BYTES]
+        if needed > len(table.data):
+            table = table._replace(data=longer(table.data, max(needed, len(table.data) * 3 // 2)))
+        self.table = table
+        self._note_sizes()
+
+    def _note_sizes(self) -> None:
+        table = self.table
+        table.numbers[N_SLOTS] = len(table.slots) // 2
+        table.numbers[MOST_PIECES] = len(table.counts)
+        table.numbers[MOST_BYTES] = len(table.data)

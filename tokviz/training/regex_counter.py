@@ -1,0 +1,278 @@
+"""Counting pieces by a custom regex in several processes.
+
+Nothing is known of such a regex: what it matches may depend on any character of a text, so whoever
+counts has the whole text. Texts end at special tokens, delimiters and documents, and these are
+shared out; of a long one every process counts a part. A process is started when there is something
+for it to do.
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from itertools import accumulate, pairwise
+from operator import sub
+from typing import Any, NamedTuple
+
+from tokviz.errors import PatternError
+from tokviz.process.child import JobTimeoutError
+from tokviz.process.limits import Limits
+from tokviz.process.protocol import Body, Message, pack, pack_numbers, unpack, unpack_numbers
+from tokviz.process.runner import JobClient, JobDroppedError
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, too_long
+from tokviz.training.corpus.text_blocks import REST, TextBlock
+from tokviz.training.counting import PieceCounts, Tick, counts_by_file
+from tokviz.training.threads import Threads
+
+_LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=0)
+"""A process that counts is part of this one, and may take what this one may."""
+
+_BYTES_AT_ONCE = 1 << 18
+_LONG_TEXT = 1 << 22  # bytes
+_SECONDS_OF_WAITING = 0.02
+_SECONDS_TO_STOP = 1.0
+"""How long a process may go on with a text once somebody asks to stop; then its counts are lost."""
+
+
+class _Part(NamedTuple):
+    """A part of a text: which of how many, and the ends of the one before and of this."""
+
+    place: int
+    n: int
+    begin: Future[int | None]
+    end: Future[int | None]
+
+
+class RegexCounter:
+    """Counts in processes, each of which takes texts as long as there are any."""
+
+    def __init__(self, pattern: SplitPattern, n_processes: int, files: Sequence[str] = ()) -> None:
+        """Take what cuts texts into pieces, how many processes count, and the corpus's files."""
+        self._parts: dict[int, _Part] = {}
+        self._processes = [_Process(pattern, self._parts, files) for _ in range(n_processes)]
+        self._threads = Threads([process.count for process in self._processes])
+        self._n_batches = self._n_taken = 0
+        self._texts: list[bytes] = []
+        self._n_bytes = 0
+        self._open_text: list[bytes] = []
+        self._file = REST
+        self._kill_at: float | None = None
+
+    @property
+    def n_unique(self) -> int:
+        """How many different pieces there are so far, at least."""
+        return max(process.n_unique for process in self._processes)
+
+    @property
+    def n_waiting(self) -> int:
+        """The bytes of a text that wait for its end."""
+        return sum(map(len, self._open_text))
+
+    @property
+    def share(self) -> float:
+        """How much of what was given is counted, 0 to 1."""
+        n_counted = sum(process.n_counted for process in self._processes)
+        return n_counted / self._n_taken if self._n_taken else 1.0
+
+    def add(self, block: TextBlock, tick: Tick) -> None:
+        """Count the texts of a block; the last one waits while it is open."""
+        if block.file != self._file and self._texts:
+            self._hand_on(tick)
+        self._file = block.file
+        self._n_taken += block.n_bytes
+        for text in block.whole_texts(self._open_text):
+            if self._texts and len(text) >= _LONG_TEXT:
+                self._hand_on(tick)
+            self._texts.append(text)
+            self._n_bytes += len(text)
+            if self._n_bytes >= _BYTES_AT_ONCE:
+                self._hand_on(tick)
+
+    def finish(self, tick: Tick) -> None:
+        """Wait until all is counted, or somebody asks to stop."""
+        if self._texts:
+            self._hand_on(tick)
+        self._threads.finish(lambda: self._should_stop(tick))
+        for process in self._processes:
+            process.finish()
+
+    def close(self) -> None:
+        """Let no process go on."""
+        for process in self._processes:
+            process.kill()
+        self._threads.close()
+
+    def result(self, n_documents: int, complete: bool) -> PieceCounts:
+        """Join what the processes have counted, in the order of the first occurrences."""
+        counts: Counter[bytes] = Counter()
+        news = [(number, i) for i, one in enumerate(self._processes) for number in one.news]
+        for number, i in sorted(news):
+            process = self._processes[i]
+            for piece, n in process.pieces[slice(*process.news[number])]:
+                counts[piece] += n
+        by_file = (one for process in self._processes for one in process.by_file())
+        return PieceCounts.of(
+            counts,
+            n_chars=sum(process.n_chars for process in self._processes),
+            n_invalid=sum(process.n_invalid for process in self._processes),
+            n_documents=n_documents,
+            complete=complete,
+            by_file=counts_by_file(counts, by_file),
+        )
+
+    def _hand_on(self, tick: Tick) -> None:
+        """Give the texts that have come together to the next process that is free.
+
+        A long one is alone, and each process that is free takes a part.
+        """
+        batch = TextBlock(b"".join(self._texts), file=self._file)
+        for start, end in pairwise(accumulate(map(len, self._texts), initial=0)):
+            batch.add(start, end, True)
+        self._texts.clear()
+        self._n_bytes = 0
+        is_long = len(batch.starts) == 1 and len(batch.data) >= _LONG_TEXT
+        n = len(self._processes) if is_long else 1
+        borders: list[Future[int | None]] = [Future() for _ in range(n + 1)]
+        borders[0].set_result(0)
+        for place, part in enumerate(pairwise(borders)):
+            if n > 1:
+                self._parts[self._n_batches] = _Part(place, n, *part)
+            self._threads.put(self._n_batches, batch, lambda: self._should_stop(tick))
+            self._n_batches += 1
+
+    def _should_stop(self, tick: Tick) -> bool:
+        now = time.monotonic()
+        if self._threads.failed:
+            self._kill_at = now
+        elif not tick(self.n_unique):
+            return False
+        elif self._kill_at is None:
+            self._kill_at = now + _SECONDS_TO_STOP
+        if now >= self._kill_at:
+            for process in self._processes:
+                process.kill()
+        return True
+
+
+class _Process:
+    """One process and what it has counted.
+
+    Attributes:
+        n_unique: How many different pieces it has met.
+        n_counted: The bytes that it has counted.
+        news: The first of a batch's new pieces and the first that is none, by the batch's number.
+        pieces: All its pieces with their counts, once it has finished.
+        n_chars: Their characters.
+        n_invalid: The bytes among them that are not UTF-8.
+    """
+
+    def __init__(
+        self, pattern: SplitPattern, parts: dict[int, _Part], files: Sequence[str]
+    ) -> None:
+        self._parts = parts
+        self._files = files
+        self.n_unique = self.n_counted = 0
+        self.news: dict[int, tuple[int, int]] = {}
+        self.pieces: list[tuple[bytes, int]] = []
+        self.n_chars = self.n_invalid = 0
+        self._by_file: list[Message] = []
+        self._pattern = pattern
+        self._jobs = JobClient("count_pieces", limits=_LIMITS, replaces_child=False)
+
+    def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> None:
+        """Have texts counted.
+
+        Raises:
+            PatternError: If the regex fails on one of them.
+            JobError: If the process ends before.
+        """
+        part = self._parts.pop(number, None)
+        if should_stop():
+            return
+        lengths = array("q", map(sub, block.ends, block.starts))
+        # A long text at once would keep the interpreter from all other threads.
+        parts = range(0, len(block.data), _BYTES_AT_ONCE)
+        requests: list[Body] = [
+            {"do": "take", "data": pack(block.data[at : at + _BYTES_AT_ONCE])} for at in parts
+        ]
+        count = {"do": "count", "lengths": pack_numbers(lengths), "file": block.file}
+        requests.append(count if part is None else {**count, "part": part[:2]})
+        first, before = self.n_unique, self.n_counted
+
+        def hear(answer: Message) -> None:
+            self.n_unique = answer["n_unique"]
+            self.n_counted = before + answer["n_counted"]
+
+        # A process that is killed has counted nothing.
+        try:
+            answers = self._ask(*requests, hear=hear)
+        except PatternError as error:
+            files = self._files if block.file == REST else [self._files[block.file]]
+            raise error.of_file(files[0] if len(files) == 1 else "") from None
+        if answers and part is not None:
+            answers = self._keep(part, answers[-1]["end"], block.file, should_stop)
+        if answers:
+            self.n_unique = answers[-1]["n_unique"]
+            self.news[number] = first, self.n_unique
+
+    def _keep(
+        self, part: _Part, end: int | None, file: int, should_stop: Callable[[], bool]
+    ) -> list[Message]:
+        """Have a part counted from the end of the one before on; that may have been the last."""
+        begin = None
+        while not part.begin.done() and not should_stop():
+            wait([part.begin], _SECONDS_OF_WAITING)
+        if part.begin.done():
+            begin = part.begin.result()
+        part.end.set_result(None if begin is None or end is None else max(begin, end))
+        return self._ask({"do": "keep", "begin": begin, "file": file})
+
+    def finish(self) -> None:
+        """Take what has been counted."""
+        if not self.news:
+            return
+        answers = self._ask({"do": "end"})
+        if not answers:
+            self.news.clear()
+            return
+        self.n_chars, self.n_invalid = answers[0]["n_chars"], answers[0]["n_invalid"]
+        for part in answers[1:]:
+            if "file" in part:
+                self._by_file.append(part)
+                continue
+            data = unpack(part["data"])
+            ends = accumulate(unpack_numbers(part["lengths"], "q"), initial=0)
+            pieces = (data[start:end] for start, end in pairwise(ends))
+            self.pieces += zip(pieces, unpack_numbers(part["counts"], "q"), strict=True)
+
+    def by_file(self) -> Iterator[tuple[int, dict[bytes, int]]]:
+        """Give what the files have of the pieces that are told apart."""
+        for part in self._by_file:
+            pieces = (self.pieces[place][0] for place in unpack_numbers(part["pieces"]))
+            yield part["file"], dict(zip(pieces, unpack_numbers(part["times"], "q"), strict=True))
+
+    def kill(self) -> None:
+        """End the process at once; what it has counted is lost unless it has finished."""
+        self._jobs.close()
+
+    def _ask(
+        self, *asked: Body, hear: Callable[[Message], object] = lambda answer: None
+    ) -> list[Message]:
+        """Wait for the answers to requests; there are none if the process is killed."""
+
+        def requests(memory: dict[str, Any]) -> Iterator[Body]:
+            if not memory:
+                memory["pattern"] = self._pattern
+                yield {"do": "begin", **self._pattern._asdict()}
+            yield from asked
+
+        try:
+            return self._jobs.call(requests, hear)
+        except JobDroppedError:
+            return []
+        except JobTimeoutError:
+            raise PatternError(self._pattern.regex, too_long(STEP_SECONDS)) from None

@@ -1,0 +1,206 @@
+"""Runs the compiled loops of the Replay: makes room for them and keeps the counts of one k."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tokviz.process.runner import raise_if_stopped
+from tokviz.training.counting import PieceCounts
+from tokviz.training.history import TrainingHistory
+from tokviz.training.replay import join_kernels as joining
+from tokviz.training.replay import pair_kernels as pairing
+from tokviz.training.replay.pairs import CorpusTimes, CountedPair, TieOrder
+from tokviz.training.replay.table import empty_table, new_table, slots_for
+
+if TYPE_CHECKING:
+    from tokviz.training.replay.pairs import Int32s, Int64s
+    from tokviz.training.settings import IdLayout
+
+_CHUNK_BYTES = 1 << 15
+"""So many bytes of pieces are joined at a time: what is needed for them stays in the cache."""
+
+_CHUNKS_AT_ONCE = 64
+"""Before the next ones somebody may say that nobody waits for it any more."""
+
+_LEAST_SLOTS = 1 << 10
+_BYTES_PER_SLOT = 4
+_FIRST_TIED = 1 << 12
+_BYTES_PER_PLACE = 40
+"""Doing one place of a merge takes about as long as counting so many bytes anew."""
+
+
+class CompiledCorpus(NamedTuple):
+    """A corpus.
+
+    Attributes:
+        times: When its bytes come together.
+        removed: By merge number the tokens that the merge removes from the corpus; the last number
+            stands for the bytes that no merge joins.
+        pairs: Its pairs before the first merge.
+    """
+
+    times: CorpusTimes
+    removed: Int64s
+    pairs: CompiledPairs
+
+
+def compiled_corpus(
+    pieces: PieceCounts, history: TrainingHistory, layout: IdLayout
+) -> CompiledCorpus:
+    """Work out when the bytes of a corpus come together, and count its pairs.
+
+    Args:
+        pieces: The pieces of the corpus.
+        history: The merges.
+        layout: The ids of the tokens in the history.
+    """
+    lefts, rights = map(layout.numbers_of, (history.left_id, history.right_id))
+    times, removed = joined_by(pieces, lefts, rights)
+    raise_if_stopped()
+    pairs = CompiledPairs(times)
+    raise_if_stopped()
+    pairs.move_to(0)
+    return CompiledCorpus(times, removed, pairs)
+
+
+def joined_by(
+    pieces: PieceCounts, lefts: Int32s, rights: Int32s, chunk_bytes: int = _CHUNK_BYTES
+) -> tuple[CorpusTimes, Int64s]:
+    """Find the times and what each merge removes, for merges of token numbers."""
+    n_merges = len(lefts)
+    table = new_table(slots_for(n_merges), 2)
+    joining.index_merges(lefts, rights, n_merges, table, len(table))
+    data, offsets = pieces.data, pieces.offsets
+    chunks = _chunks(offsets, chunk_bytes)
+    room = int(np.diff(offsets[chunks]).max(initial=0))
+    cells = np.empty((room, joining.N_CELL), np.int32)
+    queues = np.full((n_merges, 2), joining.NONE, np.int32)
+    joined = np.empty(len(data), np.int32)
+    removed = np.zeros(n_merges + 2, np.int64)
+    for first in range(0, len(chunks) - 1, _CHUNKS_AT_ONCE):
+        raise_if_stopped()
+        some = chunks[first : first + _CHUNKS_AT_ONCE + 1]
+        joining.join(
+            data, offsets, pieces.counts, some, len(some) - 1, n_merges, table, len(table), queues,
+            cells, joined, removed,
+        )  # fmt: skip
+    return CorpusTimes(data, offsets, pieces.counts, joined, n_merges), removed
+
+
+def _chunks(offsets: Int64s, chunk_bytes: int) -> Int64s:
+    """Cut the pieces into stretches of about so many bytes: where each begins, and the end."""
+    chunks, n_pieces = [0], len(offsets) - 1
+    while (first := chunks[-1]) < n_pieces:
+        last = int(np.searchsorted(offsets, offsets[first] + chunk_bytes, side="right")) - 1
+        chunks.append(min(max(last, first + 1), n_pieces))
+    return np.array(chunks, np.int64)
+
+
+class CompiledPairs:
+    """The pairs of a large corpus; to a k nearby only what the merges change is counted again."""
+
+    def __init__(self, times: CorpusTimes) -> None:
+        """Take the corpus."""
+        n_merges = times.n_merges
+        piece_of = np.empty(len(times.data), np.int32)
+        joining.number_pieces(times.offsets, len(times.counts), piece_of)
+        arrays: tuple[Any, ...] = (
+            *(times.data, times.offsets, times.counts),
+            *(piece_of, times.joined),
+        )
+        self._times = pairing.Times(*arrays)
+        self._n_bytes, self._n_pieces = len(times.data), len(times.counts)
+        self._starts = np.zeros(n_merges + 2, np.int64)
+        self._places = np.empty(int((times.joined <= n_merges).sum()), np.int32)
+        joining.sort_by_merge(times.joined, self._n_bytes, n_merges, self._starts, self._places)
+        n_slots = max(_LEAST_SLOTS, 1 << (self._n_bytes // _BYTES_PER_SLOT).bit_length())
+        self._table = empty_table(n_slots, pairing.N_COLUMNS)
+        self._tokens = np.empty(256 + n_merges, np.int64)
+        self._numbers = np.zeros(pairing.N_NUMBERS, np.int64)
+        self._numbers[pairing.K] = -1
+        self._least_wanted = 0
+
+    @property
+    def _counts(self) -> pairing.PairCounts:
+        arrays: tuple[Any, ...] = (self._table, self._tokens, self._numbers)
+        return pairing.PairCounts(*arrays)
+
+    @property
+    def _k(self) -> int:
+        return int(self._numbers[pairing.K])
+
+    def positions_of(self, k: int) -> Int64s:
+        """Give the bytes that merge k joins to the byte before, ascending."""
+        return self._places[self._starts[k] : self._starts[k + 1]].astype(np.int64)
+
+    def move_to(self, k: int) -> None:
+        """Make it the state after k merges."""
+        if self._k >= 0:
+            low, high = sorted((k, self._k))
+            n_places = int(self._starts[high + 1] - self._starts[low + 1])
+            if n_places * _BYTES_PER_PLACE <= self._n_bytes:
+                self._walk_to(k)
+        if self._k != k:
+            self._count(k)
+
+    def _walk_to(self, k: int) -> None:
+        """Do or undo one merge after the other, as long as the table has room."""
+        pairing.walk(self._times, self._counts, len(self._table), self._starts, self._places, k)
+
+    def _count(self, k: int) -> None:
+        """Count all pairs anew; the table grows until less than half of it is used."""
+        while not pairing.count_pairs(
+            self._times, self._n_pieces, k, self._counts, len(self._table), len(self._tokens),
+            np.empty((pairing.AHEAD, 3), np.int64),
+        ):  # fmt: skip
+            self._table = empty_table(2 * len(self._table), pairing.N_COLUMNS)
+        self._least_wanted = 0
+
+    def pair_count(self, left: int, right: int) -> int:
+        """Count the occurrences of a pair, overlapping ones too."""
+        slot = pairing.slot_of(self._table, len(self._table), left, right)
+        return int(self._table[slot, pairing.COUNT])
+
+    def top(self, n: int, order: TieOrder) -> list[CountedPair]:
+        """List the most frequent pairs in the order in which they would be merged."""
+        if n < 1:
+            return []
+        least = self._least_wanted
+        slots = self._slots_from(least) if least else np.empty(0, np.int64)
+        if len(slots) < n:
+            best_counts = np.empty(n, np.int64)
+            lowest = pairing.nth_highest_count(self._table, len(self._table), n, best_counts)
+            slots = self._slots_from(lowest)
+        pairs, counts = self._table[slots, 0], self._table[slots, pairing.COUNT]
+        if len(counts) > n:
+            least = int(np.partition(counts, -n)[-n])
+            best = counts >= least
+            slots, pairs, counts = slots[best], pairs[best], counts[best]
+            # Steps change the highest counts little: next time one look at the table will do.
+            self._least_wanted = least * 7 // 8
+        lefts, rights = pairs >> 32, pairs & 0xFFFFFFFF
+        keys = order.keys(lefts, rights, lambda: self._first_places(slots))
+        first = np.lexsort((keys, -counts))[:n]
+        columns = (lefts[first].tolist(), rights[first].tolist(), counts[first].tolist())
+        return [CountedPair(*row) for row in zip(*columns, strict=True)]
+
+    def _slots_from(self, least: int) -> Int64s:
+        """Find the pairs that occur at least so often."""
+        table, n_slots = self._table, len(self._table)
+        slots = np.empty(_FIRST_TIED, np.int64)
+        n_found = pairing.slots_from(table, n_slots, least, slots, len(slots))
+        if n_found > len(slots):
+            slots = np.empty(n_found, np.int64)
+            pairing.slots_from(table, n_slots, least, slots, n_found)
+        return slots[:n_found]
+
+    def _first_places(self, slots: Int64s) -> Int64s:
+        """Find where pairs that occur are first met."""
+        pairing.settle_first(
+            self._times, self._n_pieces, self._k, self._table, len(self._table), slots, len(slots),
+            np.zeros(len(self._tokens), np.uint8),
+        )  # fmt: skip
+        places: Int64s = self._table[slots, pairing.FIRST]
+        return places

@@ -1,0 +1,354 @@
+"""Compiled loops that count the pairs of a corpus after k merges; see `table` for tables.
+
+A table of pairs has three columns: the pair, its count, and where it first occurs: the byte at
+which the right token of the first occurrence starts. While merges are done and undone one by one,
+the first occurrence may lie behind that byte, never before it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tokviz.kernels import Bytes, Int32s, Int64s, helper, integer, kernel, prefetch
+from tokviz.training.replay.table import FREE, first_slot, pair_of, row_of
+
+COUNT, FIRST, N_COLUMNS = 1, 2, 3
+
+AHEAD = 32
+"""So many pairs are met before the first of them is counted; a power of two."""
+
+K, N_PAIRS, N_NUMBERS = 0, 1, 2
+"""The places of `PairCounts.numbers`."""
+
+
+class Times(NamedTuple):
+    """A corpus, and when its bytes come together.
+
+    Attributes:
+        data: The bytes of all pieces.
+        offsets: Where each piece starts, and the last one ends.
+        counts: How often each piece occurs.
+        piece_of: By byte of `data`, its piece.
+        joined: By byte, the number of the merge that joins it to the byte before.
+    """
+
+    data: Bytes
+    offsets: Int64s
+    counts: Int64s
+    piece_of: Int32s
+    joined: Int32s
+
+
+class PairCounts(NamedTuple):
+    """What is counted.
+
+    Attributes:
+        table: A table of pairs.
+        tokens: The count of every token.
+        numbers: The number of merges that are done, and of the pairs in the table.
+    """
+
+    table: Int64s
+    tokens: Int64s
+    numbers: Int64s
+
+
+@helper
+def _add(counts: PairCounts, n_slots: int, left: int, right: int, change: int, place: int) -> None:
+    """Change the count of a pair at a place."""
+    _add_pair(counts, n_slots, pair_of(left, right), change, place)
+
+
+@helper
+def _add_pair(counts: PairCounts, n_slots: int, pair: int, change: int, place: int) -> None:
+    row = row_of(counts.table, n_slots, N_COLUMNS, pair)
+    if counts.table[row + COUNT] == 0 or place < counts.table[row + FIRST]:
+        counts.table[row + FIRST] = place
+    counts.table[row + COUNT] += change
+    if counts.table[row] == FREE:
+        counts.table[row] = pair
+        counts.numbers[N_PAIRS] += 1
+
+
+@kernel
+def count_pairs(
+    times: Times,
+    n_pieces: int,
+    k: int,
+    counts: PairCounts,
+    n_slots: int,
+    n_tokens: int,
+    waiting: Int64s,
+) -> int:
+    """Count all pairs and tokens after k merges.
+
+    Args:
+        times: The corpus.
+        n_pieces: How many pieces it has.
+        k: The number of merges.
+        counts: To be filled anew.
+        n_slots: How many slots the table has.
+        n_tokens: How many tokens there are.
+        waiting: Shape (AHEAD, 3), room for pairs that wait until their slots have been fetched.
+
+    Returns:
+        1; 0 if the table is too small, and the counts are worth nothing.
+    """
+    for slot in range(n_slots):
+        counts.table[N_COLUMNS * slot] = FREE
+        counts.table[N_COLUMNS * slot + COUNT] = 0
+        counts.table[N_COLUMNS * slot + FIRST] = 0
+    for token in range(n_tokens):
+        counts.tokens[token] = 0
+    counts.numbers[N_PAIRS] = 0
+    n_met = 0
+    for piece in range(n_pieces):
+        end = times.offsets[piece + 1]
+        start = times.offsets[piece]
+        latest = 0
+        before = -1
+        count = times.counts[piece]
+        for at in range(start + 1, end + 1):
+            if at < end and times.joined[at] <= k:
+                latest = max(latest, integer(times.joined[at]))
+                continue
+            token = 255 + latest if latest else integer(times.data[start])
+            counts.tokens[token] += count
+            if before >= 0:
+                at_waiting = 3 * (n_met & (AHEAD - 1))
+                if n_met >= AHEAD and not _has_room_for(counts, n_slots, waiting, at_waiting):
+                    return 0
+                pair = pair_of(before, token)
+                waiting[at_waiting] = pair
+                waiting[at_waiting + 1] = count
+                waiting[at_waiting + 2] = start
+                prefetch(counts.table, N_COLUMNS * first_slot(n_slots, pair))
+                n_met += 1
+            before = token
+            start = at
+            latest = 0
+    for number in range(max(n_met - AHEAD, 0), n_met):
+        if not _has_room_for(counts, n_slots, waiting, 3 * (number & (AHEAD - 1))):
+            return 0
+    counts.numbers[K] = k
+    return 1
+
+
+@helper
+def _has_room_for(counts: PairCounts, n_slots: int, waiting: Int64s, at: int) -> int:
+    """Count a pair that waited; 0 if the table is then more than half full."""
+    _add_pair(counts, n_slots, waiting[at], waiting[at + 1], waiting[at + 2])
+    return int(2 * counts.numbers[N_PAIRS] <= n_slots)
+
+
+@helper
+def _token_before(times: Times, k: int, place: int) -> int:
+    """Find the token that ends before a byte where another one starts."""
+    latest = 0
+    at = place - 1
+    while times.joined[at] <= k:
+        latest = max(latest, integer(times.joined[at]))
+        at -= 1
+    return 255 + latest if latest else integer(times.data[at])
+
+
+@helper
+def _token_at(times: Times, k: int, start: int, end: int) -> int:
+    """Find the token that starts at a byte, in a piece with the given end."""
+    latest = 0
+    at = start + 1
+    while at < end and times.joined[at] <= k:
+        latest = max(latest, integer(times.joined[at]))
+        at += 1
+    return 255 + latest if latest else integer(times.data[start])
+
+
+@helper
+def _swap(
+    times: Times, counts: PairCounts, n_slots: int, number: int, place: int, end: int, change: int
+) -> None:
+    """Count the pair at a place as it is after a merge instead of as it is before."""
+    left = _token_before(times, number - 1, place)
+    right = _token_at(times, number - 1, place, end)
+    _add(counts, n_slots, left, right, -change, place)
+    left = _token_before(times, number, place)
+    right = _token_at(times, number, place, end)
+    _add(counts, n_slots, left, right, change, place)
+
+
+@helper
+def _step(
+    times: Times,
+    counts: PairCounts,
+    n_slots: int,
+    places: Int32s,
+    first: int,
+    last: int,
+    number: int,
+    sign: int,
+) -> None:
+    """Do a merge, or undo it: only pairs at and beside the places that it closes change."""
+    done = -1
+    for index in range(first, last):
+        place = integer(places[index])
+        piece = integer(times.piece_of[place])
+        change = sign * times.counts[piece]
+        begin = times.offsets[piece]
+        end = times.offsets[piece + 1]
+        left = _token_before(times, number - 1, place)
+        right = _token_at(times, number - 1, place, end)
+        counts.tokens[left] -= change
+        counts.tokens[right] -= change
+        counts.tokens[255 + number] += change
+        _add(counts, n_slots, left, right, -change, place)
+        edge = place - 1
+        while edge > begin and times.joined[edge] <= number:
+            edge -= 1
+        if edge > begin and edge != done:
+            _swap(times, counts, n_slots, number, edge, end, change)
+        edge = place + 1
+        while edge < end and times.joined[edge] <= number:
+            edge += 1
+        if edge < end:
+            _swap(times, counts, n_slots, number, edge, end, change)
+        done = edge
+
+
+@kernel
+def walk(
+    times: Times, counts: PairCounts, n_slots: int, starts: Int64s, places: Int32s, k: int
+) -> None:
+    """Do merges, or undo them, until k are done or the table has no room for the next one.
+
+    Args:
+        times: The corpus.
+        counts: The counts after some merges.
+        n_slots: How many slots the table has.
+        starts: By merge number, where its places begin in `places`; and one more.
+        places: The bytes that the merges join to the byte before, ascending within each.
+        k: The number of merges that are wanted.
+    """
+    while counts.numbers[K] != k:
+        forward = k > counts.numbers[K]
+        number = counts.numbers[K] + 1 if forward else counts.numbers[K]
+        first = starts[number]
+        last = starts[number + 1]
+        if 8 * (counts.numbers[N_PAIRS] + 3 * (last - first)) > 5 * n_slots:
+            return
+        _step(times, counts, n_slots, places, first, last, number, 1 if forward else -1)
+        counts.numbers[K] += 1 if forward else -1
+
+
+@kernel
+def nth_highest_count(table: Int64s, n_slots: int, n: int, best: Int64s) -> int:
+    """Find the n-th highest count in a table; 1 if fewer than n are greater.
+
+    Args:
+        table: A table of pairs.
+        n_slots: How many slots it has.
+        n: Which count is wanted.
+        best: Room for n counts.
+    """
+    for at in range(n):
+        best[at] = 1
+    for slot in range(n_slots):
+        count = table[N_COLUMNS * slot + COUNT]
+        if count > best[0]:
+            at = 0
+            while at + 1 < n and best[at + 1] < count:
+                best[at] = best[at + 1]
+                at += 1
+            best[at] = count
+    return best[0]
+
+
+@kernel
+def slots_from(table: Int64s, n_slots: int, least: int, slots: Int64s, room: int) -> int:
+    """Find the pairs that occur at least so often.
+
+    Args:
+        table: A table of pairs.
+        n_slots: How many slots it has.
+        least: The lowest count.
+        slots: To be filled with the slots of the first ones, as far as there is room.
+        room: For how many there is room.
+
+    Returns:
+        The number of such pairs.
+    """
+    n_found = 0
+    for slot in range(n_slots):
+        if table[N_COLUMNS * slot + COUNT] >= least:
+            if n_found < room:
+                slots[n_found] = slot
+            n_found += 1
+    return n_found
+
+
+@kernel
+def slot_of(table: Int64s, n_slots: int, left: int, right: int) -> int:
+    """Find the slot of a pair, or the free one where it belongs."""
+    return row_of(table, n_slots, N_COLUMNS, pair_of(left, right)) // N_COLUMNS
+
+
+@kernel
+def settle_first(
+    times: Times,
+    n_pieces: int,
+    k: int,
+    table: Int64s,
+    n_slots: int,
+    slots: Int64s,
+    n_wanted: int,
+    is_left: Bytes,
+) -> None:
+    """Find where pairs really occur first.
+
+    The pieces are searched from the first place that is no longer true on, for all such pairs in
+    one go. In the table the counts of these pairs are complemented while they are searched for.
+
+    Args:
+        times: The corpus.
+        n_pieces: How many pieces it has.
+        k: The number of merges.
+        table: A table of pairs.
+        n_slots: How many slots it has.
+        slots: The slots of the pairs, all of which occur.
+        n_wanted: How many pairs there are.
+        is_left: By token, all 0: receives which ones begin a pair that is searched for.
+    """
+    n_missing = 0
+    place = times.offsets[n_pieces]
+    for index in range(n_wanted):
+        row = N_COLUMNS * slots[index]
+        first = table[row + FIRST]
+        end = times.offsets[times.piece_of[first] + 1]
+        if times.joined[first] > k:
+            left = _token_before(times, k, first)
+            if pair_of(left, _token_at(times, k, first, end)) == table[row]:
+                continue
+        table[row + COUNT] = ~table[row + COUNT]
+        is_left[table[row] >> 32] = 1
+        n_missing += 1
+        place = min(place, first)
+    piece = integer(times.piece_of[place]) if n_missing else 0
+    while n_missing and piece < n_pieces:
+        end = times.offsets[piece + 1]
+        start = times.offsets[piece]
+        latest = 0
+        before = -1
+        for at in range(start + 1, end + 1):
+            if at < end and times.joined[at] <= k:
+                latest = max(latest, integer(times.joined[at]))
+                continue
+            token = 255 + latest if latest else integer(times.data[start])
+            if before >= 0 and is_left[before]:
+                row = row_of(table, n_slots, N_COLUMNS, pair_of(before, token))
+                if table[row + COUNT] < 0:
+                    table[row + COUNT] = ~table[row + COUNT]
+                    table[row + FIRST] = start
+                    n_missing -= 1
+            before = token
+            start = at
+            latest = 0
+        piece += 1

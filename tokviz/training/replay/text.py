@@ -1,0 +1,240 @@
+"""Any text as it would be tokenized after the first k merges, for every k at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from tokviz.text import bytetext
+from tokviz.training.history import NO_TOKEN
+from tokviz.training.replay.times import JoinTimes, join_times, looked_up_whole, number_of_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from tokviz.tokenizer.tokenizer import Tokenizer
+    from tokviz.training.replay.steps import MergeSteps
+
+    Int64s = npt.NDArray[np.int64]
+
+_KEPT_PIECES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokensAt:
+    """The tokens of a text after the first k merges.
+
+    Attributes:
+        ids: The token ids, int64 (n,); -1 for a byte that has no token of its own.
+        byte_ends: Where each token ends in the text's bytes, int64 (n,).
+    """
+
+    ids: Int64s
+    byte_ends: Int64s
+
+    def __len__(self) -> int:
+        """Count the tokens."""
+        return len(self.ids)
+
+
+class ReplayText:
+    """A text prepared for every k.
+
+    Attributes:
+        text: The text, as byte text.
+        data: Its bytes.
+        n_merges: The largest k.
+    """
+
+    def __init__(self, text: str, data: bytes, places: _Places, table: TokenTable) -> None:
+        """Take what `TextTimes.prepare` has found."""
+        import numpy as np
+
+        self.text, self.data = text, data
+        self.n_merges = table.n_merges
+        self._table = table
+        self._joined = places.joined
+        self._places = places
+        self._bytes = np.frombuffer(data, np.uint8)
+
+    def at(self, k: int) -> TokensAt:
+        """Give the tokens after the first k merges; 0 ≤ k ≤ n_merges."""
+        import numpy as np
+
+        if not self.data:
+            nothing = np.zeros(0, np.int64)
+            return TokensAt(nothing, nothing)
+        apart = self._joined > k
+        starts = np.flatnonzero(apart)
+        inner = np.where(apart, 0, self._joined)
+        latest = np.maximum.reduceat(inner, starts)
+        ids = self._table.id_of_merge[latest]
+        single = latest == 0
+        ids[single] = self._table.id_of_byte[self._bytes[starts[single]]]
+        for start, token_id in self._places.special_ids:
+            ids[np.searchsorted(starts, start)] = token_id
+        ends = np.append(starts[1:], len(self.data))
+        for start, end in self._places.out_of_order:
+            for index in range(*np.searchsorted(starts, (start, end))):
+                ids[index] = self._table.id_of(self.data[starts[index] : ends[index]])
+        return TokensAt(ids, ends)
+
+    def n_tokens(self, k: int) -> int:
+        """Count the tokens after the first k merges."""
+        return len(self.data) - self._n_joined(k)
+
+    def next_change(self, k: int) -> int | None:
+        """Give the first merge after k that changes the text, None if there is none."""
+        at = self._n_joined(k)
+        number = int(self._sorted[at]) if at < len(self._sorted) else self.n_merges + 1
+        return number if number <= self.n_merges else None
+
+    def previous_change(self, k: int) -> int | None:
+        """Give the last merge up to k that changes the text, None if there is none."""
+        at = self._n_joined(k)
+        return (int(self._sorted[at - 1]) or None) if at else None
+
+    @cached_property
+    def _sorted(self) -> npt.NDArray[np.int32]:
+        import numpy as np
+
+        return np.sort(self._joined)
+
+    def _n_joined(self, k: int) -> int:
+        """Count the bytes that the first k merges join to the byte before."""
+        import numpy as np
+
+        return int(np.searchsorted(self._sorted, k, side="right"))
+
+
+class TokenTable:
+    """The ids of a tokenizer's tokens, as arrays.
+
+    Attributes:
+        n_merges: The number of merges.
+        id_of_merge: The id of the token that each merge makes, int64; the first one's is at 1.
+        id_of_byte: The id of each single byte, int64 (256,); -1 where there is none.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, steps: MergeSteps) -> None:
+        """Take the tokenizer and its merges."""
+        import numpy as np
+
+        self._tokenizer = tokenizer
+        self.n_merges = steps.n_merges
+        self.id_of_merge = np.zeros(steps.n_merges + 2, np.int64)
+        self.id_of_merge[1:-1] = steps.new_ids()
+        self.id_of_byte = np.array([self.id_of(bytes([byte])) for byte in range(256)], np.int64)
+
+    def id_of(self, token: bytes) -> int:
+        """Find the id of a token that is not special, -1 if there is none."""
+        found = self._tokenizer.token_id(token)
+        return NO_TOKEN if found is None else found
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where what is in a text.
+
+    Attributes:
+        joined: For every byte, the number of the merge that joins it to the byte before.
+        special_ids: Where special tokens start, and their ids.
+        out_of_order: The byte spans in which the latest merge inside a token need not be the one
+            that made it.
+    """
+
+    joined: npt.NDArray[np.int32]
+    special_ids: list[tuple[int, int]]
+    out_of_order: list[tuple[int, int]]
+
+
+class TextTimes:
+    """Prepares texts.
+
+    What happens inside a token does not depend on what is around it. So the final tokens, which
+    come from the tokenizer itself, and the times inside each of them, which are worked out once,
+    give the times of a text: of a long run of one letter too, which is one piece. Only where a
+    vocabulary's ranks are out of order are the pieces of the text taken one by one.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, steps: MergeSteps) -> None:
+        """Take the tokenizer and its merges."""
+        self._tokenizer = tokenizer
+        self._steps = steps
+        self._times_inside = cache(self._token_times)
+        self._times_of = lru_cache(_KEPT_PIECES)(self._piece_times)
+
+    @cached_property
+    def _table(self) -> TokenTable:
+        """The ids of the tokens."""
+        return TokenTable(self._tokenizer, self._steps)
+
+    def prepare(self, text: str, parse_specials: bool = True) -> ReplayText:
+        """Prepare byte text.
+
+        Raises:
+            VocabularyError: If the text holds a byte for which the vocabulary has no token.
+        """
+        import numpy as np
+
+        text = self._tokenizer.normalized(text, parse_specials)
+        data = bytetext.to_bytes(text)
+        story = self._tokenizer.tokenize_byte_text(text, parse_specials)
+        starts = story.byte_spans[story.special, 0].tolist()
+        special_ids = dict(zip(starts, compress(story.ids, story.special), strict=True))
+        joined, out_of_order = self._by_tokens(story.ids), list[tuple[int, int]]()
+        if joined is None:
+            joined, out_of_order = self._by_pieces(data, story.pieces.tolist(), special_ids)
+        places = _Places(np.array(joined, np.int32), list(special_ids.items()), out_of_order)
+        return ReplayText(text, data, places, self._table)
+
+    def _by_tokens(self, ids: Sequence[int]) -> list[int] | None:
+        """Take the times from the final tokens; None if some are not in order."""
+        joined: list[int] = []
+        for token_id in ids:
+            times = self._times_inside(token_id)
+            if not times.in_order:
+                return None
+            joined.append(self._steps.n_merges + 1)
+            joined += times.numbers
+        return joined
+
+    def _by_pieces(
+        self, data: bytes, pieces: list[tuple[int, int]], special_ids: Mapping[int, int]
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Take the times piece by piece, and name the pieces in which some are not in order."""
+        joined: list[int] = []
+        out_of_order = []
+        for first, last in pieces:
+            joined.append(self._steps.n_merges + 1)
+            if first in special_ids:
+                joined += [0] * (last - first - 1)
+                continue
+            times = self._times_of(data[first:last])
+            joined += times.numbers
+            if not times.in_order:
+                out_of_order.append((first, last))
+        return joined, out_of_order
+
+    def _token_times(self, token_id: int) -> JoinTimes:
+        token = self._tokenizer.token_bytes(token_id)
+        if self._tokenizer.is_special(token_id):
+            return JoinTimes([0] * (len(token) - 1), True)
+        times = join_times(token, self._tokenizer, self._steps.n_merges)
+        if len(token) == 1:
+            return times
+        made = max(times.numbers)
+        # Another merge may make the same token earlier: then it is looked up from there on.
+        is_first = number_of_whole(token, self._tokenizer) in (None, made)
+        in_order = times.in_order and made <= self._steps.n_merges and is_first
+        return JoinTimes(times.numbers, in_order)
+
+    def _piece_times(self, piece: bytes) -> JoinTimes:
+        times = join_times(piece, self._tokenizer, self._steps.n_merges)
+        whole = number_of_whole(piece, self._tokenizer)
+        return looked_up_whole(times, whole)

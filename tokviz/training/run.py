@@ -1,0 +1,255 @@
+"""A finished training: the tokenizer, how it came about, and how to keep it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from array import array
+from collections.abc import Callable
+from importlib.machinery import PathFinder
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokviz.errors import InputFileError, TokvizError
+from tokviz.formats import run as run_folder
+from tokviz.formats.gc_pause import gc_paused
+from tokviz.storage.files import StrPath
+from tokviz.storage.version import __version__
+from tokviz.tokenizer.encoding.packed import pack_trained
+from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.training.attribution import Blame
+from tokviz.training.corpus.storage import Stored
+from tokviz.training.counting import PieceCounts
+from tokviz.training.history import TrainingHistory
+from tokviz.training.run_checks import check_history, pieces_of_arrays, read_blame
+from tokviz.training.settings import N_BYTES, TrainSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_ABOUT_A_PACKAGE = ".dist-info"
+
+
+class TrainTimings(NamedTuple):
+    """Seconds of a training by phase."""
+
+    reading: float
+    merging: float
+
+
+class TrainingRun(NamedTuple):
+    """What a training gives.
+
+    Attributes:
+        tokenizer: The tokenizer that was learned.
+        history: Every merge with its count, ties and runner-up, with the tokenizer's ids.
+        piece_counts: The distinct pieces of the corpus with their counts.
+        settings: What was asked for.
+        timings: How long it took.
+        stopped_early: Why there are fewer tokens than asked for, in words; None if there are not.
+        sources: The files that were read; "-" is standard input. Empty for texts from Python.
+        engine: Which engine merged: "python" or "compiled" ("sharded" in runs of earlier versions).
+        left_out: The files that could not be read and were left out, each with the reason.
+        blame: Which files the merges come from; None if that was not kept.
+        stored: What the storage told of each of the sources: sizes, and what changes with content.
+    """
+
+    tokenizer: Tokenizer
+    history: TrainingHistory
+    piece_counts: PieceCounts
+    settings: TrainSettings
+    timings: TrainTimings
+    stopped_early: str | None = None
+    sources: tuple[str, ...] = ()
+    engine: str = "python"
+    left_out: tuple[tuple[str, str], ...] = ()
+    blame: Blame | None = None
+    stored: tuple[Stored, ...] = ()
+
+    def token_lengths(self) -> npt.NDArray[np.int32]:
+        """Give the bytes of every token by id, 0 for special tokens: what bits per byte need.
+
+        Source of the convention: karpathy/nanochat `scripts/tok_train.py` (`token_bytes`).
+        """
+        import numpy as np
+
+        return np.array(self._token_lengths())
+
+    def _token_lengths(self) -> array[int]:
+        lengths, tables = array("i", bytes(4 * self.tokenizer.n_vocab)), self.tokenizer.tables
+        ordinary = array("i", tables.lengths().tobytes())
+        (first, merged), n_merges = self.settings.layout, len(ordinary) - N_BYTES
+        lengths[first : first + N_BYTES] = ordinary[:N_BYTES]
+        lengths[merged : merged + n_merges] = ordinary[N_BYTES:]
+        return lengths
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write a run folder; `tokviz.load(folder)` and `TrainingRun.load(folder)` read it.
+
+        A run that is there is replaced in one step.
+
+        Raises:
+            OutputFileError: If anything fails; what was there before is untouched.
+        """
+        from tokviz.formats.run_writer import write_run
+
+        pieces = self.piece_counts
+        write_run(
+            folder,
+            self.tokenizer,
+            about=self._about(),
+            history=self.history.memory,
+            pieces={
+                "data": pieces.memory["data"],
+                "lengths": pieces.lengths(),
+                "counts": pieces.memory["counts"],
+            },
+            token_lengths=memoryview(self._token_lengths()),
+            files={} if self.blame is None else self.blame.memory,
+        )
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens of the corpus after the last merge, without special ones."""
+        return (
+            int(self.history.memory["n_tokens"][-1])
+            if len(self.history)
+            else self.piece_counts.n_bytes
+        )
+
+    def _about(self) -> dict[str, Any]:
+        pieces = self.piece_counts
+        return {
+            "corpus": {
+                "files": list(self.sources),
+                "stored": [stored._asdict() for stored in self.stored],
+                "left_out": list(map(list, self.left_out)),
+                "n_bytes": pieces.n_bytes,
+                "n_chars": pieces.n_chars,
+                "n_invalid": pieces.n_invalid,
+                "n_documents": pieces.n_documents,
+                "n_pieces": pieces.n_occurrences(),
+                "n_distinct_pieces": len(pieces),
+                "complete": pieces.complete,
+            },
+            "settings": self.settings.as_json(),
+            "n_vocab": self.tokenizer.n_vocab,
+            "n_merges": len(self.history),
+            "stopped_early": self.stopped_early,
+            "engine": self.engine,
+            "seconds": self.timings._asdict(),
+            "versions": {
+                "tokviz": __version__,
+                "python": sys.version.partition(" ")[0],
+                **{name: _version(name) for name in ("llvmlite", "numpy", "regex")},
+            },
+        }
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | PathLike[str],
+        *,
+        on_parts: Callable[[TrainingHistory, PieceCounts, TrainSettings], object] | None = None,
+        read_tokenizer: Callable[[StrPath], Tokenizer] = run_folder.read_run_tokenizer,
+    ) -> TrainingRun:
+        """Read a run folder.
+
+        Args:
+            folder: The folder.
+            on_parts: Told of what is read first, and not yet checked against the tokenizer, so
+                that work on it can begin while the tokenizer is read.
+            read_tokenizer: Reads the tokenizer in the folder.
+
+        Raises:
+            InputFileError: If it is no run, or damaged; it names the file.
+        """
+        from tokviz.formats.run_arrays import read_arrays
+
+        about = run_folder.read_about(folder)
+        columns = TrainingHistory.empty().memory
+        history = read_arrays(folder, run_folder.HISTORY, columns)
+        pieces = read_arrays(folder, run_folder.PIECES, ("data", "lengths", "counts"))
+        try:
+            parts = (
+                TrainingHistory.from_arrays(history),
+                pieces_of_arrays(pieces, about["corpus"]),
+                TrainSettings.checked(**about["settings"]),
+            )
+            if on_parts is not None:
+                on_parts(*parts)
+            with gc_paused():
+                tokenizer = read_tokenizer(folder)
+            run = cls(
+                tokenizer,
+                *parts,
+                TrainTimings(**{name: about["seconds"][name] for name in TrainTimings._fields}),
+                about["stopped_early"],
+                tuple(map(str, about["corpus"]["files"])),
+                str(about["engine"]),
+                tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
+            )
+            blame = read_blame(folder, run.sources, run.history, run.piece_counts.n_bytes)
+            stored = tuple(Stored(**it) for it in about["corpus"].get("stored", ()))
+            run = run._replace(blame=blame, stored=stored)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
+        except InputFileError:
+            raise
+        except TokvizError as error:
+            raise InputFileError(folder, f"the run in it is damaged: {error}") from None
+        try:
+            with gc_paused():
+                check_history(run.history, tokenizer, run.settings)
+        except TokvizError as error:
+            raise InputFileError(Path(folder) / run_folder.HISTORY, str(error)) from None
+        return run
+
+
+def load_blame(folder: StrPath) -> Blame | None:
+    """Read which files the merges of a run folder come from, and no more; None if it is not kept.
+
+    Raises:
+        InputFileError: If the folder is no run, or damaged.
+    """
+    from tokviz.formats.run_arrays import read_arrays
+
+    corpus = run_folder.read_about(folder)["corpus"]
+    arrays = read_arrays(folder, run_folder.HISTORY, TrainingHistory.empty().memory)
+    try:
+        sources, n_bytes = tuple(map(str, corpus["files"])), int(corpus["n_bytes"])
+        return read_blame(folder, sources, TrainingHistory.from_arrays(arrays), n_bytes)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
+
+
+def tokenizer_of(
+    settings: TrainSettings, history: TrainingHistory, tokens: list[bytes]
+) -> Tokenizer:
+    """Make the tokenizer of a history whose new tokens have the ids from 256 on.
+
+    Args:
+        settings: Those of the training.
+        history: The merges.
+        tokens: The bytes of all tokens but special ones, by id.
+    """
+    sides = (array("I", history.memory[side].tobytes()) for side in ("left_id", "right_id"))
+    return Tokenizer.of(
+        pack_trained(*settings.layout, tokens, *sides),
+        settings.special_token_ids(len(history)),
+        split_pattern=settings.split_pattern,
+        name="trained",
+    )
+
+
+def _version(package: str) -> str | None:
+    """Find a package's version by the name of its folder; reading its metadata takes long."""
+    spec = PathFinder.find_spec(package)
+    if spec is None or spec.origin is None:
+        return None
+    for name in os.listdir(Path(spec.origin).parent.parent):
+        if name.startswith(f"{package}-") and name.endswith(_ABOUT_A_PACKAGE):
+            return name.removesuffix(_ABOUT_A_PACKAGE).partition("-")[2]
+    return None

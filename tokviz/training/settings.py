@@ -1,0 +1,175 @@
+"""What a training is asked to do, checked before any work is spent on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+
+from tokviz.errors import SpecialTokenError, TokvizError, VocabularyError
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
+from tokviz.training.ties import get_tie_break
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+SpecialIds = Literal["last", "first", "after-bytes"]
+N_BYTES = 256
+LARGEST_VOCABULARY = 2**31 - 1
+
+
+_Ints = TypeVar("_Ints", int, "npt.NDArray[np.int32]")
+
+
+class IdLayout(NamedTuple):
+    """The ids of ordinary tokens, which training numbers from 0: bytes, then merged tokens.
+
+    Attributes:
+        first_byte: The id of the byte 0; the other bytes follow.
+        first_merged: The id of the token that the first merge makes; the others follow.
+    """
+
+    first_byte: int
+    first_merged: int
+
+    @classmethod
+    def of(cls, special_ids: SpecialIds, n_special: int) -> IdLayout:
+        """Make the layout for so many special tokens.
+
+        >>> IdLayout.of("after-bytes", 2).id_of(256)
+        258
+        """
+        first_byte = n_special if special_ids == "first" else 0
+        return cls(first_byte, N_BYTES if special_ids == "last" else N_BYTES + n_special)
+
+    def id_of(self, number: _Ints) -> _Ints:
+        """Give the id of the token with this number, or an array of ids for one of numbers."""
+        gap = self.first_merged - self.first_byte - N_BYTES
+        return number + self.first_byte + (number >= N_BYTES) * gap
+
+    def numbers_of(self, ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Give the numbers of tokens; a number is negative if no ordinary token has that id."""
+        import numpy as np
+
+        bytes_ = np.where(ids < self.first_byte + N_BYTES, ids - self.first_byte, -1)
+        merged = ids - self.first_merged + N_BYTES
+        return np.where(ids < self.first_merged, bytes_, merged).astype(np.int32)
+
+
+class TrainSettings(NamedTuple):
+    """The settings of a training.
+
+    Attributes:
+        vocab_size: The tokens wanted: bytes, merged tokens and special tokens together.
+        split_pattern: How text is cut into pieces.
+        special_tokens: The special tokens; they are cut out of the corpus first.
+        special_ids: Where the ids of special tokens are: after all others ("last"), before them
+            ("first"), or between bytes and merged tokens ("after-bytes").
+        tie_break: Which pair is merged when several have the highest count.
+        min_count: The lowest count at which a pair is merged.
+    """
+
+    vocab_size: int
+    split_pattern: SplitPattern
+    special_tokens: tuple[str, ...]
+    special_ids: SpecialIds
+    tie_break: str
+    min_count: int
+
+    @classmethod
+    def checked(
+        cls,
+        vocab_size: int,
+        *,
+        split_pattern: str | SplitPattern,
+        special_tokens: Sequence[str],
+        special_ids: SpecialIds,
+        tie_break: str,
+        min_count: int,
+    ) -> TrainSettings:
+        """Check settings as the user gives them.
+
+        Raises:
+            VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
+            SpecialTokenError: If a special token is empty, listed twice, or a single byte.
+            PatternError: If the split pattern is no valid regex.
+            TokvizError: If a rule is not known, or a number out of range.
+        """
+        if special_ids not in get_args(SpecialIds):
+            choices = "'first', 'last' or 'after-bytes'"
+            raise TokvizError(f"special_ids is {special_ids!r}: choose {choices}")
+        get_tie_break(tie_break)
+        if not _is_integer(min_count) or min_count < 1:
+            raise TokvizError(f"min_count is {min_count!r}: give a whole number above 0")
+        specials = _checked_specials(special_tokens)
+        _check_size(vocab_size, len(specials))
+        pattern = get_split_pattern(split_pattern)
+        return cls(int(vocab_size), pattern, specials, special_ids, tie_break, int(min_count))
+
+    @property
+    def n_merges(self) -> int:
+        """The merges wanted."""
+        return self.vocab_size - N_BYTES - len(self.special_tokens)
+
+    @property
+    def layout(self) -> IdLayout:
+        """The ids of bytes and merged tokens."""
+        return IdLayout.of(self.special_ids, len(self.special_tokens))
+
+    def special_token_ids(self, n_merges: int) -> dict[str, int]:
+        """Give the special tokens their ids, once the number of merges is known."""
+        first = {"first": 0, "after-bytes": N_BYTES, "last": N_BYTES + n_merges}[self.special_ids]
+        return {text: first + index for index, text in enumerate(self.special_tokens)}
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the settings as plain values."""
+        pattern = self.split_pattern
+        return {
+            **self._asdict(),
+            "split_pattern": pattern.regex if pattern.name == "custom" else pattern.name,
+            "special_tokens": list(self.special_tokens),
+        }
+
+
+def _is_integer(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _check_size(vocab_size: int, n_special: int) -> None:
+    if not _is_integer(vocab_size):
+        raise VocabularyError(f"the vocabulary size is {vocab_size!r}: give a whole number")
+    least = N_BYTES + n_special
+    if vocab_size < least:
+        specials = f" and {n_special:,} special tokens" if n_special else ""
+        raise VocabularyError(
+            f"a vocabulary of {vocab_size:,} tokens is too small: "
+            f"the {N_BYTES} bytes{specials} need at least {least:,}"
+        )
+    if vocab_size > LARGEST_VOCABULARY:
+        raise VocabularyError(f"{vocab_size:,} tokens are too many: ids end at 2,147,483,646")
+
+
+def _checked_specials(special_tokens: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(special_tokens, str):
+        raise SpecialTokenError(f"special_tokens is the text {special_tokens!r}: give a list")
+    seen: dict[str, None] = {}
+    for text in special_tokens:
+        if not isinstance(text, str):
+            raise SpecialTokenError(f"special token {text!r} is not text")
+        if not text:
+            raise SpecialTokenError("a special token is empty: give it a text or leave it out")
+        if text in seen:
+            raise SpecialTokenError(f"special token {text!r} is listed twice")
+        try:
+            n_bytes = len(text.encode())
+        except UnicodeEncodeError:
+            raise SpecialTokenError(
+                f"special token {text!r} holds half a surrogate pair, which is not a character"
+            ) from None
+        if n_bytes == 1:
+            raise SpecialTokenError(
+                f"special token {text!r} is a single byte, which has a token of its own: "
+                "choose a longer text"
+            )
+        seen[text] = None
+    return tuple(seen)

@@ -1,0 +1,168 @@
+"""Which pair is merged when several have the highest count: one entry per rule.
+
+All three originals count every neighbouring pair, overlapping ones too: "aaa" holds the pair
+("a", "a") twice although only one of the two can be merged. They differ in ties alone.
+
+To add a rule, add an entry to `TIE_BREAKS`: the command line, the Train screen, the Replay and the
+comparison of trainings take it from there. It learns in plain Python then, however large the corpus
+is. For the compiled loops its order needs a number below, which the entry names, a key in
+`tokviz.training.heap_kernels` and one in `tokviz.training.replay.pairs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tokviz.errors import TokvizError
+from tokviz.text.sentences import Sentence
+
+FIRST, LEXICOGRAPHIC, SMALLEST_ID = range(3)
+"""The orders that the compiled loops know."""
+
+Pair = tuple[int, int]
+"""The ids of a left and a right token, without any offset for special tokens."""
+
+Position = tuple[int, int]
+"""Where a pair first occurs: the index of the piece and the byte offset in it."""
+
+
+class TokenPair(NamedTuple):
+    """Two neighbouring tokens, with the ids that the user sees."""
+
+    left_id: int
+    right_id: int
+    left: bytes
+    right: bytes
+
+    @property
+    def words(self) -> Sentence:
+        """The pair in a sentence."""
+        return self.left, " + ", self.right
+
+
+class TieBreak(NamedTuple):
+    """A rule for ties.
+
+    Attributes:
+        name: Its name in the API.
+        title: What it prefers, in a few words.
+        source: The program whose merges it reproduces.
+        order: Makes a sort key of a pair, of its tokens' bytes (by id) and of where it first occurs
+            now. Of the pairs with the highest count the one with the lowest key is merged. No merge
+            may lower the key of a pair.
+        why: Says why of two pairs the first one was merged.
+        compiled: The same order in the compiled loops; None if they do not know it.
+        looks_at_positions: Whether `order` needs the position, which then has to be searched for.
+    """
+
+    name: str
+    title: str
+    source: str
+    order: Callable[[Pair, Sequence[bytes], Position], Any]
+    why: Callable[[TokenPair, TokenPair], Sentence]
+    compiled: int | None = None
+    looks_at_positions: bool = False
+
+
+def _first(pair: Pair, tokens: Sequence[bytes], position: Position) -> Position:
+    """Prefer the pair whose first occurrence in the corpus, as it stands now, comes first.
+
+    minbpe counts the pairs of the whole corpus anew at every step into a dict, which keeps the
+    order of insertion, and takes `max(stats, key=stats.get)`: the first of the greatest. Every
+    neighbouring pair is counted (`zip(ids, ids[1:])`), so "aaa" counts ("a", "a") twice.
+    Source: karpathy/minbpe `minbpe/base.py` (`get_stats`) and `minbpe/regex.py` (`train`).
+    """
+    return position
+
+
+def _why_first(pair: TokenPair, second: TokenPair) -> Sentence:
+    return (*pair.words, " first occurs before ", *second.words, ".")
+
+
+def _lexicographic(
+    pair: Pair, tokens: Sequence[bytes], position: Position
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Prefer the greatest pair of byte strings, compared as a tuple.
+
+    CS336 merges `max(pairs, key=lambda pair: (count[pair], pair))` where a pair is a tuple of two
+    `bytes`: the left tokens are compared first. Every neighbouring pair of a pre-token is counted.
+    Source: Stanford CS336 assignment 1, "BPE tokenizer training" ("deterministically break ties in
+    pair frequency by preferring the lexicographically greater pair").
+    """
+    left, right = pair
+    return _descending(tokens[left]), _descending(tokens[right])
+
+
+def _descending(token: bytes) -> tuple[int, ...]:
+    """Make a key that sorts byte strings from the greatest down; a prefix comes behind."""
+    return (*(255 - byte for byte in token), 256)
+
+
+def _why_lexicographic(pair: TokenPair, second: TokenPair) -> Sentence:
+    which, mine, theirs = "left", pair.left, second.left
+    if mine == theirs:
+        which, mine, theirs = "right", pair.right, second.right
+    comparison = (f": its {which} token ", mine, " sorts after ", theirs, ".")
+    return (*pair.words, " is greater than ", *second.words, *comparison)
+
+
+def _smallest_id(pair: Pair, tokens: Sequence[bytes], position: Position) -> Pair:
+    """Prefer the smallest pair of ids: bytes before merged tokens, older ones before younger.
+
+    rustbpe keeps a heap of (count, pair) in which equal counts are ordered by ascending pair of
+    ids. Its first count takes every window of two ids, so "aaa" counts ("a", "a") twice, and the
+    changes it books later agree with that. Hugging Face's trainer orders ties the same way, but its
+    ids of the bytes follow its own alphabet.
+    Source: karpathy/rustbpe `src/lib.rs` (`impl Ord for MergeJob`, `count_pairs_parallel`);
+    huggingface/tokenizers `tokenizers/src/models/bpe/trainer.rs` (`impl Ord for Merge`).
+    """
+    return pair
+
+
+def _why_smallest_id(pair: TokenPair, second: TokenPair) -> Sentence:
+    return (*pair.words, f" has the ids {pair[:2]}, before {second[:2]} of ", *second.words, ".")
+
+
+TIE_BREAKS: dict[str, TieBreak] = {
+    rule.name: rule
+    for rule in (
+        TieBreak(
+            "first",
+            "the pair that occurs first",
+            "karpathy/minbpe",
+            _first,
+            _why_first,
+            FIRST,
+            looks_at_positions=True,
+        ),
+        TieBreak(
+            "lexicographic",
+            "the greatest pair of byte strings",
+            "Stanford CS336 assignment 1",
+            _lexicographic,
+            _why_lexicographic,
+            LEXICOGRAPHIC,
+        ),
+        TieBreak(
+            "smallest_id",
+            "the smallest pair of ids",
+            "karpathy/rustbpe",
+            _smallest_id,
+            _why_smallest_id,
+            SMALLEST_ID,
+        ),
+    )
+}
+"""Every rule by name."""
+
+
+def get_tie_break(name: str) -> TieBreak:
+    """Find a rule by its name.
+
+    Raises:
+        TokvizError: If there is no such rule.
+    """
+    if name not in TIE_BREAKS:
+        raise TokvizError(f"unknown tie-break rule {name!r}: choose {', '.join(TIE_BREAKS)}")
+    return TIE_BREAKS[name]

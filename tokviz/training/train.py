@@ -1,0 +1,369 @@
+"""Learn a tokenizer from a corpus.
+
+>>> import tokviz
+>>> run = tokviz.train(["low low lower", "newest newest"], 260, split_pattern="whitespace")
+>>> run.tokenizer.merges
+[(b'l', b'o'), (b'lo', b'w'), (b'n', b'e'), (b'ne', b'w')]
+>>> run.history.count.tolist()
+[3, 3, 2, 2]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokviz.errors import CorpusError
+from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
+from tokviz.tokenizer.pretokenize.scan import scanner_of
+from tokviz.training.attribution import blame_of
+from tokviz.training.corpus.corpus import DELIMITER, Corpus
+from tokviz.training.counting import CountProgress, PieceCounts, count_pieces
+from tokviz.training.engines import PythonTrainer, is_small
+from tokviz.training.progress import (
+    N_NEWEST,
+    Clock,
+    NewMerge,
+    Phase,
+    TrainProgress,
+    cells_at_end,
+    expected_cells,
+    merging_seconds,
+    reading_seconds,
+)
+from tokviz.training.settings import N_BYTES, SpecialIds, TrainSettings
+from tokviz.training.ties import get_tie_break
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+    from tokviz.training.compiled_trainer import CompiledTrainer
+    from tokviz.training.dask_cluster import ClusterState
+    from tokviz.training.run import TrainingRun
+
+    Engine = PythonTrainer | CompiledTrainer
+
+SECONDS_BETWEEN_REPORTS = 0.05
+_SECONDS_BETWEEN_LOOKS = 1.0
+LATE_MODULES = ("tokviz.training.run", "tokviz.formats.run_writer")
+"""What a training needs at its end: they can be imported while it merges, which keeps one processor
+busy without keeping Python busy."""
+
+Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Corpus
+OnProgress = Callable[[TrainProgress], object]
+
+
+def train(
+    source: Source,
+    vocab_size: int,
+    *,
+    split_pattern: str | SplitPattern = "gpt4",
+    special_tokens: Sequence[str] = (),
+    special_ids: SpecialIds = "last",
+    tie_break: str = "first",
+    min_count: int = 1,
+    delimiter: str | None = DELIMITER,
+    field: str = "text",
+    max_chars: int | None = None,
+    max_doc_chars: int | None = None,
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    workers: int | None = None,
+    client: Client | str | None = None,
+    work_folder: str | PathLike[str] | None = None,
+    skip_unreadable: bool = False,
+) -> TrainingRun:
+    """Learn a byte-level BPE tokenizer.
+
+    Training ends early, and the run says so, when no pair is left to merge.
+
+    Args:
+        source: A path, several paths, or an iterable of str; see
+            `tokviz.training.corpus.corpus.Corpus`. A file that is named twice is read once.
+        vocab_size: The tokens wanted: 256 bytes, merged tokens and special tokens together.
+        split_pattern: A named split pattern or any regex, which runs in child processes: it may
+            take for ever over a few characters. A `SplitPattern` that is not guarded may run here.
+            No merge crosses a piece.
+        special_tokens: Special tokens. They are cut out of the corpus first, so that no token holds
+            a part of one.
+        special_ids: Where their ids are: "last" (after all others), "first" (before them), or
+            "after-bytes" (from 256 on, before the merged tokens).
+        tie_break: Which pair to merge when several have the highest count; see
+            `tokviz.training.ties`.
+        min_count: The lowest count at which a pair is merged.
+        delimiter: Text between documents, which is cut out like a special token; None for none.
+        field: The field of JSON lines, or the column of tables, that holds the text.
+        max_chars: Enough characters in total; the document that reaches it is the last.
+        max_doc_chars: The most characters that a document gives.
+        on_progress: Called about twenty times a second, and at the end of every phase.
+        should_stop: Asked as often. When it says yes, the run holds the merges so far.
+        workers: Count with so many workers of a Dask cluster that is started for it; the run is the
+            same.
+        client: Count on this cluster: a `distributed.Client`, or the address of a scheduler.
+        work_folder: Where workers keep what they have counted, so that a training that was
+            interrupted goes on from there; all of them must see it by this name. None for a folder
+            that is removed at the end.
+        skip_unreadable: Leave out files that are not there and, with workers, those that cannot be
+            read to their end; the run's `left_out` names them.
+
+    Raises:
+        VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
+        SpecialTokenError: If a special token is empty, listed twice, or a single byte.
+        PatternError: If the split pattern is no valid regex, or a step from one piece to the next
+            takes too long.
+        InputFileError: If a file cannot be read.
+        CorpusError: If the corpus holds no text.
+        TokvizError: If another argument is out of range.
+    """
+    settings = TrainSettings.checked(
+        vocab_size,
+        split_pattern=get_split_pattern(split_pattern),
+        special_tokens=special_tokens,
+        special_ids=special_ids,
+        tie_break=tie_break,
+        min_count=min_count,
+    )
+    if not isinstance(source, Corpus):
+        source = Corpus(
+            source,
+            delimiter=delimiter,
+            field=field,
+            max_chars=max_chars,
+            max_doc_chars=max_doc_chars,
+            skip_unreadable=skip_unreadable,
+        )
+    training = _Training(source, settings, on_progress, should_stop)
+    if workers is None and client is None:
+        return training.run()
+    from tokviz.training.cluster.client import ClusterCount, shared_folder
+    from tokviz.training.dask_cluster import at_cluster, state_of
+
+    with (
+        at_cluster(workers, client, training.should_stop) as cluster,
+        shared_folder(work_folder) as folder,
+    ):
+        training.count = ClusterCount(cluster, folder, skip_unreadable)
+        training.look = partial(state_of, cluster)
+        return training.run()
+
+
+def train_bpe(
+    input_path: str | PathLike[str], vocab_size: int, special_tokens: Sequence[str]
+) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
+    """Learn as Stanford CS336's assignment 1 asks for.
+
+    The text is cut by GPT-2's pattern, special tokens are never merged across, and of pairs with
+    equal counts the lexicographically greatest is merged.
+
+    Args:
+        input_path: A text file.
+        vocab_size: The tokens wanted, special tokens included.
+        special_tokens: The special tokens; their ids come last.
+
+    Returns:
+        The vocabulary (id → bytes) and the merges in the order in which they were made.
+
+    Raises:
+        TokvizError: As `train` does.
+    """
+    run = train(
+        Path(input_path),
+        vocab_size,
+        split_pattern="gpt2",
+        special_tokens=special_tokens,
+        tie_break="lexicographic",
+        delimiter=None,
+    )
+    return run.tokenizer.vocab, run.tokenizer.merges
+
+
+class _Training:
+    """One training under way.
+
+    Attributes:
+        should_stop: Asked often.
+        count: Counts the pieces of the corpus, as `count_pieces` does.
+        look: Says what the workers do; None without any.
+    """
+
+    look: Callable[[], ClusterState] | None = None
+
+    count: Callable[..., PieceCounts] = staticmethod(count_pieces)
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        settings: TrainSettings,
+        on_progress: OnProgress | None,
+        should_stop: Callable[[], bool] | None,
+    ) -> None:
+        self._corpus = corpus
+        self._settings = settings
+        self._on_progress = on_progress
+        self.should_stop = should_stop or (lambda: False)
+        self._clock = Clock()
+        self._pace = 1.0
+        self._n_cells = 0
+        self._seen: list[tuple[int, int]] = []
+        self._seconds: dict[str, float] = {"reading": 0.0, "merging": 0.0}
+        self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
+        self._newest: list[NewMerge] = []
+        self._looked = -_SECONDS_BETWEEN_LOOKS
+        self._now = TrainProgress("reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, 0)
+
+    def run(self) -> TrainingRun:
+        self._began = self._clock.seconds()  # workers are there now
+        self._report(0.0)
+        pieces = self.count(
+            self._corpus,
+            self._settings.split_pattern,
+            self._settings.special_tokens,
+            on_progress=self._report_reading,
+            should_stop=self.should_stop,
+        )
+        if pieces.complete and not len(pieces):
+            raise CorpusError("the corpus holds no text, so there is nothing to learn from")
+        self._now = self._now._replace(
+            n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
+        )
+        self._n_cells = len(pieces.memory["data"])
+        engine = self._make_engine(pieces)
+        stopped = self._merge(engine) if pieces.complete else True
+        history = engine.history()
+        blame = blame_of(engine, pieces, self._corpus.files, history)
+        pieces.by_file = ()
+        from tokviz.training.run import (  # see `LATE_MODULES`
+            TrainingRun,
+            TrainTimings,
+            tokenizer_of,
+        )
+
+        self._end_phase()
+        return TrainingRun(
+            tokenizer_of(self._settings, history, self._tokens),
+            history.with_ids(self._settings.layout),
+            pieces,
+            self._settings,
+            TrainTimings(**self._seconds),
+            stopped_early=self._why_it_ended(engine, pieces, stopped),
+            sources=self._corpus.files,
+            stored=tuple(self._corpus.stored),
+            left_out=tuple(self._corpus.unreadable),
+            engine=engine.name,
+            blame=blame,
+        )
+
+    def _make_engine(self, pieces: PieceCounts) -> Engine:
+        self._start_phase("merging")
+        in_python = get_tie_break(self._settings.tie_break).compiled is None
+        if in_python or not pieces.complete or is_small(pieces, self._settings.n_merges):
+            return PythonTrainer(pieces, self._settings)
+        from tokviz.training.compiled_trainer import CompiledTrainer
+
+        return CompiledTrainer(pieces, self._settings)
+
+    def _merge(self, engine: Engine) -> bool:
+        """Merge until all is done; True if somebody wished to stop before."""
+        done = self._settings.n_merges == 0
+        while not done:
+            if self.should_stop():
+                return True
+            done = engine.advance(SECONDS_BETWEEN_REPORTS)
+            self._take_merges(engine)
+            self._report_merging(done)
+        return False
+
+    def _take_merges(self, engine: Engine) -> None:
+        merges, tokens = engine.merges_from(self._now.n_merges), self._tokens
+        for left, right, _ in merges:
+            tokens.append(tokens[left] + tokens[right])
+        self._newest += [
+            NewMerge(tokens[left], tokens[right], n) for left, right, n in merges[-N_NEWEST:]
+        ]
+        del self._newest[:-N_NEWEST]
+        self._now = self._now._replace(
+            n_merges=engine.n_merges,
+            newest=tuple(self._newest),
+            tokens_now=engine.n_tokens,
+        )
+
+    def _why_it_ended(self, engine: Engine, pieces: PieceCounts, stopped: bool) -> str | None:
+        n_tokens = N_BYTES + len(self._settings.special_tokens) + engine.n_merges
+        reached = f"at {n_tokens:,} of {self._settings.vocab_size:,} tokens"
+        if not pieces.complete:
+            return f"stopped while reading, {reached}"
+        if stopped:
+            return f"stopped {reached}"
+        return None if engine.end is None else f"{engine.end}, {reached}"
+
+    # -- reports
+
+    def _report_reading(self, progress: CountProgress) -> None:
+        total = progress.n_bytes_total
+        if self._now.phase != "reading":
+            self._start_phase("reading")
+        self._now = self._now._replace(
+            n_bytes=progress.n_bytes_read,
+            n_pieces=progress.n_unique,
+        )
+        if not total:
+            return self._report(0.0)
+        if not progress.n_bytes_read:  # until processes have the text, nothing tells the pace
+            self._end_phase()
+        fraction = min(1.0, progress.n_bytes_read / total)
+        pattern, n_merges = self._settings.split_pattern, self._settings.n_merges
+        is_regex = scanner_of(pattern) is None
+        whole = reading_seconds(total, is_regex=is_regex)
+        pace = self._clock.pace(fraction * whole, whole)
+        if not is_regex:  # a slow one makes merging no slower
+            self._pace = pace
+        is_split = pattern.name != "none"
+        n_cells = expected_cells(total, is_split=is_split)
+        if is_split and progress.n_unique and progress.n_bytes_read:
+            self._seen.append((progress.n_bytes_read, progress.n_unique))
+            n_cells = cells_at_end(total, self._seen)
+        merging = self._pace * merging_seconds(n_cells, min(n_merges, n_cells))
+        self._report(fraction, pace * (1 - fraction) * whole + merging)
+
+    def _report_merging(self, done: bool) -> None:
+        n, n_wanted = self._now.n_merges, self._settings.n_merges
+        if done:
+            return self._report(1.0, 0.0)
+        whole = merging_seconds(self._n_cells, min(n_wanted, self._n_cells))
+        so_far = merging_seconds(self._n_cells, n) if n else 0.0
+        # How far the layout is, which comes first, nobody knows.
+        pace = self._clock.pace(so_far, whole, self._pace) if n else self._pace
+        self._report(n / n_wanted, pace * max(0.0, whole - so_far))
+
+    def _end_phase(self) -> None:
+        self._seconds[self._now.phase] += self._clock.start_phase()
+
+    def _start_phase(self, phase: Phase) -> None:
+        self._end_phase()
+        self._now = self._now._replace(phase=phase)
+        self._report(0.0)
+
+    def _report(self, fraction: float, left: float | None = None) -> None:
+        if self._on_progress is not None:
+            self._look_at_workers()
+            self._now = self._now._replace(
+                fraction=fraction,
+                seconds=self._clock.seconds(),
+                eta_seconds=left,
+            )
+            self._on_progress(self._now)
+
+    def _look_at_workers(self) -> None:
+        if self.look is not None and self._clock.seconds() - self._looked >= _SECONDS_BETWEEN_LOOKS:
+            self._looked = self._clock.seconds()
+            with suppress(Exception):  # a scheduler that has gone is found out by the work
+                cluster = self.look()
+                if self._now.phase == "reading":
+                    pace = self._now.n_bytes / (self._clock.seconds() - self._began)
+                    cluster = cluster._replace(bytes_per_second=pace)
+                self._now = self._now._replace(cluster=cluster)

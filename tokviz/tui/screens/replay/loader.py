@@ -1,0 +1,170 @@
+"""Choosing and opening what is replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tokviz.errors import TokvizError
+from tokviz.text.glyphs import safe
+from tokviz.text.sentences import counted, why
+from tokviz.tui.actions import action
+from tokviz.tui.screens.bars import CUT_NAME, LONGEST_NAME, SHORTENED_NAME
+from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.screens.choosing import tokenizer_picker
+from tokviz.tui.screens.replay.loaded_replay import (
+    Opened,
+    Source,
+    open_source,
+    source_at_hand,
+    source_named,
+)
+from tokviz.tui.screens.replay.state import ReplayState
+from tokviz.tui.tasks import StoppedError
+from tokviz.tui.widgets.bar import BarItem, Role
+from tokviz.tui.widgets.fit import fit_name
+from tokviz.workspace.session import ReplayRequest, ShowScreen, UseTokenizer
+
+
+def ask_source(controller: Controller, title: str, answered: Callable[[Source], object]) -> None:
+    """Ask for something that can be replayed."""
+    session = controller.session
+
+    def picked(place: str) -> None:
+        if place == session.tokenizer_source:
+            answered(source_at_hand(session.tokenizer, place))
+        else:
+            answered(source_named(place))
+
+    controller.ask(tokenizer_picker(session, title=title, loads=False), picked)
+
+
+class Opening(Controller):
+    """Opens trainings and vocabularies in a thread: the newest choice wins."""
+
+    def __init__(
+        self,
+        screen: TokvizScreen,
+        state: ReplayState,
+        message: Static,
+        covered: tuple[Widget, Widget],
+        show: Callable[[Opened, ReplayRequest | None], object],
+    ) -> None:
+        """Take the state, what stands in the place of work and lesson, and what shows a replay."""
+        super().__init__(screen)
+        self._state, self._message, self._show = state, message, show
+        self._work, self._lesson = covered
+        self.source: Source | None = None
+        """What is being opened."""
+
+    @action("Choose what to replay", "ctrl+o", "ctrl+t", section="Replay", footer="open")
+    def choose_replay(self) -> None:
+        """The tokenizer at hand, a training, a run folder, or a vocabulary such as GPT-4's."""
+        ask_source(self, "Replay", self.open)
+
+    def open_at_hand(self) -> None:
+        """Open the tokenizer of the Tokens screen."""
+        self.open(source_at_hand(self.session.tokenizer, self.settings.tokenizer))
+
+    @action("Use this tokenizer", section="Replay")
+    def use_replayed(self) -> None:
+        """See the text of the Tokens screen with the tokenizer that is replayed."""
+        if self._state.opened is not None:
+            opens = self._state.opened.source.opens
+            named = UseTokenizer(opens) if isinstance(opens, str) else ShowScreen("tokens")
+            self.session.ask(named)
+
+    def open(self, source: Source, request: ReplayRequest | None = None) -> None:
+        """Open something; what is shown stays until it is there.
+
+        Args:
+            source: What to open.
+            request: Where to begin, and what to compare it with.
+        """
+        self.source = source
+        self.screen.show_title()
+        if self._state.opened is None:
+            self._tell(f"Opening {source.name}…\n\nEsc stops it.")
+
+        def done(opened: Opened) -> None:
+            if source is self.source:
+                self.source = None
+                self._tell("")
+                self._show(opened, request)
+
+        def failed(error: TokvizError) -> None:
+            if source is not self.source:
+                return
+            self.source = None
+            if isinstance(error, StoppedError):
+                self._stopped(source)
+            else:
+                self.complain(source, str(error))
+
+        self.in_thread(
+            "open",
+            lambda task: self._open(source),
+            done,
+            failed=failed,
+            stoppable=f"Opening {source.name}",
+            is_said=True,
+        )
+
+    def _stopped(self, source: Source) -> None:
+        stopped = f"Stopped opening {source.name}."
+        if self._state.opened is None:
+            self._tell(f"{stopped}\n\nCtrl+O lists what can be replayed.")
+        else:
+            self.say(stopped)
+        self.screen.show_title()
+
+    def _open(self, source: Source) -> Opened:
+        """Open something, in a thread."""
+        try:
+            return open_source(source)
+        except TokvizError:
+            raise
+        except Exception as error:
+            raise TokvizError(f"it failed unexpectedly: {error!r}") from error
+
+    def complain(self, source: Source, reason: str) -> None:
+        """Say why something cannot be replayed; what is there stays."""
+        # The reason may begin with the name of what it is about.
+        text = why(f"{source.name} cannot be replayed", reason.removeprefix(f"{source.name}: "))
+        if self._state.opened is None:
+            self._tell(f"{text}\n\nCtrl+O lists what can be replayed.")
+        else:
+            self.say(text, "error")
+        self.screen.show_title()
+
+    def _tell(self, text: str) -> None:
+        self._message.update(Content("\n".join(map(safe, text.split("\n")))))
+        # No class of the screen, which has all that is in it styled anew.
+        self._message.display = bool(text)
+        self._work.display = not text
+        self._lesson.set_class(bool(text), "-covered")
+
+    def title(self) -> BarItem:
+        """Say what is replayed, or is being opened; a click lists what can be."""
+        opened, opening = self._state.opened, self.source
+        source = opening if opened is None else opened.source
+        name = "choose…" if source is None else safe(self._name(source))
+        words: list[tuple[str, Role]] = [(fit_name(name, LONGEST_NAME), "chip")]
+        short = fit_name(name, SHORTENED_NAME)
+        if opened is not None and opening is not None:
+            words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
+            short = "opening…"
+        elif opened is not None:
+            words.append((f" ({counted(opened.replay.n_merges, 'merge')})", "plain"))
+        shorter: tuple[tuple[str, Role], ...]
+        shorter = (short, "chip"), (" ▾", "chip")
+        return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter, least=CUT_NAME)
+
+    def _name(self, source: Source) -> str:
+        """Call a training as it is called now; the user may have renamed it since."""
+        opens = source.opens
+        now = self.session.where(opens) if isinstance(opens, str) else opens
+        return source.name if now == opens else source_named(str(now)).name

@@ -1,0 +1,206 @@
+"""What the screen shows of one merge, gathered in a worker. Knows no widget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokviz.training.python_trainer import merge_pair
+from tokviz.training.replay.why import in_text
+from tokviz.tui.widgets.token_text import TextTokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from tokviz.text.sentences import Sentence
+    from tokviz.training.replay.corpus import PieceTokens
+    from tokviz.training.replay.reference_training import Beside
+    from tokviz.training.replay.replay import PairCount, Replay
+    from tokviz.training.replay.steps import MergeStep
+    from tokviz.training.replay.text import ReplayText, TokensAt
+
+N_CANDIDATES = 10
+N_PIECES = 60
+"""Pieces of a large corpus that are shown."""
+TINY_PIECES = 2_000
+"""All pieces of a tiny one."""
+
+Pair = tuple[int, int, int]
+"""The ids of a merged pair's tokens, and of the one that they make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pair that could be merged.
+
+    Attributes:
+        pair: The pair and how often it occurs.
+        share: Its count relative to the highest one.
+        number: The merge that takes it, now or later; None if none does.
+        count_width: The digits of the highest count, with separators.
+    """
+
+    pair: PairCount
+    share: float
+    number: int | None
+    count_width: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPiece:
+    """A piece of the corpus before and after a merge.
+
+    Attributes:
+        count: How often it occurs.
+        before: The ids of its tokens before the merge.
+        after: Those after it.
+        cut: Whether it is a part of a longer piece, at the beginning and at the end.
+    """
+
+    count: int
+    before: Sequence[int]
+    after: Sequence[int]
+    cut: tuple[bool, bool] = (False, False)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the merge happens in it."""
+        return len(self.before) != len(self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFrame:
+    """The user's text before and after a merge; the merged stretches are lit up in both."""
+
+    before: TextTokens
+    after: TextTokens
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Everything about one merge that takes a moment to work out.
+
+    Attributes:
+        number: The merge; 0 is the start, where before and after are the same.
+        pair: The ids of the merged pair and of the token it makes; None at the start.
+        candidates: The most frequent pairs before it; empty without counts.
+        changed: The pieces in which it happens, the most frequent first.
+        pieces: Pieces of the corpus in the order of their first occurrence.
+        own: The user's text; None if there is none.
+        revision: Which of the user's texts that is.
+        reasons: Sentences on its count, or on what it does to the user's text without one.
+    """
+
+    number: int
+    pair: Pair | None
+    candidates: tuple[Candidate, ...]
+    changed: tuple[ShownPiece, ...]
+    pieces: tuple[ShownPiece, ...]
+    own: OwnFrame | None
+    revision: int
+    reasons: tuple[Sentence, ...] = ()
+
+
+def make_frame(
+    replay: Replay,
+    number: int,
+    text: ReplayText | None,
+    revision: int,
+    beside: Beside | None = None,
+) -> Frame:
+    """Work out what a merge does. Only for the worker: it moves the replay's state.
+
+    Args:
+        replay: The replay.
+        number: The merge, 0 for the start.
+        text: The user's text.
+        revision: Which of the user's texts that is.
+        beside: A training whose same step is told, where nothing is known of counts.
+    """
+    before = replay.state(max(number - 1, 0))
+    pair = pair_of(replay.step(number)) if number else None
+    candidates = _candidates(replay, before.top_pairs(N_CANDIDATES))
+    holding = before.pieces_of_next(N_PIECES) if number else []
+    n_shown = TINY_PIECES if replay.is_tiny else N_PIECES
+    own, reasons = None, replay.details(number, holding) if number else ()
+    if text is not None:
+        own = own_frame(text.at(before.k), text.at(number))
+        if number and not replay.has_counts:
+            tokens = len(own.before.ids), len(own.after.ids)
+            reasons = (in_text(replay.step(number), len(own.after.lit_starts), *tokens),)
+            if beside is not None:
+                reasons = (*reasons, beside.say(number))
+    return Frame(
+        number,
+        pair,
+        candidates,
+        () if replay.is_tiny else tuple(_shown(piece, pair) for piece in holding),
+        tuple(_shown(piece, pair) for piece in before.pieces(0, n_shown)),
+        own,
+        revision,
+        reasons,
+    )
+
+
+def _candidates(replay: Replay, pairs: Sequence[PairCount]) -> tuple[Candidate, ...]:
+    highest = max((pair.count for pair in pairs), default=1)
+    return tuple(
+        Candidate(
+            pair,
+            pair.count / max(highest, 1),
+            replay.merge_of_pair(pair.left_id, pair.right_id),
+            len(f"{highest:,}"),
+        )
+        for pair in pairs
+    )
+
+
+def pair_of(step: MergeStep) -> Pair:
+    """Give the ids of the pair that a merge takes, and of the token it makes."""
+    return step.left_id, step.right_id, step.new_id
+
+
+def _shown(piece: PieceTokens, pair: Pair | None) -> ShownPiece:
+    after = piece.ids if pair is None else merged(piece.ids, pair)
+    return ShownPiece(piece.count, piece.ids, after, (piece.start > 0, piece.is_cut))
+
+
+def merged(ids: Sequence[int], pair: Pair) -> list[int]:
+    """Merge a pair wherever it stands, from the left.
+
+    >>> merged([1, 1, 1, 2], (1, 1, 9))
+    [9, 1, 2]
+    """
+    left, right, new = pair
+    return merge_pair(list(ids), (left, right), new)
+
+
+def own_frame(before: TokensAt, after: TokensAt) -> OwnFrame:
+    """Compare a text's tokens before and after a merge, and light up what is merged."""
+    lit = lit_stretches(before.byte_ends, after.byte_ends)
+    return OwnFrame(
+        TextTokens(before.ids, before.byte_ends, *lit),
+        TextTokens(after.ids, after.byte_ends, *lit),
+    )
+
+
+def lit_stretches(
+    before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Find the borders that a merge takes away: where the stretches begin, divide and end.
+
+    Args:
+        before: Where the tokens end before the merge; shape (n,).
+        after: Where they end after it, some of them; shape (m,).
+    """
+    import numpy as np
+
+    places = np.searchsorted(after, before)
+    kept = after[np.minimum(places, max(len(after) - 1, 0))] == before if len(after) else places < 0
+    middles = before[~kept]
+    last = places[~kept]
+    starts = np.where(last > 0, after[np.maximum(last - 1, 0)], 0)
+    return starts.astype(np.int64), middles, after[last]
