@@ -73,7 +73,7 @@ def test_a_split_pattern_is_one_entry(monkeypatch, tmp_path, capsys) -> None:
     tokenizer = tokviz.load(tmp_path / "run")
     assert tokenizer.split_pattern == pattern
     assert b"a b\n" in tokenizer.vocab.values()
-    assert tokenizer.tokenize("a b\nc").pieces.tolist() == [[0, 4], [4, 5]]
+    assert tokenizer.tokenize("a b\nc").pre_tokens.tolist() == [[0, 4], [4, 5]]
     capsys.readouterr()
     assert main(["train", "--help"]) == 0
     assert "lines" in capsys.readouterr().out
@@ -109,7 +109,7 @@ def test_a_kind_of_corpus_file_is_one_entry(monkeypatch, tmp_path) -> None:
     (tmp_path / "rows.csv").write_text("n,body\n1,abab\n2,ab\n")
     run = tokviz.train(Corpus(tmp_path / "rows.csv", field="body"), 257)
     assert run.tokenizer.merges == [(b"a", b"b")]
-    assert run.piece_counts.n_documents == 2
+    assert run.pre_token_counts.n_documents == 2
 
 
 # -- a chat template, a rule for conversations

@@ -95,7 +95,7 @@ class PatternError(TokvizError):
         position: int | None = None,
         *,
         place: int | None = None,
-        piece: str = "",
+        pre_token: str = "",
         file: str = "",
     ) -> None:
         """Describe what is wrong.
@@ -105,17 +105,17 @@ class PatternError(TokvizError):
             reason: The reason.
             position: The character offset in the regex text if known; told counted from 1.
             place: The character offset in the split text at which the regex fails.
-            piece: The text there, shortened for display.
+            pre_token: The text there, shortened for display.
             file: The file that the text is of, if known.
         """
         self.pattern = pattern
         self.reason = reason
         self.position = position
         self.place = place
-        self.piece = piece
+        self.pre_token = pre_token
         where = "" if position is None else f" at character {position + 1}"
         if place is not None:
-            where = f" at character {place:,} of the text, {piece}"
+            where = f" at character {place:,} of the text, {pre_token}"
         where += f", in {file}" if file else ""
         self.trouble = f"{reason}{where}"
         shown = repr(pattern if len(pattern) <= 80 else pattern[:77] + "...")
@@ -132,7 +132,7 @@ class PatternError(TokvizError):
         return self._again(file=file)
 
     def _again(self, **changes: Any) -> PatternError:
-        fields = {"place": self.place, "piece": self.piece, **changes}
+        fields = {"place": self.place, "pre_token": self.pre_token, **changes}
         return PatternError(self.pattern, self.reason, self.position, **fields)
 
 

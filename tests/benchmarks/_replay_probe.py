@@ -39,8 +39,8 @@ def main() -> None:
         replay.step(max(k, 1))
         state = replay.state(k)
         state.top_pairs(10)
-        state.pieces_of_next(20)
-        state.pieces(0, 40)
+        state.pre_tokens_of_next(20)
+        state.pre_tokens(0, 40)
 
     if replay.has_counts:
         jumps = [numbers.randrange(replay.n_merges) for _ in range(n_steps)]

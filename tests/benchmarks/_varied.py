@@ -1,8 +1,8 @@
 """Real text without end, in which new words go on to come as they do in its first part.
 
 The sources and documents of what is installed are read once, and then again and again with some of
-them in other letters: so many that the number of different pieces goes on to grow as it does within
-the first reading (Heaps' law, V = K · nᵝ, with β measured there).
+them in other letters: so many that the number of different pre-tokens goes on to grow as it does
+within the first reading (Heaps' law, V = K · nᵝ, with β measured there).
 
 As a program: `_varied.py FOLDER N` writes N files of 1 GB, and prints β and the size of the source.
 """
@@ -21,7 +21,7 @@ from _corpus import real_texts
 
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.training.corpus.corpus import Corpus
-from tokviz.training.counting import count_pieces
+from tokviz.training.counting import count_pre_tokens
 
 _AT_ONCE = 1 << 18
 FILE_BYTES = 1_000_000_000
@@ -31,7 +31,7 @@ def heaps_exponent(path: Path, n_bytes: int) -> float:
     """Measure β on the last half of a file's length, doubled three times."""
     pattern = get_split_pattern("gpt4")
     sizes = [n_bytes >> halvings for halvings in (3, 2, 1, 0)]
-    unique = [len(count_pieces(Corpus(path, max_chars=size), pattern)) for size in sizes]
+    unique = [len(count_pre_tokens(Corpus(path, max_chars=size), pattern)) for size in sizes]
     return float(np.polyfit(np.log(sizes), np.log(unique), 1)[0])
 
 
@@ -46,7 +46,7 @@ def varied(source: bytes, exponent: float) -> Iterator[bytes]:
         table = bytes.maketrans(
             (letters + letters.upper()).encode(), (other + other.upper()).encode()
         )
-        # A share s of the text in letters of its own has about sᵝ as many pieces as all of it.
+        # A share s of the text in letters of its own has about sᵝ as many pre-tokens as all of it.
         new = (reading + 1) ** exponent - reading**exponent
         share = new ** (1 / exponent) if reading else 0.0
         for part in parts:

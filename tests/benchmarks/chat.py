@@ -31,7 +31,7 @@ def write_rows(path: Path, n_bytes: int) -> None:
     text = mixed_text(min(n_bytes, 5_000_000))
     generator = random.Random(0)
 
-    def piece(n_chars: int) -> str:
+    def pre_token(n_chars: int) -> str:
         start = generator.randrange(max(1, len(text) - n_chars))
         return text[start : start + n_chars].strip() or "x"
 
@@ -40,9 +40,9 @@ def write_rows(path: Path, n_bytes: int) -> None:
             messages: list[dict[str, Any]] = []
             for _ in range(generator.choice([1, 1, 1, 2, 3])):
                 messages.append(
-                    {"role": "user", "content": piece(generator.choice([40, 100, 300]))}
+                    {"role": "user", "content": pre_token(generator.choice([40, 100, 300]))}
                 )
-                answer = piece(generator.choice([100, 400, 1200, 2500]))
+                answer = pre_token(generator.choice([100, 400, 1200, 2500]))
                 messages.append({"role": "assistant", "content": answer})
             file.write(json.dumps({"messages": messages}) + "\n")
 

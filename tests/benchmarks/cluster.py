@@ -1,9 +1,9 @@
 """`tokviz train --workers` on 1, 2, 5, 10 and 20 GB of varied text, and what that says of more.
 
-Shown are the seconds, the unique pieces, and the most memory of a worker and of the process that
-merges; 1 GB is also trained without workers, in turn. A model of time and memory is fitted to all
-sizes but the largest, which it then has to foretell; what it says of 100 GB and 1 TB on 16, 64 and
-256 cores is printed as a table for the guide.
+Shown are the seconds, the unique pre-tokens, and the most memory of a worker and of the process
+that merges; 1 GB is also trained without workers, in turn. A model of time and memory is fitted to
+all sizes but the largest, which it then has to foretell; what it says of 100 GB and 1 TB on 16, 64
+and 256 cores is printed as a table for the guide.
 
 The text takes as much disk as the largest size and a tenth more, in --folder (default: the system's
 folder for temporary files), and is removed at the end.
@@ -26,7 +26,7 @@ import psutil
 from _report import Report, Target, arguments
 from _terminal import HERE, PROJECT, tokviz_command
 
-COLUMNS = ("GB", "workers", "s", "reading s", "merging s", "pieces", "worker MB", "merging MB")
+COLUMNS = ("GB", "workers", "s", "reading s", "merging s", "pre_tokens", "worker MB", "merging MB")
 _SECONDS_BETWEEN_LOOKS = 0.1
 
 
@@ -38,7 +38,7 @@ class Cost(NamedTuple):
     seconds: float
     reading: float
     merging: float
-    n_pieces: int
+    n_pre_tokens: int
     worker_mb: float
     merging_mb: float
 
@@ -71,7 +71,7 @@ def train(files: Sequence[Path], n_workers: int, vocab_size: int) -> Cost:
         seconds,
         phases["reading"],
         seconds - phases["reading"],
-        done["n_pieces"],
+        done["n_pre_tokens"],
         most["worker"] / 1e6,
         max(most["merging"], done["peak_memory_bytes"]) / 1e6,
     )
@@ -90,33 +90,33 @@ class Model:
     """What a training takes, by its size and its workers.
 
     Reading takes a time of its own, and one for each byte that all cores share; merging and its
-    memory grow with the unique pieces, and these as a power of the bytes.
+    memory grow with the unique pre-tokens, and these as a power of the bytes.
     """
 
     def __init__(self, costs: Sequence[Cost]) -> None:
         """Fit it, with relative errors."""
         n = np.array([cost.n_bytes for cost in costs], float)
-        pieces = np.array([cost.n_pieces for cost in costs], float)
-        self.heaps = np.polyfit(np.log(n), np.log(pieces), min(1, len(costs) - 1))
+        pre_tokens = np.array([cost.n_pre_tokens for cost in costs], float)
+        self.heaps = np.polyfit(np.log(n), np.log(pre_tokens), min(1, len(costs) - 1))
         cores = np.array([cost.n_workers for cost in costs], float)
         one = np.ones(len(n))
         self._reading = _fitted([one, n / cores], [cost.reading for cost in costs])
-        self._merging = _fitted([one, pieces], [cost.merging for cost in costs])
-        self._memory = _fitted([one, pieces], [cost.merging_mb for cost in costs])
+        self._merging = _fitted([one, pre_tokens], [cost.merging for cost in costs])
+        self._memory = _fitted([one, pre_tokens], [cost.merging_mb for cost in costs])
         self.worker_mb = max(cost.worker_mb for cost in costs)
 
-    def pieces(self, n_bytes: float) -> float:
-        """Foretell the unique pieces."""
+    def pre_tokens(self, n_bytes: float) -> float:
+        """Foretell the unique pre-tokens."""
         return float(np.exp(np.polyval(self.heaps, np.log(n_bytes))))
 
     def seconds(self, n_bytes: float, n_cores: int) -> float:
         """Foretell the time."""
         reading = self._reading @ [1, n_bytes / n_cores]
-        return float(reading + self._merging @ [1, self.pieces(n_bytes)])
+        return float(reading + self._merging @ [1, self.pre_tokens(n_bytes)])
 
     def merging_mb(self, n_bytes: float) -> float:
         """Foretell the memory of the process that merges."""
-        return float(self._memory @ [1, self.pieces(n_bytes)])
+        return float(self._memory @ [1, self.pre_tokens(n_bytes)])
 
 
 def _fitted(columns: Sequence[np.ndarray], wanted: Sequence[float]) -> np.ndarray:
@@ -187,12 +187,14 @@ def main() -> int:
         model = Model(costs)
         n_source, exponent = int(made[1]), float(made[0])
         print(f"\nβ of the source ({n_source:,} bytes) {exponent:.3f}, of all {model.heaps[0]:.3f}")
-        print("\n| text | unique pieces | 16 cores | 64 cores | 256 cores | memory to merge |")
+        print("\n| text | unique pre-tokens | 16 cores | 64 cores | 256 cores | memory to merge |")
         print("|---|---|---|---|---|---|")
         for label, n_bytes in (("100 GB", 1e11), ("1 TB", 1e12)):
             times = " | ".join(f"{model.seconds(n_bytes, n) / 60:.1f} min" for n in (16, 64, 256))
-            pieces = f"{model.pieces(n_bytes) / 1e6:.0f} million"
-            print(f"| {label} | {pieces} | {times} | {model.merging_mb(n_bytes) / 1e3:.1f} GB |")
+            pre_tokens = f"{model.pre_tokens(n_bytes) / 1e6:.0f} million"
+            print(
+                f"| {label} | {pre_tokens} | {times} | {model.merging_mb(n_bytes) / 1e3:.1f} GB |"
+            )
     return 0
 
 

@@ -2,8 +2,8 @@
 
 A run of many merges is trained on a large text first; then every source is opened in processes of
 its own. A jump or a step is all that a frame needs: the merge, the candidates with their counts,
-the pieces that change. Then the app goes through all merges by keys and by the mouse on a terminal
-of 200 columns and 60 rows, and trains once more with the advisor.
+the pre-tokens that change. Then the app goes through all merges by keys and by the mouse on a
+terminal of 200 columns and 60 rows, and trains once more with the advisor.
 """
 
 from __future__ import annotations

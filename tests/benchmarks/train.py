@@ -28,7 +28,7 @@ from _texts import parse_size
 from _train_peer import PEERS, WITH_OWN_GPT2
 
 COLUMNS = ("trainer", "text", "pattern", "tokens", "median s", "min s", "peak MB", "same tokens %")
-SLOPE_COLUMNS = ("text", "MB", "pieces", "median s", "ns/byte", "peak MB", "bytes/piece")
+SLOPE_COLUMNS = ("text", "MB", "pre_tokens", "median s", "ns/byte", "peak MB", "bytes/pre-token")
 TIMES_FASTER = {"gigabpe": 3.0, "rustbpe": 4.0, "tokenizers": 9.0}
 MOST_MEMORY_MB = 210
 FIRST_TRAINING = """
@@ -242,10 +242,12 @@ def slope(options: argparse.Namespace, folder: Path) -> Report:
         seconds = median([cost.seconds for cost in costs])
         peak = max(cost.peak_mb for cost in costs)
         summary = json.loads((output / "run.json").read_text(encoding="utf-8"))
-        n_bytes, n_pieces = parse_size(label), summary["corpus"]["n_distinct_pieces"]
+        n_bytes, n_pre_tokens = parse_size(label), summary["corpus"]["n_distinct_pre_tokens"]
         rates.append(seconds / n_bytes * 1e9)
         times = (seconds, rates[-1])
-        rows.append([label, n_bytes / 1e6, float(n_pieces), *times, peak, peak * 1e6 / n_pieces])
+        rows.append(
+            [label, n_bytes / 1e6, float(n_pre_tokens), *times, peak, peak * 1e6 / n_pre_tokens]
+        )
     growth = rates[-1] / min(rates)
     targets = [Target("time per byte, the largest text against the best", growth, "≤", 1.2, "×")]
     return Report("train slope", SLOPE_COLUMNS, rows, targets)

@@ -1,4 +1,4 @@
-"""A conversation with a piece on which the split pattern takes too long."""
+"""A conversation with a pre-token on which the split pattern takes too long."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ CHAT = Conversation.from_json(
 )
 
 
-def test_the_error_names_the_message_and_the_piece() -> None:
+def test_the_error_names_the_message_and_the_pre_token() -> None:
     with pytest.raises(ConversationError, match=r"message 1: .* takes longer than \S+ s") as caught:
         render(TOKENIZER, CHAT)
     assert caught.value.message_index == 0
     assert isinstance(caught.value.__cause__, PatternError)
-    assert "'zzz" in caught.value.__cause__.piece
+    assert "'zzz" in caught.value.__cause__.pre_token
 
 
 def test_a_dataset_is_checked_all_the_same() -> None:

@@ -52,7 +52,7 @@ def test_a_single_token_drifts_alone():
     assert (span.cause, span.byte_span, span.encoded) == ("split", (0, 3), (97, 32, 98))
 
 
-def test_a_token_that_crosses_a_border_of_pieces_is_the_split():
+def test_a_token_that_crosses_a_border_of_pre_tokens_is_the_split():
     crossing = tokviz.Tokenizer(
         {**{i: bytes([i]) for i in range(256)}, 256: b"x1"}, [], split_pattern="gpt4"
     )
@@ -64,7 +64,7 @@ def test_a_token_that_crosses_a_border_of_pieces_is_the_split():
     )
 
 
-def test_other_merges_of_the_same_piece_are_named():
+def test_other_merges_of_the_same_pre_token_are_named():
     [span] = Drift(GPT4, [one_token(b"h"), one_token(b"ello")]).spans
     assert span.cause == "merges"
     assert said([span.why]) == (
@@ -118,7 +118,9 @@ def test_spans_are_where_the_lanes_differ_and_nowhere_else(ids):
 
 @given(st.integers(0, 2**32))
 def test_the_cause_is_right(seed):
-    """Sampled tokens cross borders of pieces where it is the split, and never where merges are."""
+    """Sampled tokens cross borders of pre-tokens where it is the split, and never where merges
+    are.
+    """
     chosen = random.Random(seed)
     words = ["hello", " world", "12345", "don't", "\n\n", "世界", " ü", "...", "  x"]
     ids = GPT4.encode("".join(chosen.choices(words, k=6)))
@@ -127,7 +129,7 @@ def test_the_cause_is_right(seed):
     joined = GPT4.token_id(GPT4.token_bytes(ids[0]) + GPT4.token_bytes(ids[1]))
     ids = ids if joined is None else [joined, *ids[2:]]
     drift = Drift(GPT4, ids)
-    ends = set(drift.encoded.piece_ends.tolist())
+    ends = set(drift.encoded.pre_token_ends.tolist())
     for span in drift.spans:
         tokens = zip([span.byte_span[0], *drift.sampled.tokens_of(span.byte_span)],
                      drift.sampled.tokens_of(span.byte_span), strict=False)  # fmt: skip

@@ -83,7 +83,7 @@ def test_gpt2_has_no_unreachable_token_and_cl100k_neither() -> None:
     assert unreachable(tokviz.load("gpt2")) == []
 
 
-def test_a_token_that_is_whole_only_inside_a_longer_piece_is_reachable() -> None:
+def test_a_token_that_is_whole_only_inside_a_longer_pre_token_is_reachable() -> None:
     o200k = tokviz.load("o200k_base")
     first = {token_id: o200k.token_bytes(token_id) for token_id in range(20_000)}
     merges = [merge for token_id in first if (merge := o200k.merge_of(token_id))]

@@ -185,20 +185,20 @@ def test_trace_states_run_from_bytes_to_the_tokens() -> None:
 def test_trace_ends_where_encode_ends(name: str, text: str) -> None:
     tok = tokviz.load(name)
     for start, end in tok.split_byte_text(text):
-        piece = text[start:end].encode()
+        pre_token = text[start:end].encode()
         expected = [tok.token_bytes(i) for i in tok.encode_byte_text(text[start:end], False)]
-        assert list(encode_trace(tok, piece).tokens) == expected
+        assert list(encode_trace(tok, pre_token).tokens) == expected
 
 
 @given(st.binary(min_size=1, max_size=40))
-def test_trace_of_any_bytes_follows_a_merge_list(piece: bytes) -> None:
-    alphabet = bytes(b"abcd"[byte % 4] for byte in piece)
+def test_trace_of_any_bytes_follows_a_merge_list(pre_token: bytes) -> None:
+    alphabet = bytes(b"abcd"[byte % 4] for byte in pre_token)
     tok = merge_list((b"a", b"b"), (b"b", b"c"), (b"a", b"a"), (b"ab", b"c"), (b"aa", b"aa"))
     tokens = encode_trace(tok, alphabet).tokens
     assert [tok.token_id(token) for token in tokens] == tok.encode(alphabet.decode())
 
 
-def test_a_million_byte_piece_is_not_traced() -> None:
+def test_a_million_byte_pre_token_is_not_traced() -> None:
     found = encode_trace(tokviz.load("gpt2"), b"a" * 1_000_000)
     assert found.steps == ()
     assert found.note == "A pre-token of 1,000,000 bytes is too long to show step by step."
@@ -259,8 +259,8 @@ def test_of_another_librarys_tokens_no_merges_are_told(tmp_path: Path) -> None:
     )
     made.normalizer = hf.normalizers.Replace("x", "")
     made.pre_tokenizer = hf.pre_tokenizers.Whitespace()
-    (tmp_path / "pieces.json").write_text(made.to_str())
-    tok = tokviz.load(tmp_path / "pieces.json")
+    (tmp_path / "pre_tokens.json").write_text(made.to_str())
+    tok = tokviz.load(tmp_path / "pre_tokens.json")
     try:
         for data, reason, told in (
             (
@@ -301,7 +301,7 @@ def test_any_bytes_get_an_answer_that_agrees_with_encode(data: bytes) -> None:
 
 
 def test_a_merge_that_is_listed_but_never_happens_makes_no_token() -> None:
-    """Llama 3 has 459 such tokens: they are used, since whole pieces are looked up."""
+    """Llama 3 has 459 such tokens: they are used, since whole pre-tokens are looked up."""
     listed = [*("b c", "a b", "c d", "x y", "y z", "ab cd", "xy z", "x yz")]
     merges = [(left, right) for left, right in (pair.encode().split() for pair in listed)]
     tokens = [bytes([byte]) for byte in range(256)]

@@ -57,7 +57,7 @@ def test_the_alternative_is_the_one_whose_group_matches(text: str, name: str) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "piece", "limit", "part"),
+    ("name", "text", "pre_token", "limit", "part"),
     [
         ("gpt4", "12345", "123", "most", "{1,3}"),
         ("qwen2", "12", "1", "most", r"\p{N}"),
@@ -68,11 +68,11 @@ def test_the_alternative_is_the_one_whose_group_matches(text: str, name: str) ->
     ],
     ids=["digits", "one-digit", "spaces", "lines", "letters", "end"],
 )
-def test_what_ends_a_piece_is_named(
-    name: str, text: str, piece: str, limit: str, part: str
+def test_what_ends_a_pre_token_is_named(
+    name: str, text: str, pre_token: str, limit: str, part: str
 ) -> None:
-    start = text.index(piece)
-    cut = cut_of(SPLIT_PATTERNS[name], text, start, start + len(piece))
+    start = text.index(pre_token)
+    cut = cut_of(SPLIT_PATTERNS[name], text, start, start + len(pre_token))
     assert (cut.limit, cut.limited_by) == (limit, part)
 
 
@@ -120,23 +120,23 @@ def test_every_token_is_explained_as_it_is_encoded(name: str, text: str) -> None
         assert place.data == tok.token_bytes(token_id)
         found = explain(tok, place)
         assert [found_id for _, found_id in found.tokens] == [token_id]
-        assert found.n_pieces == len(found.cuts) == 1
+        assert found.n_pre_tokens == len(found.cuts) == 1
         (cut,) = found.cuts
         assert cut.trace is not None
-        assert place.data in cut.piece
+        assert place.data in cut.pre_token
         assert (
             list(cut.trace.tokens)
-            == [tok.token_bytes(one) for one in tok.encode_bytes(cut.piece, "none")]
-            or len(tok.split_byte_text(cut.piece.decode("utf-8", "surrogateescape"), False)) > 1
+            == [tok.token_bytes(one) for one in tok.encode_bytes(cut.pre_token, "none")]
+            or len(tok.split_byte_text(cut.pre_token.decode("utf-8", "surrogateescape"), False)) > 1
         )
 
 
-def test_a_selection_over_several_pieces_says_how_each_is_cut() -> None:
+def test_a_selection_over_several_pre_tokens_says_how_each_is_cut() -> None:
     tok = tokviz.load("cl100k_base")
     live = LiveDocument("it's unbelievable", tok)
     live.ids()
     found = explain(tok, selected_place(live, 2, 17))
-    assert [cut.piece for cut in found.cuts] == [b"'s", b" unbelievable"]
+    assert [cut.pre_token for cut in found.cuts] == [b"'s", b" unbelievable"]
     assert found.one is not None and found.one.reason == "split"
     assert found.lineage is None
 
@@ -231,10 +231,10 @@ def test_a_regex_that_explodes_is_a_sentence() -> None:
     pattern = get_split_pattern(r"(?:z|z)*b|[^z]+")
     tok = base.with_parts(pattern, base.specials, nfc=False)
     found = explain(tok, bytes_place(b"a " + b"z" * 60))
-    assert "s for one piece" in said(found.notes)
+    assert "s for one pre-token" in said(found.notes)
 
 
-def test_text_that_is_composed_before_it_is_cut_keeps_its_pieces_in_place() -> None:
+def test_text_that_is_composed_before_it_is_cut_keeps_its_pre_tokens_in_place() -> None:
     tok = tokviz.load("qwen2")
     text = "cafe\u0301s 12"
     live = LiveDocument(text, tok)

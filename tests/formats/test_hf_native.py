@@ -67,7 +67,7 @@ def pair(pre_tokenizer, **options):
 
 
 PAIRS = {name: pair(part) for name, part in NATIVE.items()}
-PAIRS["whole pieces"] = pair(NATIVE["gpt4"], ignore_merges=True)
+PAIRS["whole pre-tokens"] = pair(NATIVE["gpt4"], ignore_merges=True)
 
 
 @pytest.mark.parametrize("name", PAIRS)

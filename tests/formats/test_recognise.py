@@ -82,7 +82,7 @@ def test_what_is_no_tokenizer_says_what_to_choose(content, words, tmp_path):
 CLIP_MERGES = "#version: 0.2\n" + "".join(f"t{n} h</w>\n" for n in range(40))
 RWKV = "1 '\\x00' 1\n2 b'\\xe4' 1\n3 \"it's\" 4\n"
 OTHERS = {
-    "spiece.model": (
+    "spre_token.model": (
         b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18\3\n\x0c\n\3</s>",
         "is a SentencePiece model",
     ),

@@ -55,14 +55,14 @@ def test_a_run_folder_gives_the_whole_run(run, tmp_path):
     assert again.settings == run.settings
     assert again.timings == run.timings
     assert again.stopped_early == run.stopped_early
-    assert [*again.piece_counts.pieces()] == [*run.piece_counts.pieces()]
-    assert again.piece_counts.n_bytes == run.piece_counts.n_bytes
+    assert [*again.pre_token_counts.pre_tokens()] == [*run.pre_token_counts.pre_tokens()]
+    assert again.pre_token_counts.n_bytes == run.pre_token_counts.n_bytes
 
 
 def test_a_run_of_a_version_with_sharding_and_approximation_still_loads(run, tmp_path):
     folder = tmp_path / "run"
     run.save(folder)
-    left_out = {"least": 2, "n_pieces": 1, "n_bytes": 5, "most_missing": 1, "n_sure": 0}
+    left_out = {"least": 2, "n_pre_tokens": 1, "n_bytes": 5, "most_missing": 1, "n_sure": 0}
     about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     about |= {"engine": "sharded", "approximate": left_out}
     (folder / "run.json").write_text(json.dumps(about), encoding="utf-8")

@@ -157,9 +157,9 @@ def test_a_header_that_promises_terabytes_takes_no_memory(folder) -> None:
         ("data", lambda data: data.reshape(1, -1)),
     ],
 )
-def test_pieces_that_make_no_sense_are_refused(folder, key, change) -> None:
-    pieces = arrays(folder, "pieces.npz")
-    write(folder, "pieces.npz", pieces | {key: change(pieces[key])})
+def test_pre_tokens_that_make_no_sense_are_refused(folder, key, change) -> None:
+    pre_tokens = arrays(folder, "pieces.npz")
+    write(folder, "pieces.npz", pre_tokens | {key: change(pre_tokens[key])})
     refused(folder, "damaged|do not fit|does not fit")
 
 

@@ -145,7 +145,7 @@ def test_a_child_finds_out_the_same_of_a_tokenizer(make):
     assert check(make()) == validate(make())
 
 
-def test_a_piece_that_is_looked_up_whole_cannot_be_gpt2s(tmp_path):
+def test_a_pre_token_that_is_looked_up_whole_cannot_be_gpt2s(tmp_path):
     base = {byte: bytes([byte]) for byte in range(256)}
     tok = tokviz.Tokenizer(base | {256: b"abc"}, [], ignore_merges=True)
     assert tok.encode("abc ab") == [256, 32, 97, 98]

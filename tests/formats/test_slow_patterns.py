@@ -44,11 +44,11 @@ def any_hostile(request, hostile, tmp_path):
     tok.close()
 
 
-def test_the_api_names_the_place_and_the_piece(hostile):
+def test_the_api_names_the_place_and_the_pre_token(hostile):
     text = f"<s>hello\n{Z34}\nhello"
     for encode in (hostile.encode, hostile.tokenize, hostile.split_byte_text):
         with pytest.raises(
-            PatternError, match=r"for one piece at character 9 of the text, 'zzz.*'…"
+            PatternError, match=r"for one pre-token at character 9 of the text, 'zzz.*'…"
         ):
             encode(text)
 
@@ -80,7 +80,7 @@ def test_the_vocabulary_tells_what_is_reachable(hostile):
     assert not unreachable_rows(VocabularyIndex(hostile)).any()
 
 
-def test_a_check_names_the_piece_and_comes_to_an_end(tmp_path):
+def test_a_check_names_the_pre_token_and_comes_to_an_end(tmp_path):
     model(tmp_path / "a.model", r"(?:a|a)*b| ?\p{L}+|\s+|[^\s]")
     report = validate(tmp_path / "a.model")
     (finding,) = [one for one in report.findings if one.code == "slow-pattern"]

@@ -23,8 +23,8 @@ def texts(tokenizer: tokviz.Tokenizer, text: str) -> str:
     return ", ".join(tokenizer.decode([token]) for token in tokenizer.encode(text))
 
 
-def n_pieces(tokenizer: tokviz.Tokenizer, text: str) -> int:
-    return len(tokenizer.tokenize(text).pieces)
+def n_pre_tokens(tokenizer: tokviz.Tokenizer, text: str) -> int:
+    return len(tokenizer.tokenize(text).pre_tokens)
 
 
 def first_step(lesson: Lesson):
@@ -53,10 +53,10 @@ def examples() -> dict[str, str]:
         "byte": "“e” is {} byte, “é” {}, “漢” {}, “🎉” {}.".format(*sizes),
         "character": f"“漢” is {len('漢')} character and {len(GPT4.encode('漢'))} tokens in "
         "cl100k_base.",
-        "piece": f"cl100k_base cuts “{year}” into {n_pieces(GPT4, year)} pieces: It, 's, "
-        "the space, 198, 4, !",
-        "split pattern": f"“1984” is {n_pieces(GPT2, '1984')} piece for gpt2's pattern, and "
-        f"{n_pieces(GPT4, '1984')} for that of cl100k_base, which takes at most 3 digits.",
+        "pre_token": f"cl100k_base cuts “{year}” into {n_pre_tokens(GPT4, year)} pre-tokens: It, "
+        "'s, the space, 198, 4, !",
+        "split pattern": f"“1984” is {n_pre_tokens(GPT2, '1984')} pre-token for gpt2's pattern, "
+        f"and {n_pre_tokens(GPT4, '1984')} for that of cl100k_base, which takes at most 3 digits.",
         "byte pair encoding": f"The lesson “{cs336.title}” does it {len(cs336.merges)} times, "
         "until each word is 1 token.",
         "pair": f"The bytes of “newest” make {len(newest) - 1} pairs: {pair}.",

@@ -30,10 +30,12 @@ def test_a_lesson_learns_what_its_source_has_published(lesson: Lesson) -> None:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_counting_anew_at_every_step_learns_the_same(lesson: Lesson) -> None:
     found = regex.findall(SPLIT_PATTERNS[lesson.split_pattern].regex, lesson.corpus)
-    pieces: dict[bytes, int] = {}
-    for piece in (text.encode() for text in found):
-        pieces[piece] = pieces.get(piece, 0) + 1
-    learned = learn(list(pieces), list(pieces.values()), lesson.tie_break, len(lesson.merges))
+    pre_tokens: dict[bytes, int] = {}
+    for pre_token in (text.encode() for text in found):
+        pre_tokens[pre_token] = pre_tokens.get(pre_token, 0) + 1
+    learned = learn(
+        list(pre_tokens), list(pre_tokens.values()), lesson.tie_break, len(lesson.merges)
+    )
     tokens = [bytes([byte]) for byte in range(256)]
     for merge, (left, right) in zip(learned, lesson.merges, strict=True):
         assert (tokens[merge.pair[0]], tokens[merge.pair[1]]) == (left, right)

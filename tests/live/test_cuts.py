@@ -14,7 +14,7 @@ SPACES = CutRule(r"(?=\s)", re.compile("a b|b c d|<<>>"), longest_special=5)
 
 
 @pytest.mark.parametrize("name", [*BUILTIN, *SMALL])
-def test_parts_have_the_pieces_and_ids_of_the_whole(name: str) -> None:
+def test_parts_have_the_pre_tokens_and_ids_of_the_whole(name: str) -> None:
     tok = tokenizer(name)
     rng = random.Random(name)
     for _ in range(60):

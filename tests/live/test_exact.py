@@ -74,8 +74,8 @@ def test_tokens_after_every_edit_of_long_runs_equal_a_full_encode(name: str) -> 
             assert_same(live, slow)
 
 
-def pieces_of(live: LiveDocument) -> list[list[int]]:
-    """Give the byte spans of the pieces, split chunk by chunk."""
+def pre_tokens_of(live: LiveDocument) -> list[list[int]]:
+    """Give the byte spans of the pre-tokens, split chunk by chunk."""
     assert live.tokenizer is not None
     spans, start = [], 0
     for text in (chunk.text for chunk in live._chunks):
@@ -98,7 +98,7 @@ def test_a_tokenization_equals_one_of_the_whole_text(name: str) -> None:
         ours = [live.token(index) for index in range(live.n_tokens)]
         assert [token.id for token in ours] == whole.ids
         assert [[t.byte_start, t.byte_end] for t in ours] == whole.byte_spans.tolist()
-        assert pieces_of(live) == whole.pieces.tolist()
+        assert pre_tokens_of(live) == whole.pre_tokens.tolist()
 
 
 @pytest.mark.parametrize("in_runs", [False, True])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.profiles import examples
-from tokviz.live.pre_tokens import PieceCounter
+from tokviz.live.pre_tokens import PreTokenCounter
 from tokviz.text.snapshots import Part
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer.pretokenize.split import split
@@ -20,11 +20,11 @@ CHUNKS = st.lists(st.text(ALPHABET, max_size=8), max_size=8)
 def test_counts_of_any_chunks_equal_a_split_of_the_whole(
     name: str, snapshots: list[list[str]]
 ) -> None:
-    counter = PieceCounter(SPLIT_PATTERNS[name])
+    counter = PreTokenCounter(SPLIT_PATTERNS[name])
     for chunks in snapshots:
         counter.update([*map(Part, chunks)])
         assert counter.advance(60)
-        assert counter.n_pieces == len(split(counter.pattern, "".join(chunks)))
+        assert counter.n_pre_tokens == len(split(counter.pattern, "".join(chunks)))
 
 
 @examples(300)
@@ -33,7 +33,7 @@ def test_counts_of_any_chunks_equal_a_split_of_the_whole(
     chunks=st.lists(st.text(ALPHABET, min_size=1, max_size=5), min_size=1, max_size=12),
 )
 def test_counts_survive_edits_in_the_middle(data: st.DataObject, chunks: list[str]) -> None:
-    counter = PieceCounter(SPLIT_PATTERNS["gpt4o"])
+    counter = PreTokenCounter(SPLIT_PATTERNS["gpt4o"])
     for _ in range(4):
         counter.update([*map(Part, chunks)])
         counter.advance(data.draw(st.sampled_from([0.0, 60.0])))
@@ -43,7 +43,7 @@ def test_counts_survive_edits_in_the_middle(data: st.DataObject, chunks: list[st
         chunks = [*chunks[:first], *new, *chunks[last:]]
     counter.update([*map(Part, chunks)])
     assert counter.advance(60)
-    assert counter.n_pieces == len(split(counter.pattern, "".join(chunks)))
+    assert counter.n_pre_tokens == len(split(counter.pattern, "".join(chunks)))
 
 
 def test_an_edit_splits_only_the_chunk_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_an_edit_splits_only_the_chunk_that_changed(monkeypatch: pytest.MonkeyPa
         return split(counter.pattern, text)
 
     monkeypatch.setattr("tokviz.live.pre_tokens.split", spy)
-    counter = PieceCounter(SPLIT_PATTERNS["gpt2"])
+    counter = PreTokenCounter(SPLIT_PATTERNS["gpt2"])
     counter.update([*map(Part, ["one", " two", " three", " four"])])
     counter.advance(60)
     split_texts.clear()
@@ -64,14 +64,14 @@ def test_an_edit_splits_only_the_chunk_that_changed(monkeypatch: pytest.MonkeyPa
 
 
 def test_counting_goes_in_slices() -> None:
-    counter = PieceCounter(SPLIT_PATTERNS["gpt4"])
+    counter = PreTokenCounter(SPLIT_PATTERNS["gpt4"])
     counter.update([*map(Part, ["a", " b", " c"])])
     assert not counter.complete
     assert not counter.advance(0)
-    assert counter.n_pieces == 1
+    assert counter.n_pre_tokens == 1
     assert not counter.advance(0)
     assert counter.advance(0)
-    assert counter.n_pieces == 3
+    assert counter.n_pre_tokens == 3
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt4", "qwen2", "none"])
@@ -80,16 +80,16 @@ def test_a_long_run_is_counted_step_by_step_and_an_edit_begins_it_anew(
 ) -> None:
     monkeypatch.setattr("tokviz.live.pre_tokens.LONG_GROUP", 50)
     monkeypatch.setattr("tokviz.live.pre_tokens.split", None)  # nothing is split in one go
-    counter = PieceCounter(SPLIT_PATTERNS[name])
+    counter = PreTokenCounter(SPLIT_PATTERNS[name])
     chunks = ["7" * 40] * 9
     counter.update([*map(Part, chunks)])
     for n_edits in range(5):
         n_steps = 1
         while not counter.advance(0):
             n_steps += 1
-        n_pieces = len(split(counter.pattern, "".join(chunks)))
-        assert counter.n_pieces == n_pieces
-        assert n_steps >= min(n_pieces, 5)
+        n_pre_tokens = len(split(counter.pattern, "".join(chunks)))
+        assert counter.n_pre_tokens == n_pre_tokens
+        assert n_steps >= min(n_pre_tokens, 5)
         chunks = [*chunks[:4], "7" * n_edits, *chunks[4:]]
         counter.update([*map(Part, chunks)])
         counter.advance(0)
@@ -98,15 +98,15 @@ def test_a_long_run_is_counted_step_by_step_and_an_edit_begins_it_anew(
 
 
 def test_a_pattern_without_safe_cuts_sees_the_whole_text() -> None:
-    counter = PieceCounter(SPLIT_PATTERNS["none"])
+    counter = PreTokenCounter(SPLIT_PATTERNS["none"])
     counter.update([*map(Part, ["a", " b", " c"])])
     assert counter.advance(60)
-    assert counter.n_pieces == 1
+    assert counter.n_pre_tokens == 1
 
 
 @given(CHUNKS)
 def test_every_character_is_in_a_group_that_can_be_split_by_itself(chunks: list[str]) -> None:
-    counter = PieceCounter(SPLIT_PATTERNS["gpt2"])
+    counter = PreTokenCounter(SPLIT_PATTERNS["gpt2"])
     counter.update([*map(Part, chunks)])
     text = "".join(chunks)
     ends = {0, *split(counter.pattern, text).ends}

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 
-def encode_by_merges(piece: bytes, merges: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
+def encode_by_merges(pre_token: bytes, merges: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
     """Apply the listed merges: always the lowest in the list, of equal ones the leftmost."""
-    tokens = [bytes([byte]) for byte in piece]
+    tokens = [bytes([byte]) for byte in pre_token]
     while True:
         candidates = [
             (merges.index(pair), i) for i, pair in enumerate(pairwise(tokens)) if pair in merges
@@ -20,10 +20,12 @@ def encode_by_merges(piece: bytes, merges: Sequence[tuple[bytes, bytes]]) -> lis
 
 
 def last_merge(
-    piece: bytes, ranks: Mapping[tuple[bytes, bytes], int]
+    pre_token: bytes, ranks: Mapping[tuple[bytes, bytes], int]
 ) -> tuple[bytes, bytes] | None:
-    """Encode a piece by listed merges: give the last one applied, None if it is not one token."""
-    tokens, last = [bytes([byte]) for byte in piece], None
+    """Encode a pre-token by listed merges: give the last one applied, None if it is not one
+    token.
+    """
+    tokens, last = [bytes([byte]) for byte in pre_token], None
     while found := [(ranks[pair], i) for i, pair in enumerate(pairwise(tokens)) if pair in ranks]:
         _, i = min(found)
         last = tokens[i], tokens[i + 1]
@@ -31,11 +33,11 @@ def last_merge(
     return last if len(tokens) == 1 else None
 
 
-def encode_by_ranks(piece: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
+def encode_by_ranks(pre_token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
     """Join the neighbours whose concatenation has the lowest rank, of equal ones the leftmost."""
-    if piece in ranks:
-        return [piece]
-    tokens = [bytes([byte]) for byte in piece]
+    if pre_token in ranks:
+        return [pre_token]
+    tokens = [bytes([byte]) for byte in pre_token]
     while True:
         candidates = [
             (ranks[a + b], i) for i, (a, b) in enumerate(pairwise(tokens)) if a + b in ranks

@@ -1,4 +1,4 @@
-"""Counting pieces the obvious way: whole documents, one regex, one dict."""
+"""Counting pre-tokens the obvious way: whole documents, one regex, one dict."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def cut_at(text: str, specials: Iterable[str]) -> list[str]:
 def counted(
     documents: Iterable[str], pattern: SplitPattern, specials: Iterable[str]
 ) -> dict[bytes, int]:
-    """Count the pieces of byte texts, in the order of their first occurrence."""
+    """Count the pre-tokens of byte texts, in the order of their first occurrence."""
     counts: dict[bytes, int] = {}
     for document in documents:
         for text in cut_at(document, specials):
             for start, end in split(pattern, text).spans():
-                piece = bytetext.to_bytes(text[start:end])
-                counts[piece] = counts.get(piece, 0) + 1
+                pre_token = bytetext.to_bytes(text[start:end])
+                counts[pre_token] = counts.get(pre_token, 0) + 1
     return counts

@@ -8,11 +8,11 @@ from itertools import pairwise
 from tests.oracles.train import Pair, count_pairs, replace_pair
 
 
-def corpus_after(pieces: Sequence[bytes], merges: Sequence[Pair]) -> list[list[int]]:
+def corpus_after(pre_tokens: Sequence[bytes], merges: Sequence[Pair]) -> list[list[int]]:
     """Make the merges one after the other, everywhere; new tokens have the ids from 256 on."""
-    corpus = [list(piece) for piece in pieces]
+    corpus = [list(pre_token) for pre_token in pre_tokens]
     for new, pair in enumerate(merges, 256):
-        corpus = [replace_pair(piece, pair, new) for piece in corpus]
+        corpus = [replace_pair(pre_token, pair, new) for pre_token in corpus]
     return corpus
 
 
@@ -30,16 +30,16 @@ def ranking(
     return [(pair, stats[pair]) for pair in pairs]
 
 
-def encode_by_ranks_below(piece: bytes, ranks: Mapping[bytes, int], limit: int) -> list[bytes]:
+def encode_by_ranks_below(pre_token: bytes, ranks: Mapping[bytes, int], limit: int) -> list[bytes]:
     """Do what tiktoken does with a vocabulary of which only the ranks below a limit are left."""
 
     def rank(token: bytes) -> int | None:
         found = ranks.get(token)
         return found if found is not None and found < limit else None
 
-    if rank(piece) is not None:
-        return [piece]
-    tokens = [bytes([byte]) for byte in piece]
+    if rank(pre_token) is not None:
+        return [pre_token]
+    tokens = [bytes([byte]) for byte in pre_token]
     while True:
         candidates = [
             (found, i)

@@ -11,7 +11,7 @@ Pair = tuple[int, int]
 
 
 def learn(
-    pieces: Sequence[bytes],
+    pre_tokens: Sequence[bytes],
     counts: Sequence[int],
     rule: str,
     n_merges: int,
@@ -23,7 +23,7 @@ def learn(
     `lexicographic` is CS336's maximum of (count, pair of byte strings), `smallest_id` is rustbpe's
     heap order: the highest count, then the smallest pair of ids.
     """
-    corpus = [list(piece) for piece in pieces]
+    corpus = [list(pre_token) for pre_token in pre_tokens]
     tokens = [bytes([byte]) for byte in range(256)]
     merges: list[Merge] = []
     while len(merges) < n_merges:
@@ -41,7 +41,7 @@ def learn(
         if not ranking or stats[ranking[0]] < min_count:
             break
         best = ranking[0]
-        corpus = [replace_pair(piece, best, len(tokens)) for piece in corpus]
+        corpus = [replace_pair(pre_token, best, len(tokens)) for pre_token in corpus]
         tokens.append(tokens[best[0]] + tokens[best[1]])
         runner_up = ranking[1] if len(ranking) > 1 else None
         merges.append(
@@ -51,7 +51,9 @@ def learn(
                 sum(count == stats[best] for count in stats.values()),
                 runner_up,
                 0 if runner_up is None else stats[runner_up],
-                sum(len(piece) * count for piece, count in zip(corpus, counts, strict=True)),
+                sum(
+                    len(pre_token) * count for pre_token, count in zip(corpus, counts, strict=True)
+                ),
             )
         )
     return merges
@@ -60,16 +62,16 @@ def learn(
 def count_pairs(corpus: Sequence[Sequence[int]], counts: Sequence[int]) -> dict[Pair, int]:
     """Count every two neighbours, overlapping ones too, in the order of their first occurrence."""
     stats: dict[Pair, int] = {}
-    for piece, count in zip(corpus, counts, strict=True):
-        for pair in pairwise(piece):
+    for pre_token, count in zip(corpus, counts, strict=True):
+        for pair in pairwise(pre_token):
             stats[pair] = stats.get(pair, 0) + count
     return stats
 
 
-def replace_pair(piece: Sequence[int], pair: Pair, new: int) -> list[int]:
+def replace_pair(pre_token: Sequence[int], pair: Pair, new: int) -> list[int]:
     """Replace a pair from left to right."""
     merged: list[int] = []
-    for token in piece:
+    for token in pre_token:
         if merged and (merged[-1], token) == pair:
             merged[-1] = new
         else:
@@ -77,13 +79,13 @@ def replace_pair(piece: Sequence[int], pair: Pair, new: int) -> list[int]:
     return merged
 
 
-def replaced(pieces: Mapping[bytes, int], merges: Sequence[Pair]) -> list[int]:
-    """Say how many occurrences each merge replaces in some pieces, by making all of them."""
-    corpus = [list(piece) for piece in pieces]
+def replaced(pre_tokens: Mapping[bytes, int], merges: Sequence[Pair]) -> list[int]:
+    """Say how many occurrences each merge replaces in some pre-tokens, by making all of them."""
+    corpus = [list(pre_token) for pre_token in pre_tokens]
     found = []
     for number, pair in enumerate(merges):
-        after = [replace_pair(piece, pair, 256 + number) for piece in corpus]
-        counts = zip(corpus, after, pieces.values(), strict=True)
+        after = [replace_pair(pre_token, pair, 256 + number) for pre_token in corpus]
+        counts = zip(corpus, after, pre_tokens.values(), strict=True)
         found.append(sum((len(old) - len(new)) * count for old, new, count in counts))
         corpus = after
     return found

@@ -46,7 +46,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @linux
 def test_close_ends_a_child_that_hangs(make_splitter: Callable[..., Splitter]) -> None:
     splitter = make_splitter(seconds=60)
-    splitter.pieces("a", "a")
+    splitter.pre_tokens("a", "a")
     pid = splitter.client.pid
     assert pid is not None
     splitter.start_and_hang()
@@ -59,13 +59,13 @@ def test_cancel_kills_a_child_that_does_not_stop(
     make_splitter: Callable[..., Splitter],
 ) -> None:
     splitter = make_splitter(seconds=60)
-    splitter.pieces("a", "a")
+    splitter.pre_tokens("a", "a")
     pid = splitter.client.pid
     assert pid is not None
     splitter.start_and_hang()
     splitter.client.cancel()
     assert _gone(pid)
-    assert splitter.pieces("b", "b") == ["b"]
+    assert splitter.pre_tokens("b", "b") == ["b"]
 
 
 def test_cancel_lets_a_child_live_that_stops_when_asked(
@@ -73,7 +73,7 @@ def test_cancel_lets_a_child_live_that_stops_when_asked(
 ) -> None:
     monkeypatch.setattr("tokviz.process.runner.GRACE_SECONDS", WAIT)
     splitter = make_splitter()
-    splitter.pieces("a", "a")
+    splitter.pre_tokens("a", "a")
     pid = splitter.client.pid
     run = splitter.start(r"\w", "word " * 400_000)
     first_run, first_part = splitter.events.get(timeout=WAIT)
@@ -81,34 +81,34 @@ def test_cancel_lets_a_child_live_that_stops_when_asked(
     splitter.client.cancel()
     while not splitter.events.empty():
         splitter.events.get()
-    assert splitter.pieces("b", "b") == ["b"]
+    assert splitter.pre_tokens("b", "b") == ["b"]
     assert splitter.client.pid == pid
 
 
 def test_a_crash_is_told_with_the_signals_name(make_splitter: Callable[..., Splitter]) -> None:
     splitter = make_splitter(seconds=60)
-    splitter.pieces("a", "a")
+    splitter.pre_tokens("a", "a")
     run = splitter.start_and_hang()
     assert splitter.client.pid is not None
     os.kill(splitter.client.pid, signal.SIGSEGV)
     with pytest.raises(JobError, match=r"SIGSEGV: Fatal Python error"):
         splitter.result_of(run)
-    assert splitter.pieces("b", "b") == ["b"]
+    assert splitter.pre_tokens("b", "b") == ["b"]
 
 
 @linux
 def test_a_child_that_died_between_runs_is_replaced(splitter: Splitter) -> None:
-    splitter.pieces("a", "a")
+    splitter.pre_tokens("a", "a")
     pid = splitter.client.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     assert _gone(pid)
     try:
-        pieces = splitter.pieces("b", "b")
+        pre_tokens = splitter.pre_tokens("b", "b")
     except JobError:
         # The death had not yet been noticed when the run was sent.
-        pieces = splitter.pieces("b", "b")
-    assert pieces == ["b"]
+        pre_tokens = splitter.pre_tokens("b", "b")
+    assert pre_tokens == ["b"]
 
 
 def test_the_end_of_an_older_child_that_is_heard_late_hides_no_other() -> None:
@@ -130,11 +130,11 @@ def test_the_end_of_an_older_child_that_is_heard_late_hides_no_other() -> None:
 
 
 def test_ctrl_c_is_not_for_the_child(splitter: Splitter) -> None:
-    splitter.pieces("a", "a")
+    splitter.pre_tokens("a", "a")
     pid = splitter.client.pid
     assert pid is not None
     os.kill(pid, signal.SIGINT)
-    assert splitter.pieces("a", "aa") == ["a", "a"]
+    assert splitter.pre_tokens("a", "aa") == ["a", "a"]
     assert splitter.client.pid == pid
 
 
@@ -143,7 +143,7 @@ def test_a_run_that_burns_its_processor_time_is_ended(
 ) -> None:
     splitter = make_splitter(limits=Limits(cpu_seconds=1), seconds=60)
     with pytest.raises(JobError, match="processor time"):
-        splitter.pieces(EXPLODING, HANGS)
+        splitter.pre_tokens(EXPLODING, HANGS)
 
 
 @linux
@@ -240,9 +240,9 @@ def test_a_call_whose_child_cannot_start_ends(
 def test_a_call_whose_requests_cannot_be_made_ends_and_the_next_is_answered(
     splitter: Splitter,
 ) -> None:
-    splitter.pieces("a", "a")
+    splitter.pre_tokens("a", "a")
     assert "the requests for the" in _error_of_a_call(splitter.client, [{"do": object()}])
-    assert splitter.pieces("b", "b") == ["b"]
+    assert splitter.pre_tokens("b", "b") == ["b"]
 
 
 @linux

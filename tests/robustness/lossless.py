@@ -4,7 +4,7 @@
     python tests/robustness/lossless.py 100 --seed 7 --round 12
 
 A round is a tokenizer, a text and some edits. Every state of the text is a check: its tokens give
-back its bytes, tokens and pieces tile it, and the document that was edited holds the same text,
+back its bytes, tokens and pre-tokens tile it, and the document that was edited holds the same text,
 tokens and places as one that is tokenized anew. The figures are faults and checks; a fault is told
 with its round, which the second command does again.
 """
@@ -119,8 +119,8 @@ def differences(live: LiveDocument, slow: SlowDocument) -> Iterator[str]:
         yield "the tokens of a tokenization"
     if not tiles(iter(whole.byte_spans.tolist()), len(data)):
         yield "the tokens' spans"
-    if not tiles(iter(whole.pieces.tolist()), len(data)):
-        yield "the pieces' spans"
+    if not tiles(iter(whole.pre_tokens.tolist()), len(data)):
+        yield "the pre-tokens' spans"
     if not tiles(split(tok.split_pattern, slow.text).spans(), len(slow.text)):
         yield "the split"
     if live.n_chars > LARGE:

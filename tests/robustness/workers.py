@@ -3,7 +3,7 @@
     python tests/robustness/workers.py 20
 
 Train that often with two workers, kill one of them at a random moment, and compare the merges, the
-history, the pieces and the attribution with those of a training in one process.
+history, the pre-tokens and the attribution with those of a training in one process.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def write_corpus(folder: Path, n_words: int) -> None:
 def content(run: TrainingRun) -> list[bytes]:
     """Give all that has to be the same."""
     assert run.blame is not None
-    parts = run.history.memory, run.piece_counts.memory, run.blame.memory
+    parts = run.history.memory, run.pre_token_counts.memory, run.blame.memory
     return [bytes(column) for memory in parts for column in memory.values()]
 
 

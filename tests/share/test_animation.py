@@ -58,8 +58,8 @@ def test_the_words_of_a_corpus_are_joined_as_the_training_did() -> None:
     replay = Replay.open(tokviz.train(["low low lower"], 260, split_pattern="whitespace"))
     moving = Moving(animation(replay, 1, replay.n_merges))
     for k in range(replay.n_merges + 1):
-        pieces = replay.state(k).pieces(0, 10)
-        words = [piece for piece in pieces if not piece.data.isspace()]
+        pre_tokens = replay.state(k).pre_tokens(0, 10)
+        words = [pre_token for pre_token in pre_tokens if not pre_token.data.isspace()]
         tokens = [token_label(replay.tokenizer.token_bytes(one)) for p in words for one in p.ids]
         made = [token_label(token) for token in replay.tokens[:k]]
         assert moving.seen(SECONDS * (k + 0.99)) == [*tokens, *made]

@@ -16,7 +16,7 @@ from tests.reference import PATTERNS, tiktoken_encoding
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding import segment_encoder
-from tokviz.tokenizer.encoding.merging import merge_piece
+from tokviz.tokenizer.encoding.merging import merge_pre_token
 from tokviz.tokenizer.encoding.normalization import nfc
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 
@@ -86,11 +86,13 @@ def test_long_runs_are_tiktokens(name: str, unit: str) -> None:
 
 @pytest.mark.parametrize("unit", [" ", "\t", "\u3000"])
 def test_white_space_beyond_tiktoken_follows_the_ranks(unit: str) -> None:
-    """The run without its last character is one piece; the last one goes with the x or alone."""
+    """The run without its last character is one pre-token; the last one goes with the x or
+    alone.
+    """
     tok = tokviz.load("gpt2")
     ranks = _gpt2_ranks()
     run = unit * 149_999
-    merged = merge_piece(run.encode(), lambda left, right: ranks.get(left + right))
+    merged = merge_pre_token(run.encode(), lambda left, right: ranks.get(left + right))
     expected = [ranks[token] for token in merged] + tok.encode(unit + "x")
     assert tok.encode(run + unit + "x") == expected
 
@@ -244,7 +246,7 @@ def test_half_a_character_decodes_to_a_replacement() -> None:
 @pytest.mark.parametrize("name", NAMES)
 @examples(40)
 @given(text=texts)
-def test_spans_and_pieces_tile_the_bytes(name: str, text: str) -> None:
+def test_spans_and_pre_tokens_tile_the_bytes(name: str, text: str) -> None:
     tok = tokviz.load(name)
     text = nfc(text) if tok.nfc else text
     result = tok.tokenize(text)
@@ -252,8 +254,8 @@ def test_spans_and_pieces_tile_the_bytes(name: str, text: str) -> None:
     assert result.ids == tok.encode(text)
     assert b"".join(data[a:b] for a, b in result.byte_spans) == data
     assert [tok.token_bytes(i) for i in result.ids] == [data[a:b] for a, b in result.byte_spans]
-    assert b"".join(data[a:b] for a, b in result.pieces) == data
-    assert set(result.pieces[:, 1]) <= set(result.byte_spans[:, 1])
+    assert b"".join(data[a:b] for a, b in result.pre_tokens) == data
+    assert set(result.pre_tokens[:, 1]) <= set(result.byte_spans[:, 1])
     assert list(result.special) == [tok.is_special(i) for i in result.ids]
     assert result.byte_spans.shape == (len(result.ids), 2)
 
@@ -262,7 +264,7 @@ def test_empty_text() -> None:
     result = tokviz.load("gpt2").tokenize("")
     assert result.ids == []
     assert result.byte_spans.shape == (0, 2)
-    assert result.pieces.shape == (0, 2)
+    assert result.pre_tokens.shape == (0, 2)
     assert result.byte_spans.dtype == np.int64
 
 
@@ -353,7 +355,7 @@ def test_all_ways_to_encode_agree(name: str, way: str) -> None:
         assert array.tolist() == tok.encode(text) == result.ids
         spans = tok.split_byte_text(text)
         sizes = [[len(text[:end].encode()) for end in span] for span in spans]
-        assert result.pieces.tolist() == sizes
+        assert result.pre_tokens.tolist() == sizes
         assert list(result.special) == [tok.is_special(i) for i in result.ids]
         if not tok.nfc:
             data = text.encode()

@@ -33,7 +33,7 @@ from tokviz.training.cluster import tasks
 from tokviz.training.cluster.client import ClusterCount
 from tokviz.training.cluster.parts import Rules, parts_of
 from tokviz.training.corpus.corpus import Corpus
-from tokviz.training.counting import PieceCounts, count_pieces
+from tokviz.training.counting import PreTokenCounts, count_pre_tokens
 from tokviz.training.dask_cluster import connected, local_cluster
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ texts = st.lists(st.sampled_from(SNIPPETS), max_size=120).map("".join)
 files = st.tuples(st.sampled_from([".txt", ".jsonl"]), st.lists(texts, max_size=4))
 
 
-def all_of(pieces: PieceCounts) -> tuple[list[tuple[bytes, int]], tuple[int, ...]]:
-    sums = (pieces.n_bytes, pieces.n_chars, pieces.n_invalid, pieces.n_documents)
-    return list(pieces.pieces()), sums
+def all_of(pre_tokens: PreTokenCounts) -> tuple[list[tuple[bytes, int]], tuple[int, ...]]:
+    sums = (pre_tokens.n_bytes, pre_tokens.n_chars, pre_tokens.n_invalid, pre_tokens.n_documents)
+    return list(pre_tokens.pre_tokens()), sums
 
 
 @given(
@@ -89,13 +89,13 @@ def test_parts_together_give_what_the_whole_gives(
     assert numbers == list(range(len(parts)))
     named = [(part.number, part.file) for part in parts]
     n_unique = [tasks.join_bucket(number, named, str(folder)) for number in range(3)]
-    pieces, _ = tasks.gathered([0, 1, 2], str(folder))
+    pre_tokens, _ = tasks.gathered([0, 1, 2], str(folder))
     read_by_one = Corpus(paths, delimiter=delimiter, max_doc_chars=max_doc_chars)
-    whole = count_pieces(read_by_one, pattern, specials)
-    together = PieceCounts(
-        pieces.data,
-        pieces.offsets(),
-        pieces.counts,
+    whole = count_pre_tokens(read_by_one, pattern, specials)
+    together = PreTokenCounts(
+        pre_tokens.data,
+        pre_tokens.offsets(),
+        pre_tokens.counts,
         n_bytes=sum(part.n_bytes for part in sums),
         n_chars=sum(part.n_chars for part in sums),
         n_invalid=sum(part.n_invalid for part in sums),
@@ -117,11 +117,13 @@ def test_a_large_file_is_cut_and_a_table_by_its_rows(tmp_path: Path) -> None:
         tasks.count_part(part, rules, 1, str(tmp_path))
     tasks.join_bucket(0, [(part.number, part.file) for part in parts], str(tmp_path))
     (tmp_path / "part-000000").unlink()
-    pieces, _ = tasks.gathered([0], str(tmp_path))
+    pre_tokens, _ = tasks.gathered([0], str(tmp_path))
     paths = [tmp_path / "a.txt", tmp_path / "b.parquet"]
-    whole = dict(count_pieces(Corpus(paths, delimiter=None), get_split_pattern("gpt2")).pieces())
-    assert pieces.counts.tolist() == [*whole.values()]
-    assert bytes(pieces.data) == b"".join(whole)
+    whole = dict(
+        count_pre_tokens(Corpus(paths, delimiter=None), get_split_pattern("gpt2")).pre_tokens()
+    )
+    assert pre_tokens.counts.tolist() == [*whole.values()]
+    assert bytes(pre_tokens.data) == b"".join(whole)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +151,7 @@ def test_a_training_with_workers_is_the_training(rule: str, corpus: Path, cluste
 
 def is_same(together: TrainingRun, alone: TrainingRun) -> None:
     assert together.tokenizer.merges == alone.tokenizer.merges
-    assert all_of(together.piece_counts) == all_of(alone.piece_counts)
+    assert all_of(together.pre_token_counts) == all_of(alone.pre_token_counts)
     for name, column in alone.history.memory.items():
         assert bytes(together.history.memory[name]) == bytes(column)
     assert together.blame is not None
@@ -190,7 +192,7 @@ def test_a_worker_that_is_killed_changes_nothing(
     pattern = get_split_pattern("gpt4")
     counter = ClusterCount(cluster, tmp_path / "kept")
     assert all_of(counter(Corpus(corpus), pattern, on_progress=kill)) == all_of(
-        count_pieces(Corpus(corpus), pattern)
+        count_pre_tokens(Corpus(corpus), pattern)
     )
     assert not pids
 
@@ -201,7 +203,7 @@ def test_what_was_counted_is_not_counted_again_unless_a_file_has_changed(
     folder, pattern = tmp_path / "kept", get_split_pattern("gpt4")
     monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 100_000)
 
-    def counted(should_stop: Callable[[], bool] = lambda: False) -> PieceCounts:
+    def counted(should_stop: Callable[[], bool] = lambda: False) -> PreTokenCounts:
         counter = ClusterCount(cluster, folder)
         return counter(Corpus(corpus), pattern, should_stop=should_stop)
 
@@ -209,11 +211,11 @@ def test_what_was_counted_is_not_counted_again_unless_a_file_has_changed(
     assert not stopped.complete
     kept = {path: path.stat().st_mtime_ns for path in folder.glob("part-*")}
     whole = counted()
-    assert all_of(whole) == all_of(count_pieces(Corpus(corpus), pattern))
+    assert all_of(whole) == all_of(count_pre_tokens(Corpus(corpus), pattern))
     assert len(kept) > 2
     assert all(path.stat().st_mtime_ns == then for path, then in kept.items())
     (corpus / "0.txt").write_text("another text")
-    assert all_of(counted()) == all_of(count_pieces(Corpus(corpus), pattern))
+    assert all_of(counted()) == all_of(count_pre_tokens(Corpus(corpus), pattern))
 
 
 def test_what_cannot_be_read_is_named_or_left_out_as_chosen(
@@ -325,8 +327,8 @@ def test_workers_take_so_many_characters_of_a_document(
     )
     assert shared.tokenizer.merges == alone.tokenizer.merges
     assert shared.history == alone.history
-    assert all_of(shared.piece_counts) == all_of(alone.piece_counts)
-    assert alone.piece_counts.n_chars < sum(map(len, documents)) * 2
+    assert all_of(shared.pre_token_counts) == all_of(alone.pre_token_counts)
+    assert alone.pre_token_counts.n_chars < sum(map(len, documents)) * 2
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Counting pieces equals a dict over the regex's pieces, however the corpus arrives."""
+"""Counting pre-tokens equals a dict over the regex's pre-tokens, however the corpus arrives."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from tokviz.training.compiled_counter import CompiledCounter
 from tokviz.training.corpus import readers, text_blocks
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.text_blocks import TextBlock
-from tokviz.training.counting import CountProgress, PieceCounts, count_pieces
+from tokviz.training.counting import CountProgress, PreTokenCounts, count_pre_tokens
 from tokviz.training.joining import join
-from tokviz.training.pre_token_table import PieceTable
+from tokviz.training.pre_token_table import PreTokenTable
 
 NAMES = list(SPLIT_PATTERNS)
 SPECIALS = ["<|im_start|>", "<|endoftext|><|endoftext|>", "text|>a", "'s"]
@@ -53,9 +53,9 @@ def both_engines(corpus_of, pattern, specials=(), *, block_bytes=text_blocks.BLO
         with pytest.MonkeyPatch.context() as patch:
             use(engine, patch)
             patch.setattr(text_blocks, "BLOCK_BYTES", block_bytes)
-            results.append(count_pieces(corpus_of(), pattern, specials))
+            results.append(count_pre_tokens(corpus_of(), pattern, specials))
     plain, compiled = results
-    assert list(plain.pieces()) == list(compiled.pieces())
+    assert list(plain.pre_tokens()) == list(compiled.pre_tokens())
     for name in ("n_bytes", "n_chars", "n_invalid", "n_documents", "complete"):
         assert getattr(plain, name) == getattr(compiled, name), name
     for name in ("data", "offsets", "counts"):
@@ -104,11 +104,11 @@ def test_counts_equal_a_dict(
     result = both_engines(corpus, pattern, specials, block_bytes=block_bytes)
     cuts = [*specials, delimiter] if delimiter else specials
     expected = counted(documents, pattern, cuts)
-    assert list(result.pieces()) == list(expected.items())
-    assert result.n_bytes == sum(len(piece) * n for piece, n in expected.items())
-    as_text = [(bytetext.from_bytes(piece), n) for piece, n in expected.items()]
-    assert result.n_chars == sum(len(piece) * n for piece, n in as_text)
-    assert result.n_invalid == sum(bytetext.n_raw_bytes(piece) * n for piece, n in as_text)
+    assert list(result.pre_tokens()) == list(expected.items())
+    assert result.n_bytes == sum(len(pre_token) * n for pre_token, n in expected.items())
+    as_text = [(bytetext.from_bytes(pre_token), n) for pre_token, n in expected.items()]
+    assert result.n_chars == sum(len(pre_token) * n for pre_token, n in as_text)
+    assert result.n_invalid == sum(bytetext.n_raw_bytes(pre_token) * n for pre_token, n in as_text)
 
 
 @pytest.mark.parametrize("regex", [r"\w+", r"(a)|(b)", r"[a-z]*|\s", r"\p{L}+| ?\p{N}", r"(?=x)"])
@@ -121,9 +121,9 @@ def test_a_custom_regex_counts_as_split_cuts(
         patch.setattr(counting, "_MATCHES_AT_ONCE", block_bytes % 7)  # some, or a few
         patch.setattr(counting, "_CHARS_AT_ONCE", block_bytes % 9)
         patch.setattr(text_blocks, "BLOCK_BYTES", block_bytes)
-        result = count_pieces(Chunks(documents, 5, delimiter="'s"), pattern, ["<|im_start|>"])
+        result = count_pre_tokens(Chunks(documents, 5, delimiter="'s"), pattern, ["<|im_start|>"])
     expected = counted(documents, pattern, ["'s", "<|im_start|>"])
-    assert list(result.pieces()) == list(expected.items())
+    assert list(result.pre_tokens()) == list(expected.items())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -139,24 +139,24 @@ def test_every_size_of_block_gives_the_same_counts(name: str) -> None:
         with pytest.MonkeyPatch.context() as patch:
             use("compiled", patch)
             patch.setattr(text_blocks, "BLOCK_BYTES", 1)
-            result = count_pieces(Chunks([text], size), pattern, ["<|im_start|>"])
-        assert list(result.pieces()) == expected
+            result = count_pre_tokens(Chunks([text], size), pattern, ["<|im_start|>"])
+        assert list(result.pre_tokens()) == expected
 
 
 @BOTH
 def test_specials_are_cut_out_and_nothing_crosses_them(engine: str, monkeypatch) -> None:
     use(engine, monkeypatch)
     corpus = Corpus(["ab<|x|>ab<|x|><|x|>cd", "<|x|>"], delimiter=None)
-    result = count_pieces(corpus, SPLIT_PATTERNS["gpt2"], ["<|x|>", "<|x|><|x|>c"])
-    assert list(result.pieces()) == [(b"ab", 2), (b"d", 1)]
+    result = count_pre_tokens(corpus, SPLIT_PATTERNS["gpt2"], ["<|x|>", "<|x|><|x|>c"])
+    assert list(result.pre_tokens()) == [(b"ab", 2), (b"d", 1)]
     assert result.n_documents == 1
 
 
 @BOTH
 def test_a_special_token_does_not_cross_documents(engine: str, monkeypatch) -> None:
     use(engine, monkeypatch)
-    result = count_pieces(Corpus(["a<|", "x|>b"]), SPLIT_PATTERNS["none"], ["<|x|>"])
-    assert list(result.pieces()) == [(b"a<|", 1), (b"x|>b", 1)]
+    result = count_pre_tokens(Corpus(["a<|", "x|>b"]), SPLIT_PATTERNS["none"], ["<|x|>"])
+    assert list(result.pre_tokens()) == [(b"a<|", 1), (b"x|>b", 1)]
 
 
 @BOTH
@@ -164,8 +164,8 @@ def test_line_ends_stay_as_they_are(engine: str, monkeypatch, tmp_path: Path) ->
     use(engine, monkeypatch)
     file = tmp_path / "a.txt"
     file.write_bytes(b"a\r\nb\rc\n")
-    result = count_pieces(Corpus(file), SPLIT_PATTERNS["gpt4"])
-    assert list(result.pieces()) == [
+    result = count_pre_tokens(Corpus(file), SPLIT_PATTERNS["gpt4"])
+    assert list(result.pre_tokens()) == [
         (b"a", 1), (b"\r\n", 1), (b"b", 1), (b"\r", 1), (b"c", 1), (b"\n", 1),
     ]  # fmt: skip
 
@@ -175,16 +175,16 @@ def test_bytes_that_are_not_utf8_are_counted_and_kept(engine: str, monkeypatch, 
     use(engine, monkeypatch)
     file = tmp_path / "a.txt"
     file.write_bytes(b"caf\xe9 \xff\xff caf\xe9 \xe4\xb8\x96")
-    result = count_pieces(Corpus(file), SPLIT_PATTERNS["gpt2"])
-    assert dict(result.pieces())[b"\xe9"] == 2
+    result = count_pre_tokens(Corpus(file), SPLIT_PATTERNS["gpt2"])
+    assert dict(result.pre_tokens())[b"\xe9"] == 2
     assert (result.n_invalid, result.n_bytes, result.n_chars) == (4, 16, 14)
 
 
 @BOTH
 @pytest.mark.parametrize("source", [[], ["", ""], ["<|endoftext|>"]])
-def test_an_empty_corpus_has_no_pieces(engine: str, source: list[str], monkeypatch) -> None:
+def test_an_empty_corpus_has_no_pre_tokens(engine: str, source: list[str], monkeypatch) -> None:
     use(engine, monkeypatch)
-    result = count_pieces(Corpus(source), SPLIT_PATTERNS["gpt4"])
+    result = count_pre_tokens(Corpus(source), SPLIT_PATTERNS["gpt4"])
     assert (len(result), result.offsets.tolist(), result.n_documents) == (0, [0], 0)
 
 
@@ -198,7 +198,7 @@ def test_documents_without_text_are_not_counted() -> None:
 def test_an_empty_special_token_is_refused(engine: str, monkeypatch) -> None:
     use(engine, monkeypatch)
     with pytest.raises(SpecialTokenError, match="empty"):
-        count_pieces(Corpus(["a"]), SPLIT_PATTERNS["gpt4"], ["<|x|>", ""])
+        count_pre_tokens(Corpus(["a"]), SPLIT_PATTERNS["gpt4"], ["<|x|>", ""])
 
 
 @BOTH
@@ -208,7 +208,7 @@ def test_an_unreadable_file_in_the_middle_is_named(engine: str, monkeypatch, tmp
     for file in files:
         file.write_bytes(b"some text")
     with pytest.raises(InputFileError, match=r"b\.txt\.gz"):
-        count_pieces(Corpus(files), SPLIT_PATTERNS["gpt4"])
+        count_pre_tokens(Corpus(files), SPLIT_PATTERNS["gpt4"])
 
 
 def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,8 +223,10 @@ def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch: pytest.MonkeyPatc
             yield from self.findall(text)
 
     monkeypatch.setattr("tokviz.tokenizer.pretokenize.patterns.compiled_regex", lambda _: Failing())
-    with pytest.raises(PatternError, match="memory for one piece at character 0 of the text, 'ab'"):
-        count_pieces(Corpus(["ab"]), get_split_pattern(Failing.pattern, guarded=False))
+    with pytest.raises(
+        PatternError, match="memory for one pre-token at character 0 of the text, 'ab'"
+    ):
+        count_pre_tokens(Corpus(["ab"]), get_split_pattern(Failing.pattern, guarded=False))
 
 
 @pytest.fixture
@@ -244,7 +246,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_progress_is_reported(pattern: str, small_blocks: Path) -> None:
     seen: list[CountProgress] = []
     size = small_blocks.stat().st_size
-    whole = count_pieces(Corpus(small_blocks), get_split_pattern(pattern), on_progress=seen.append)
+    whole = count_pre_tokens(
+        Corpus(small_blocks), get_split_pattern(pattern), on_progress=seen.append
+    )
     assert whole.complete
     assert seen[-1] == CountProgress(size, size, len(whole))
     assert [report.n_unique for report in seen] == sorted(report.n_unique for report in seen)
@@ -253,7 +257,7 @@ def test_progress_is_reported(pattern: str, small_blocks: Path) -> None:
 @pytest.mark.parametrize("pattern", ["gpt4", "none"])
 def test_stopping_keeps_what_is_counted(pattern: str, small_blocks: Path) -> None:
     seen: list[CountProgress] = []
-    part = count_pieces(
+    part = count_pre_tokens(
         Corpus(small_blocks),
         get_split_pattern(pattern),
         on_progress=seen.append,
@@ -280,7 +284,7 @@ def no_tick(_: int) -> bool:
     return False
 
 
-def result_of(counter: CompiledCounter) -> PieceCounts:
+def result_of(counter: CompiledCounter) -> PreTokenCounts:
     counter.finish(no_tick)
     return counter.result(1, True)
 
@@ -291,25 +295,25 @@ def test_the_hash_table_grows() -> None:
     data = " ".join([*words, *reversed(words)]).encode()
     counter = counter_of("whitespace")
     counter.add(TextBlock(data, [0], [len(data)], [True]), no_tick)
-    counts = dict(result_of(counter).pieces())
+    counts = dict(result_of(counter).pre_tokens())
     assert counts.pop(b" ") == 2 * len(words) - 1
     assert counts == {word.encode(): 2 for word in words}
 
 
 @pytest.mark.usefixtures("tiny_tables")
-def test_pieces_with_the_same_hash_are_told_apart() -> None:
-    """Long pieces of different lengths and bytes in a table that is as full as it gets."""
+def test_pre_tokens_with_the_same_hash_are_told_apart() -> None:
+    """Long pre-tokens of different lengths and bytes in a table that is as full as it gets."""
     words = [b"a" * n for n in range(1, 40)] + [b"\0" * n for n in range(1, 40)]
     words += [b"12345678" + bytes([65 + n]) + b"87654321" for n in range(26)]
     data = b" ".join(words + words)
     counter = counter_of("whitespace")
     counter.add(TextBlock(data, [0], [len(data)], [True]), no_tick)
-    counts = dict(result_of(counter).pieces())
+    counts = dict(result_of(counter).pre_tokens())
     del counts[b" "]
     assert counts == dict.fromkeys(words, 2)
 
 
-def test_a_piece_much_longer_than_a_block_is_scanned_a_few_times_only() -> None:
+def test_a_pre_token_much_longer_than_a_block_is_scanned_a_few_times_only() -> None:
     counter = counter_of("gpt4")
     n_scanned = 0
     with_undecided = counter._with_undecided
@@ -324,7 +328,7 @@ def test_a_piece_much_longer_than_a_block_is_scanned_a_few_times_only() -> None:
     for _ in range(999):
         counter.add(TextBlock(b"a" * 100, [0], [100], [False], is_open=True), no_tick)
     counter.add(TextBlock(b"a" * 100 + b" b", [0], [102], [True]), no_tick)
-    assert list(result_of(counter).pieces()) == [(b"a" * 100_000, 1), (b" b", 1)]
+    assert list(result_of(counter).pre_tokens()) == [(b"a" * 100_000, 1), (b" b", 1)]
     assert n_scanned < 400_000
 
 
@@ -336,21 +340,21 @@ def test_a_piece_much_longer_than_a_block_is_scanned_a_few_times_only() -> None:
 def test_what_may_never_end_is_refused_before_it_takes_all_memory(
     name: str, pattern: str, text: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A piece that goes on, or a text that a regex sees as a whole."""
+    """A pre-token that goes on, or a text that a regex sees as a whole."""
     for limit in ("SMALL_CORPUS_BYTES", "SMALL_FOR_PROCESSES"):
         monkeypatch.setattr(counting, limit, 100_000)
     monkeypatch.setattr(counting, "MAX_FILE_BYTES", 1_000_000)
     endless, split = text * (3_000_000 // len(text)), get_split_pattern(pattern)
     path = tmp_path / name
     with _given(path, endless), pytest.raises(InputFileError, match="more than 1,000,000 bytes"):
-        count_pieces(Corpus(path), split)
+        count_pre_tokens(Corpus(path), split)
     cut = (text * (300_000 // len(text)) + b"<|endoftext|>") * 10
     path = tmp_path / f"cut.{name}"
     with _given(path, cut):
-        assert count_pieces(Corpus(path), split).n_documents == 10
+        assert count_pre_tokens(Corpus(path), split).n_documents == 10
     plain = tmp_path / "plain.txt"
     plain.write_bytes(endless)
-    assert count_pieces(Corpus(plain), split).n_bytes == len(endless)
+    assert count_pre_tokens(Corpus(plain), split).n_bytes == len(endless)
 
 
 def _given(path: Path, data: bytes) -> AbstractContextManager[object]:
@@ -362,10 +366,10 @@ def _given(path: Path, data: bytes) -> AbstractContextManager[object]:
 
 def test_a_small_corpus_needs_no_compiled_code() -> None:
     code = (
-        "from tokviz.training.counting import count_pieces\n"
+        "from tokviz.training.counting import count_pre_tokens\n"
         "from tokviz.training.corpus.corpus import Corpus\n"
         "from tokviz.tokenizer.pretokenize.patterns import get_split_pattern\n"
-        "count_pieces(Corpus(['hello ' * 1000]), get_split_pattern('gpt4'))"
+        "count_pre_tokens(Corpus(['hello ' * 1000]), get_split_pattern('gpt4'))"
     )
     assert not {"llvmlite", "tokviz.kernels"} & set(imported_by(code))
 
@@ -396,19 +400,19 @@ def test_threads_give_what_one_gives(
         counter = CompiledCounter(scanner, n_threads=n)
         for block in in_blocks(text, block_bytes):
             counter.add(block, no_tick)
-        results.append(list(result_of(counter).pieces()))
+        results.append(list(result_of(counter).pre_tokens()))
     assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("n_at_once", [7, 1 << 15])
 def test_joined_tables_hold_what_was_counted_in_any(n_at_once, monkeypatch) -> None:
-    """In the order of the blocks, and the places of each table's pieces are told."""
-    monkeypatch.setattr(joining, "_PIECES_AT_ONCE", n_at_once)
+    """In the order of the blocks, and the places of each table's pre-tokens are told."""
+    monkeypatch.setattr(joining, "_PRE_TOKENS_AT_ONCE", n_at_once)
     chance, scanner = random.Random(5), scanner_of(SPLIT_PATTERNS["whitespace"])
     assert scanner is not None
-    tables = [PieceTable() for _ in range(4)]
+    tables = [PreTokenTable() for _ in range(4)]
     order, expected = list[tuple[int, int, int]](), Counter[bytes]()
-    pieces: list[list[bytes]] = [[] for _ in tables]
+    pre_tokens: list[list[bytes]] = [[] for _ in tables]
     for _ in range(30):
         words = [b"%d" % chance.randrange(10 ** chance.randrange(13)) for _ in range(300)]
         expected.update(words)
@@ -418,12 +422,12 @@ def test_joined_tables_hold_what_was_counted_in_any(n_at_once, monkeypatch) -> N
         ends = [*accumulate(map(len, words))]
         tables[i].count(TextBlock(data, [0, *ends[:-1]], ends), scanner, lambda: False)
         order.append((i, first, len(tables[i])))
-        pieces[i] += [word for word in dict.fromkeys(words) if word not in pieces[i]]
+        pre_tokens[i] += [word for word in dict.fromkeys(words) if word not in pre_tokens[i]]
     joined = join(tables, order, 3, lambda: False)
-    assert dict(joined.counted(1, True, ()).pieces()) == expected
-    listed = [piece for piece, _ in joined.counted(1, True, ()).pieces()]
+    assert dict(joined.counted(1, True, ()).pre_tokens()) == expected
+    listed = [pre_token for pre_token, _ in joined.counted(1, True, ()).pre_tokens()]
     assert listed == list(expected)
-    for table, known in zip(tables, pieces, strict=True):
+    for table, known in zip(tables, pre_tokens, strict=True):
         assert [listed[place] for place in table.counts] == known
 
 
@@ -433,10 +437,10 @@ def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
 
     use("compiled", monkeypatch)
     monkeypatch.setattr(compiled_counter, "n_processors", lambda: 2)
-    monkeypatch.setattr(PieceTable, "count", fail)
+    monkeypatch.setattr(PreTokenTable, "count", fail)
     before = threading.active_count()
     with pytest.raises(MemoryError, match="no room"):
-        count_pieces(Corpus(["some text"] * 9), SPLIT_PATTERNS["gpt4"])
+        count_pre_tokens(Corpus(["some text"] * 9), SPLIT_PATTERNS["gpt4"])
     assert threading.active_count() == before
 
 
@@ -448,7 +452,7 @@ def test_no_thread_survives_a_file_that_cannot_be_read(monkeypatch, tmp_path: Pa
     bad.write_bytes(b"no gzip")
     before = threading.active_count()
     with pytest.raises(InputFileError):
-        count_pieces(Corpus([good, bad]), SPLIT_PATTERNS["gpt4"])
+        count_pre_tokens(Corpus([good, bad]), SPLIT_PATTERNS["gpt4"])
     assert threading.active_count() == before
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import train as oracle
 from tests.profiles import examples
-from tests.training.trainers import as_history, corpora, finished, piece_counts, settings
+from tests.training.trainers import as_history, corpora, finished, pre_token_counts, settings
 from tokviz.training import compiled_trainer, engines, layout, merge_kernels, merge_state
 from tokviz.training.compiled_trainer import CompiledTrainer
 from tokviz.training.engines import PythonTrainer, is_small
@@ -33,26 +33,28 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 @example(([b"a"], [7]), 300, 1)
 @examples(60)
 def test_merges_and_history_equal_the_slow_original(engine, rule, corpus, n_merges, min_count):
-    pieces, counts = corpus
-    expected = as_history(oracle.learn(pieces, counts, rule, n_merges, min_count))
-    trainer = finished(engine(piece_counts(pieces, counts), settings(rule, n_merges, min_count)))
+    pre_tokens, counts = corpus
+    expected = as_history(oracle.learn(pre_tokens, counts, rule, n_merges, min_count))
+    trainer = finished(
+        engine(pre_token_counts(pre_tokens, counts), settings(rule, n_merges, min_count))
+    )
     assert trainer.history() == expected
     assert trainer.n_merges == len(expected)
     assert (trainer.end is None) == (len(expected) == n_merges)
 
 
-def random_corpus(seed: int, n_pieces: int) -> tuple[list[bytes], list[int]]:
+def random_corpus(seed: int, n_pre_tokens: int) -> tuple[list[bytes], list[int]]:
     random = np.random.default_rng(seed)
     words = {
         bytes(random.choice(list(b"etaoin shr"), random.integers(1, 12)).tolist()): None
-        for _ in range(n_pieces)
+        for _ in range(n_pre_tokens)
     }
     return list(words), random.zipf(1.5, len(words)).clip(1, 10**9).tolist()
 
 
 @every_rule
 def test_the_engines_agree_on_a_larger_corpus(rule):
-    corpus = piece_counts(*random_corpus(1, 3_000))
+    corpus = pre_token_counts(*random_corpus(1, 3_000))
     plain = finished(PythonTrainer(corpus, settings(rule, 2_000)))
     compiled = finished(CompiledTrainer(corpus, settings(rule, 2_000)))
     assert compiled.history() == plain.history()
@@ -62,7 +64,7 @@ def test_the_engines_agree_on_a_larger_corpus(rule):
 
 @every_rule
 def test_arrays_that_are_always_full_change_nothing(rule, monkeypatch):
-    corpus = piece_counts(*random_corpus(2, 500))
+    corpus = pre_token_counts(*random_corpus(2, 500))
     expected = finished(CompiledTrainer(corpus, settings(rule, 400))).history()
     monkeypatch.setattr(compiled_trainer, "_capacity", lambda n_used, _, n_more: n_used + n_more)
     trainer = CompiledTrainer(corpus, settings(rule, 400))
@@ -92,7 +94,7 @@ def test_arrays_that_are_always_full_change_nothing(rule, monkeypatch):
 
 @every_rule
 def test_pauses_change_nothing(rule, monkeypatch):
-    corpus = piece_counts(*random_corpus(3, 300))
+    corpus = pre_token_counts(*random_corpus(3, 300))
     expected = finished(CompiledTrainer(corpus, settings(rule, 300))).history()
     monkeypatch.setattr(compiled_trainer, "_LEAST_BUDGET", 1)
     trainer = CompiledTrainer(corpus, settings(rule, 300))
@@ -111,9 +113,9 @@ def as_prefix(history, n):
 
 @every_rule
 def test_a_layout_in_many_steps_changes_nothing(rule, monkeypatch):
-    corpus = piece_counts(*random_corpus(4, 300))
+    corpus = pre_token_counts(*random_corpus(4, 300))
     expected = finished(CompiledTrainer(corpus, settings(rule, 300))).history()
-    monkeypatch.setattr(layout, "_PIECES_AT_ONCE", 7)
+    monkeypatch.setattr(layout, "_PRE_TOKENS_AT_ONCE", 7)
     monkeypatch.setattr(layout, "_CELLS_AT_ONCE", 50)
     trainer = CompiledTrainer(corpus, settings(rule, 300))
     n_steps = 0
@@ -129,9 +131,9 @@ def test_a_layout_in_many_steps_changes_nothing(rule, monkeypatch):
 
 @both_engines
 def test_an_end_before_the_goal_is_explained(engine):
-    trainer = finished(engine(piece_counts([b"abc"], [1]), settings("first", 10)))
+    trainer = finished(engine(pre_token_counts([b"abc"], [1]), settings("first", 10)))
     assert trainer.end == "no pair is left to merge"
-    trainer = finished(engine(piece_counts([b"ab", b"bc"], [3, 1]), settings("first", 10, 2)))
+    trainer = finished(engine(pre_token_counts([b"ab", b"bc"], [3, 1]), settings("first", 10, 2)))
     assert trainer.n_merges == 1
     assert trainer.end == "no pair occurs 2 times or more"
 
@@ -152,8 +154,8 @@ def test_the_rules_differ_where_pairs_tie():
 
 def test_the_lexicographic_rule_compares_tokens_not_their_concatenation():
     # ("a", "zz") and ("az", "b") tie: as a tuple the second is greater ("az" > "a").
-    pieces, counts = [b"zz", b"az", b"azz", b"azb"], [90, 80, 5, 5]
-    merges = list(learn_merges(pieces, counts, TIE_BREAKS["lexicographic"]))
+    pre_tokens, counts = [b"zz", b"az", b"azz", b"azb"], [90, 80, 5, 5]
+    merges = list(learn_merges(pre_tokens, counts, TIE_BREAKS["lexicographic"]))
     tokens = [bytes([byte]) for byte in range(256)]
     for merge in merges:
         tokens.append(tokens[merge.pair[0]] + tokens[merge.pair[1]])
@@ -163,13 +165,13 @@ def test_the_lexicographic_rule_compares_tokens_not_their_concatenation():
 
 def test_weights_beyond_31_bits_are_exact():
     trainer = finished(
-        CompiledTrainer(piece_counts([b"ab", b"ac"], [2**40, 1]), settings("first", 2))
+        CompiledTrainer(pre_token_counts([b"ab", b"ac"], [2**40, 1]), settings("first", 2))
     )
     assert trainer.history().count.tolist() == [2**40, 1]
 
 
-def test_the_work_of_plain_python_is_bounded_by_the_squares_of_the_pieces(monkeypatch):
+def test_the_work_of_plain_python_is_bounded_by_the_squares_of_the_pre_tokens(monkeypatch):
     monkeypatch.setattr(engines, "SMALL_WORK", 4 * 4 + 2 * 2)
-    assert is_small(piece_counts([b"abcd", b"ab"], [1, 9]), 1_000)
-    assert not is_small(piece_counts([b"abcd", b"abc"], [1, 9]), 1_000)
-    assert is_small(piece_counts([b"abcdefg"], [1]), 2), "two merges write it but twice"
+    assert is_small(pre_token_counts([b"abcd", b"ab"], [1, 9]), 1_000)
+    assert not is_small(pre_token_counts([b"abcd", b"abc"], [1, 9]), 1_000)
+    assert is_small(pre_token_counts([b"abcdefg"], [1]), 2), "two merges write it but twice"

@@ -18,7 +18,7 @@ from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.training import engines
 from tokviz.training.compiled_trainer import CompiledTrainer
 from tokviz.training.corpus.corpus import Corpus
-from tokviz.training.counting import count_pieces
+from tokviz.training.counting import count_pre_tokens
 from tokviz.training.engines import PythonTrainer
 
 
@@ -103,9 +103,9 @@ def test_hugging_face_makes_the_same_tokens_if_bytes_have_its_order(text, engine
     """
     theirs = by_hugging_face(text, 1_200)
     order = sorted(range(256), key=lambda byte: to_characters(bytes([byte])))
-    pieces = count_pieces(Corpus([text], delimiter=None), get_split_pattern("gpt2"))
-    pieces.memory["data"] = np.argsort(order).astype(np.uint8)[pieces.data]
-    ours = finished(engine(pieces, settings("smallest_id", 1_200 - 256)))
+    pre_tokens = count_pre_tokens(Corpus([text], delimiter=None), get_split_pattern("gpt2"))
+    pre_tokens.memory["data"] = np.argsort(order).astype(np.uint8)[pre_tokens.data]
+    ours = finished(engine(pre_tokens, settings("smallest_id", 1_200 - 256)))
     tokens = [bytes([byte]) for byte in order]
     merges = [(tokens[left], tokens[right]) for left, right in with_tokens(tokens, ours.history())]
     assert {from_characters(name): i for name, i in theirs.get_vocab().items()} == {

@@ -31,7 +31,7 @@ from tokviz.training import counting, regex_counter
 from tokviz.training.corpus import text_blocks
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.text_blocks import TextBlock
-from tokviz.training.counting import PieceCounts, PlainCounter, count_pieces
+from tokviz.training.counting import PlainCounter, PreTokenCounts, count_pre_tokens
 from tokviz.training.regex_counter import RegexCounter
 from tokviz.training.threads import Threads
 
@@ -63,7 +63,7 @@ def blocks_of(texts: list[str], block_bytes: int) -> list[TextBlock]:
         return list(text_blocks.text_blocks(chunks, [b"<|im_start|>"], b""))
 
 
-def result_of(counter: RegexCounter | PlainCounter, blocks: list[TextBlock]) -> PieceCounts:
+def result_of(counter: RegexCounter | PlainCounter, blocks: list[TextBlock]) -> PreTokenCounts:
     try:
         for block in blocks:
             counter.add(block, lambda _: False)
@@ -84,8 +84,8 @@ def test_processes_give_what_one_gives(
     plain = result_of(PlainCounter(pattern), blocks_of(texts, block_bytes))
     counter = RegexCounter(pattern, n_processes)
     shared = result_of(counter, blocks_of(texts, block_bytes))
-    assert list(shared.pieces()) == list(plain.pieces())
-    assert list(shared.pieces()) == list(counted(texts, pattern, ["<|im_start|>"]).items())
+    assert list(shared.pre_tokens()) == list(plain.pre_tokens())
+    assert list(shared.pre_tokens()) == list(counted(texts, pattern, ["<|im_start|>"]).items())
     for name in ("n_bytes", "n_chars", "n_invalid", "n_documents", "complete"):
         assert getattr(shared, name) == getattr(plain, name), name
     assert sum(bool(process.news) for process in counter._processes) == n_processes
@@ -95,13 +95,13 @@ def test_a_large_corpus_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[RegexCounter] = []
     result = RegexCounter.result
 
-    def noting(self: RegexCounter, n_documents: int, complete: bool) -> PieceCounts:
+    def noting(self: RegexCounter, n_documents: int, complete: bool) -> PreTokenCounts:
         used.append(self)
         return result(self, n_documents, complete)
 
     monkeypatch.setattr(RegexCounter, "result", noting)
-    found = count_pieces(Corpus(["ab cd"] * 200), get_split_pattern(REGEX))
-    assert dict(found.pieces()) == {b"ab": 200, b" ": 200, b"cd": 200}
+    found = count_pre_tokens(Corpus(["ab cd"] * 200), get_split_pattern(REGEX))
+    assert dict(found.pre_tokens()) == {b"ab": 200, b" ": 200, b"cd": 200}
     assert used
 
 
@@ -129,7 +129,7 @@ def test_parts_of_a_text_give_what_the_whole_gives(
             parts.keep(begin, text_blocks.REST)
             begin = None if None in (begin, last["end"]) else max(begin, last["end"])
     whole = result_of(PlainCounter(pattern), [TextBlock(data, [0], [len(data)], [True])])
-    assert list(parts.result(0, True).pieces()) == list(whole.pieces())
+    assert list(parts.result(0, True).pre_tokens()) == list(whole.pre_tokens())
 
 
 def answer_part(counter: PlainCounter, data: bytes, place: int, n: int) -> list[Any]:
@@ -149,7 +149,7 @@ needs_timers = pytest.mark.skipif(not HAS_CPU_LIMITS, reason="such a system has 
 def test_steps_may_take_long_together_but_not_one_of_them(n_parts: int) -> None:
     pattern = SplitPattern("mine", SLOW, "here")
 
-    def pieces_of(text: str) -> list[tuple[bytes, int]]:
+    def pre_tokens_of(text: str) -> list[tuple[bytes, int]]:
         counter = PlainCounter(pattern, 0.15)
         data = text.encode()
         with counter.watching(len(text)):
@@ -158,17 +158,17 @@ def test_steps_may_take_long_together_but_not_one_of_them(n_parts: int) -> None:
                 counter.keep(0, text_blocks.REST)
             if not n_parts:
                 deque(counter.steps(TextBlock(data, [0], [len(data)], [True])), maxlen=0)
-        return list(counter.result(0, True).pieces())
+        return list(counter.result(0, True).pre_tokens())
 
     began = time.process_time()
-    assert dict(pieces_of(f"{'a' * 12} " * 500))[b"a"] >= 6_000
+    assert dict(pre_tokens_of(f"{'a' * 12} " * 500))[b"a"] >= 6_000
     assert time.process_time() - began > 0.15, "all steps together take longer than one may"
-    with pytest.raises(PatternError, match="s for one piece at character 51 of the text, 'a"):
-        pieces_of("b " * 25 + " " + "a" * 40)
+    with pytest.raises(PatternError, match="s for one pre-token at character 51 of the text, 'a"):
+        pre_tokens_of("b " * 25 + " " + "a" * 40)
 
 
 @needs_timers
-def test_a_piece_that_takes_too_long_is_named_and_nobody_counts_on(tmp_path: Path) -> None:
+def test_a_pre_token_that_takes_too_long_is_named_and_nobody_counts_on(tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
     texts = [f"{'a' * 12} ".encode() * 100_000, b"1\n" + b"a" * 40]
     blocks = [
@@ -184,19 +184,19 @@ def test_a_text_that_is_not_long_takes_one_process() -> None:
     pattern = get_split_pattern(r"(?s)a.*z|.")
     counter = RegexCounter(pattern, 2)
     result = result_of(counter, blocks_of(["a" + "b" * 5_000 + "z"], 300))
-    assert list(result.pieces()) == [(b"a" + b"b" * 5_000 + b"z", 1)]
+    assert list(result.pre_tokens()) == [(b"a" + b"b" * 5_000 + b"z", 1)]
     assert sum(bool(process.news) for process in counter._processes) == 1
 
 
 @pytest.mark.parametrize("n_processes", [0, 2])
 def test_progress_is_what_is_counted_not_what_is_read(n_processes: int, monkeypatch) -> None:
-    """One long text: all of it is read before the first piece of it is counted."""
+    """One long text: all of it is read before the first pre-token of it is counted."""
     monkeypatch.setattr(counting, "n_processors", lambda: n_processes)
     monkeypatch.setattr(counting, "SECONDS_BETWEEN_REPORTS", 0.0)
     monkeypatch.setattr(counting, "_CHARS_AT_ONCE", 0)
     seen: list[int] = []
     text = "word " * 600_000
-    count_pieces(
+    count_pre_tokens(
         Corpus([text]),
         get_split_pattern(r"\w+|\s"),
         on_progress=lambda progress: seen.append(progress.n_bytes_read),
@@ -210,7 +210,7 @@ def test_a_pattern_keeps_all_its_fields() -> None:
     pattern = SplitPattern("mine", r"\p{L}+|\P{L}+", "here", unicode_of_tiktoken=True)
     texts = ["\u0558a \U000323b0b"]  # letters in the regex package, but not in tiktoken
     found = result_of(RegexCounter(pattern, 1), blocks_of(texts, 100))
-    assert list(found.pieces()) == list(counted(texts, pattern, []).items())
+    assert list(found.pre_tokens()) == list(counted(texts, pattern, []).items())
 
 
 def pid_of(*processes: regex_counter._Process) -> int:
@@ -261,7 +261,7 @@ def test_stopping_keeps_what_is_counted() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "SECONDS_BETWEEN_REPORTS", -1.0)
         patch.setattr(text_blocks, "BLOCK_BYTES", 400)
-        part = count_pieces(
+        part = count_pre_tokens(
             Corpus(["one two three"] * 10_000),
             get_split_pattern(REGEX),
             on_progress=seen.append,
@@ -292,7 +292,7 @@ def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch) -> None:
         texts = {"lengths": pack_numbers(array("q")), "file": -1}
         list(answer({"do": "count", **texts}, state))
     told = describe_error(caught.value)
-    assert str(restore_error("count_pieces", told)) == str(caught.value)
+    assert str(restore_error("count_pre_tokens", told)) == str(caught.value)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are POSIX")

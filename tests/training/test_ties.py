@@ -47,12 +47,12 @@ def trained() -> TrainingRun:
 
 def ranking_after(run: TrainingRun, k: int) -> list[tuple[bytes, bytes]]:
     """Rank the pairs after k merges the slow way."""
-    pieces, counts = zip(*run.piece_counts.pieces(), strict=True)
+    pre_tokens, counts = zip(*run.pre_token_counts.pre_tokens(), strict=True)
     tokens = [bytes([byte]) for byte in range(256)]
-    corpus = [list(piece) for piece in pieces]
+    corpus = [list(pre_token) for pre_token in pre_tokens]
     for left, right in run.tokenizer.merges[:k]:
         pair = tokens.index(left), tokens.index(right)
-        corpus = [oracle.replace_pair(piece, pair, len(tokens)) for piece in corpus]
+        corpus = [oracle.replace_pair(pre_token, pair, len(tokens)) for pre_token in corpus]
         tokens.append(left + right)
     stats = oracle.count_pairs(corpus, counts)  # in the order of the first occurrences
     ranking = sorted(stats, key=lambda p: (-stats[p], len(tokens[p[0]]) + len(tokens[p[1]])))

@@ -131,7 +131,7 @@ def test_bytes_that_are_not_utf8_are_learned_and_counted(tmp_path):
     path.write_bytes(b"\xff\xfe\xff\xfe")
     run = tokviz.train(path, 300, split_pattern="none")
     assert run.tokenizer.merges[0] == (b"\xff", b"\xfe")
-    assert run.piece_counts.n_invalid == 4
+    assert run.pre_token_counts.n_invalid == 4
 
 
 # -- CS336's contract
@@ -205,7 +205,7 @@ def test_the_time_left_is_that_of_the_whole_job_on_a_machine_of_any_speed(
 ):
     """A clock that goes as the model of the costs says, but so many times slower."""
     text = " ".join(f"{i * i:x}" for i in range(40_000))
-    n_cells = len(tokviz.train([text], 256, split_pattern=pattern).piece_counts.data)
+    n_cells = len(tokviz.train([text], 256, split_pattern=pattern).pre_token_counts.data)
     seen: list[TrainProgress] = []
     n_merges, take_merges = [0], train_module._Training._take_merges
 
@@ -246,7 +246,7 @@ def test_a_slow_beginning_of_a_phase_says_nothing_of_the_rest():
     assert pace == pytest.approx(2.0, rel=0.05)
 
 
-def test_the_pieces_to_come_are_as_rare_as_they_were_of_late():
+def test_the_pre_tokens_to_come_are_as_rare_as_they_were_of_late():
     n = 1_000_000
     assert cells_at_end(n, [(n // 10, 500)]) == pytest.approx(8 * 500 * 10**0.68)
     assert cells_at_end(n, [(n // 20, 500), (n // 10, 500)]) == 8 * 500
@@ -302,7 +302,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 @pytest.mark.skipif(not HAS_CPU_LIMITS, reason="such a system has no such timers")
 @pytest.mark.parametrize("is_large", [False, True])
-def test_a_regex_that_explodes_is_an_error_with_the_piece_and_its_file(
+def test_a_regex_that_explodes_is_an_error_with_the_pre_token_and_its_file(
     is_large, tmp_path, monkeypatch
 ):
     if is_large:

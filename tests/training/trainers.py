@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from tokviz.training.counting import PieceCounts
+from tokviz.training.counting import PreTokenCounts
 from tokviz.training.engines import PythonTrainer
 from tokviz.training.history import TrainingHistory
 from tokviz.training.python_trainer import Merge
@@ -27,13 +27,15 @@ def settings(rule: str, n_merges: int, min_count: int = 1) -> TrainSettings:
     return SETTINGS._replace(vocab_size=256 + n_merges, tie_break=rule, min_count=min_count)
 
 
-def piece_counts(pieces: Sequence[bytes], counts: Sequence[int]) -> PieceCounts:
-    ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64)
-    return PieceCounts(
-        np.frombuffer(b"".join(pieces), dtype=np.uint8),
+def pre_token_counts(pre_tokens: Sequence[bytes], counts: Sequence[int]) -> PreTokenCounts:
+    ends = np.cumsum([len(pre_token) for pre_token in pre_tokens], dtype=np.int64)
+    return PreTokenCounts(
+        np.frombuffer(b"".join(pre_tokens), dtype=np.uint8),
         np.concatenate([np.zeros(1, dtype=np.int64), ends]),
         np.array(counts, dtype=np.int64),
-        n_bytes=sum(len(piece) * count for piece, count in zip(pieces, counts, strict=True)),
+        n_bytes=sum(
+            len(pre_token) * count for pre_token, count in zip(pre_tokens, counts, strict=True)
+        ),
         n_chars=0,
         n_invalid=0,
         n_documents=1,
@@ -48,7 +50,7 @@ def finished(engine):
 
 def as_history(merges: Sequence[Merge]) -> TrainingHistory:
     """Bring the oracle's merges into the form of the engines."""
-    trainer = PythonTrainer(piece_counts([], []), SETTINGS)
+    trainer = PythonTrainer(pre_token_counts([], []), SETTINGS)
     trainer._merges = list(merges)
     return trainer.history()
 
@@ -57,7 +59,7 @@ def as_history(merges: Sequence[Merge]) -> TrainingHistory:
 def corpora(draw: st.DrawFn) -> tuple[list[bytes], list[int]]:
     """Few different bytes, so that there are ties, runs and overlaps; some very large counts."""
     alphabet = draw(st.sampled_from([b"a", b"ab", b"abc", b"\0a\xff", b"abcdefghij"]))
-    piece = st.lists(st.sampled_from(alphabet), min_size=1, max_size=14).map(bytes)
-    pieces = draw(st.lists(piece, min_size=1, max_size=20, unique=True))
+    pre_token = st.lists(st.sampled_from(alphabet), min_size=1, max_size=14).map(bytes)
+    pre_tokens = draw(st.lists(pre_token, min_size=1, max_size=20, unique=True))
     count = st.one_of(st.integers(1, 3), st.sampled_from([70_000, 2**31 - 1, 2**31, 2**40]))
-    return pieces, [draw(count) for _ in pieces]
+    return pre_tokens, [draw(count) for _ in pre_tokens]

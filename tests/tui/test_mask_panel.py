@@ -222,7 +222,7 @@ async def test_nothing_of_a_hostile_text_reaches_the_terminal_raw(size: tuple[in
 
 
 async def test_the_whole_reason_of_a_token_is_in_view() -> None:
-    app = make_app("Tokenizers split text into pieces.")
+    app = make_app("Tokenizers split text into pre-tokens.")
     async with app.run_test(size=(120, 40)) as pilot:
         panel = await panel_of(pilot)
         panel._set_pin(4)

@@ -68,12 +68,12 @@ def test_an_empty_document_has_an_empty_frame() -> None:
     assert below.strip.text.strip() == ""
 
 
-def test_a_place_in_a_row_leads_to_its_piece() -> None:
+def test_a_place_in_a_row_leads_to_its_pre_token() -> None:
     gloss = _gloss("x\nab 12345")
     place = gloss.stretch_at(2)
     # Columns: mark a b mark · mark/joint 1 2 3 …; GPT-4 cuts the blank off, and after three digits.
-    assert place.piece_at(0, 1) == (2, 4)
-    assert place.piece_at(0, 5) == (4, 10)
-    assert place.piece_at(1, 4) == (4, 5)
-    assert place.piece_at(1, 7) == (5, 8)
-    assert place.piece_at(0, 40) is None
+    assert place.pre_token_at(0, 1) == (2, 4)
+    assert place.pre_token_at(0, 5) == (4, 10)
+    assert place.pre_token_at(1, 4) == (4, 5)
+    assert place.pre_token_at(1, 7) == (5, 8)
+    assert place.pre_token_at(0, 40) is None

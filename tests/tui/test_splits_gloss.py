@@ -7,7 +7,7 @@ from rich.style import Style
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.splits.frame import lay_out, stretch_strips
 from tokviz.tui.widgets.splits.gloss import (
-    GlossPiece,
+    GlossPreToken,
     GlossRow,
     Look,
     Spans,
@@ -20,22 +20,22 @@ LOOK = Look(token_palette("tokviz-dark", "truecolor", False))
 MONO = Look(token_palette("tokviz-dark", None, True))
 
 
-def _pieces(*texts: str, gaps: tuple[int, ...] = ()) -> tuple[GlossPiece, ...]:
-    pieces, start = [], 0
+def _pre_tokens(*texts: str, gaps: tuple[int, ...] = ()) -> tuple[GlossPreToken, ...]:
+    pre_tokens, start = [], 0
     for index, text in enumerate(texts):
-        pieces.append(GlossPiece(start, start + len(text), index in gaps))
+        pre_tokens.append(GlossPreToken(start, start + len(text), index in gaps))
         start += len(text)
-    return tuple(pieces)
+    return tuple(pre_tokens)
 
 
-def _drawn(text: str, *rows: tuple[GlossPiece, ...], look: Look = LOOK) -> list[str]:
+def _drawn(text: str, *rows: tuple[GlossPreToken, ...], look: Look = LOOK) -> list[str]:
     named = tuple(GlossRow(label, row) for label, row in zip("abc", rows, strict=False))
     layout = lay_out(text, named, 80)
     return [strip.text.rstrip() for strip in stretch_strips(layout, 0, 2, Spans(), look)]
 
 
 def test_a_boundary_of_one_row_keeps_its_column_free_in_the_others() -> None:
-    assert _drawn("123456 a", _pieces("123456", " a"), _pieces("123", "456", " a")) == [
+    assert _drawn("123456 a", _pre_tokens("123456", " a"), _pre_tokens("123", "456", " a")) == [
         "a ▏123‿456▏·a",
         "b ▏123▌456▏·a",
         "      ▲",
@@ -43,19 +43,19 @@ def test_a_boundary_of_one_row_keeps_its_column_free_in_the_others() -> None:
 
 
 def test_an_arrow_points_wherever_any_row_differs() -> None:
-    same = _pieces("ab", "c")
-    drawn = _drawn("abc", same, same, _pieces("a", "b", "c"))
+    same = _pre_tokens("ab", "c")
+    drawn = _drawn("abc", same, same, _pre_tokens("a", "b", "c"))
     assert drawn == ["a ▏a‿b▏c", "b ▏a‿b▏c", "c ▏a▌b▏c", "    ▲"]
 
 
 def test_tokens_that_divide_a_character_differ_where_they_divide_it_otherwise() -> None:
-    rows = [(GlossPiece(0, 1, hue=3, inner=inner),) for inner in ((1, 2), (1, 2), (2, 1))]
+    rows = [(GlossPreToken(0, 1, hue=3, inner=inner),) for inner in ((1, 2), (1, 2), (2, 1))]
     assert _drawn("世", *rows[:2])[-1] == ""
     assert _drawn("世", *rows)[-1] == "  ▲"
 
 
 def test_a_gap_has_a_sign_and_a_style_of_its_own() -> None:
-    rows = (GlossRow("a", _pieces("ab", "!!", gaps=(1,))),)
+    rows = (GlossRow("a", _pre_tokens("ab", "!!", gaps=(1,))),)
     for look in (LOOK, MONO):
         strip = stretch_strips(lay_out("ab!!", rows, 80), 0, 2, Spans(), look)[0]
         assert strip.text == "a ▏ab×!!"
@@ -64,26 +64,26 @@ def test_a_gap_has_a_sign_and_a_style_of_its_own() -> None:
 
 
 def test_unknown_text_has_no_boundaries() -> None:
-    rows = [_pieces("ab", "cd"), _pieces("ab", "cd"), ()]
+    rows = [_pre_tokens("ab", "cd"), _pre_tokens("ab", "cd"), ()]
     assert _drawn("abcd", *rows) == ["a ▏ab▏cd", "b ▏ab▏cd", "c  ab cd", ""]
 
 
 def test_what_a_terminal_would_obey_is_drawn_as_glyphs() -> None:
-    line = _drawn("a\x1b[31m\r\n", _pieces("a\x1b[31m\r\n"))[0]
+    line = _drawn("a\x1b[31m\r\n", _pre_tokens("a\x1b[31m\r\n"))[0]
     assert line == "a ▏a␛[31m␍⏎"
 
 
 @pytest.mark.parametrize("no_color", [False, True])
-def test_neighbouring_pieces_differ_in_style(no_color: bool) -> None:
+def test_neighbouring_pre_tokens_differ_in_style(no_color: bool) -> None:
     look = MONO if no_color else LOOK
-    rows = (GlossRow("a", _pieces("x", "y")),)
+    rows = (GlossRow("a", _pre_tokens("x", "y")),)
     strip = stretch_strips(lay_out("xy", rows, 80), 0, 2, Spans(), look)[0]
     styles = {segment.text[-1]: segment.style for segment in strip}
     assert styles["x"] != styles["y"]
 
 
 def test_marked_tokens_are_pointed_out_in_every_row() -> None:
-    rows = (GlossRow("a", _pieces("abc")), GlossRow("b", _pieces("ab", "c")))
+    rows = (GlossRow("a", _pre_tokens("abc")), GlossRow("b", _pre_tokens("ab", "c")))
     spans = Spans(hover=range(1, 2), pin=range(2, 3))
     strips = stretch_strips(lay_out("abc", rows, 80), 0, 2, spans, LOOK)
     for strip in strips[:2]:
@@ -99,12 +99,12 @@ def test_spans_are_cut_to_the_block() -> None:
 
 def test_boundaries_are_compared_between_the_rows_that_are_known() -> None:
     rows = [
-        GlossRow("a", _pieces("ab", "c")),
-        GlossRow("b", _pieces("a", "bc")),
+        GlossRow("a", _pre_tokens("ab", "c")),
+        GlossRow("b", _pre_tokens("a", "bc")),
         GlossRow("c", ()),
     ]
     assert begins(rows, 3) == ({0, 1, 2}, {0}, {1, 2})
-    partly = [GlossRow("a", _pieces("ab", "c")), GlossRow("b", _pieces("ab"))]
+    partly = [GlossRow("a", _pre_tokens("ab", "c")), GlossRow("b", _pre_tokens("ab"))]
     assert begins(partly, 3) == ({0, 2}, {0, 2}, set())
 
 

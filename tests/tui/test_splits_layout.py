@@ -27,7 +27,7 @@ def test_rows_tile_the_text_and_cells_stand_side_by_side(
         assert column <= width or row.end - row.start == 1
 
 
-def test_a_full_row_ends_where_all_patterns_begin_a_piece() -> None:
+def test_a_full_row_ends_where_all_patterns_begin_a_pre_token() -> None:
     rows = stretches("hello world", {0, 5}, {0, 5}, 9)
     assert [(row.start, row.end) for row in rows] == [(0, 5), (5, 11)]
 

@@ -14,7 +14,7 @@ from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.splits.heads import PatternHead
 from tokviz.tui.widgets.splits.panel import SplitsPanel
 from tokviz.tui.widgets.splits.regex_field import DEFAULT_REGEX, RegexField, RegexInput
-from tokviz.tui.widgets.splits.view import GlossView, PieceClicked
+from tokviz.tui.widgets.splits.view import GlossView, PreTokenClicked
 
 TEXT = "It costs 123456 dollars.\nDON'T worry\n"
 
@@ -36,7 +36,7 @@ class Host(App[None]):
             yield self.panel
             yield Static("other", id="other")
 
-    def on_piece_clicked(self, message: PieceClicked) -> None:
+    def on_pre_token_clicked(self, message: PreTokenClicked) -> None:
         self.clicked.append((message.offset, message.end))
 
     def edit(self, offset: int, n_removed: int, inserted: str) -> None:
@@ -59,12 +59,13 @@ class Host(App[None]):
 async def test_counts_of_all_three_appear() -> None:
     app = Host()
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: app.notes == ["11 pieces", "11 pieces", "15 pieces"])
+        await until(pilot, lambda: app.notes == ["11 pre-tokens", "11 pre-tokens", "15 pre-tokens"])
         assert app.message == "✓ no gaps"
 
 
 @pytest.mark.parametrize(
-    "columns, shown", [(38, "pieces: 2 · 4 · 3"), (80, "pieces: GPT-2 2 · GPT-4 4 · custom 3")]
+    "columns, shown",
+    [(38, "pre-tokens: 2 · 4 · 3"), (80, "pre-tokens: GPT-2 2 · GPT-4 4 · custom 3")],
 )
 async def test_a_panel_of_few_lines_has_the_verdict_and_all_counts_in_one_line(
     columns: int, shown: str
@@ -94,14 +95,14 @@ async def test_the_rows_show_where_the_patterns_cut() -> None:
 async def test_an_edit_is_seen_at_once_in_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
     app = Host("one two")
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: app.notes == ["2 pieces", "2 pieces", "3 pieces"])
+        await until(pilot, lambda: app.notes == ["2 pre-tokens", "2 pre-tokens", "3 pre-tokens"])
         layouts: list[object] = []
         monkeypatch.setattr(app.screen, "_refresh_layout", lambda *_: layouts.append(_))
         app.edit(7, 0, "s three")
         lines = app.drawn().splitlines()
         assert lines[0] == "GPT-2  ▏one▏·‿twos▏·three"
         assert lines[2] == "custom ▏one▏·▌twos ·three"
-        await until(pilot, lambda: app.notes == ["3 pieces", "3 pieces", "5 pieces"])
+        await until(pilot, lambda: app.notes == ["3 pre-tokens", "3 pre-tokens", "5 pre-tokens"])
         assert app.drawn().splitlines()[2] == "custom ▏one▏·▌twos▏·▌three"
         assert layouts == [], "nothing is laid out again for a key"
 
@@ -141,16 +142,16 @@ async def test_a_regex_that_is_left_and_come_back_to_at_once_has_its_own_verdict
         await until(pilot, lambda: field._error.place == 1)
 
 
-async def test_a_wrong_regex_keeps_the_old_pieces_and_edits_go_on() -> None:
+async def test_a_wrong_regex_keeps_the_old_pre_tokens_and_edits_go_on() -> None:
     app = Host("ab 12")
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: app.notes[2] == "3 pieces")
+        await until(pilot, lambda: app.notes[2] == "3 pre-tokens")
         app.query_one(RegexInput).value = "("
         await until(pilot, lambda: app.message.startswith("✗ missing )"))
         assert r"still showing /\w+|\s+" in app.message
-        assert app.notes[2] == "3 pieces"
+        assert app.notes[2] == "3 pre-tokens"
         app.edit(5, 0, " cd")
-        await until(pilot, lambda: app.notes[2] == "5 pieces")
+        await until(pilot, lambda: app.notes[2] == "5 pre-tokens")
         assert app.message.startswith("✗ missing )")
         app.query_one(RegexInput).value = DEFAULT_REGEX
         await until(pilot, lambda: app.message == "✓ no gaps")
@@ -161,23 +162,23 @@ async def test_an_exploding_regex_is_given_up() -> None:
     async with app.run_test(size=(50, 30)) as pilot:
         await until(pilot, lambda: app.message == "✓ no gaps")
         app.query_one(RegexInput).value = r"(a|aa)+$"
-        await until(pilot, lambda: "takes longer than 0.7 s for one piece" in app.message)
+        await until(pilot, lambda: "takes longer than 0.7 s for one pre-token" in app.message)
         assert r"still showing /\w+|\s+" in app.message
-        assert app.notes[2] == "1 piece"
+        assert app.notes[2] == "1 pre-token"
         assert "▏" + "a" * 10 in app.drawn().splitlines()[2]
 
 
-async def test_a_regex_that_takes_too_long_to_compile_keeps_the_old_pieces() -> None:
+async def test_a_regex_that_takes_too_long_to_compile_keeps_the_old_pre_tokens() -> None:
     app = Host("ab 12")
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: app.notes[2] == "3 pieces")
+        await until(pilot, lambda: app.notes[2] == "3 pre-tokens")
         app.query_one(RegexInput).value = "(?:(?:a{300}){300}){300}"
         await until(pilot, lambda: app.message.startswith("✗"))
         assert r"still showing /\w+|\s+" in app.message
-        assert app.notes[2] == "3 pieces"
+        assert app.notes[2] == "3 pre-tokens"
 
 
-async def test_clicking_a_piece_tells_where_it_is() -> None:
+async def test_clicking_a_pre_token_tells_where_it_is() -> None:
     app = Host("ab 12345")
     async with app.run_test(size=(50, 30)) as pilot:
         await until(pilot, lambda: app.message == "✓ no gaps")
@@ -192,7 +193,7 @@ async def test_a_hidden_panel_does_nothing_and_catches_up() -> None:
         await pilot.pause()
         assert app.notes == ["", "", ""]
         app.query_one(ContentSwitcher).current = "splits"
-        await until(pilot, lambda: app.notes == ["2 pieces", "2 pieces", "3 pieces"])
+        await until(pilot, lambda: app.notes == ["2 pre-tokens", "2 pre-tokens", "3 pre-tokens"])
 
 
 async def test_another_named_pattern_is_chosen_by_key_and_by_mouse() -> None:
@@ -209,10 +210,10 @@ async def test_another_named_pattern_is_chosen_by_key_and_by_mouse() -> None:
 async def test_a_named_regex_can_be_taken_for_a_start() -> None:
     app = Host("12345")
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: app.notes[2] == "1 piece")
+        await until(pilot, lambda: app.notes[2] == "1 pre-token")
         app.query(PatternHead)[2].focus()
         await pilot.press("right", "right")
-        await until(pilot, lambda: app.notes[2] == "2 pieces")
+        await until(pilot, lambda: app.notes[2] == "2 pre-tokens")
         assert r"\p{N}{1,3}" in app.panel.regex
 
 
@@ -240,7 +241,7 @@ async def test_show_brings_a_character_into_view() -> None:
 async def test_the_view_stays_with_its_text_when_something_is_inserted_before() -> None:
     app = Host("".join(f"line{n} here\n" for n in range(300)))
     async with app.run_test(size=(50, 30)) as pilot:
-        await until(pilot, lambda: app.notes[2] == "1,200 pieces")
+        await until(pilot, lambda: app.notes[2] == "1,200 pre-tokens")
         app.panel.show(app.live.line_start(200))
         before = app.drawn()
         app.edit(0, 0, "new\nlines\n")
@@ -257,11 +258,11 @@ async def test_any_size_can_be_drawn(size: tuple[int, int]) -> None:
             assert view.render_line(y).cell_length == view.size.width
 
 
-async def test_a_very_long_line_of_one_piece_is_split_in_a_thread() -> None:
+async def test_a_very_long_line_of_one_pre_token_is_split_in_a_thread() -> None:
     app = Host("a" * 100_000 + " b")
     async with app.run_test(size=(50, 30)) as pilot:
         app.panel.show(50_000)
-        await until(pilot, lambda: app.notes == ["2 pieces", "2 pieces", "3 pieces"])
+        await until(pilot, lambda: app.notes == ["2 pre-tokens", "2 pre-tokens", "3 pre-tokens"])
         await pilot.click(GlossView, offset=(20, 1))
         await until(pilot, lambda: app.clicked == [(0, 100_000)])
 
@@ -286,7 +287,7 @@ async def test_what_is_pasted_as_a_regex_is_a_clean_line() -> None:
         assert field.value == " ?\\p{L}[2J+"
 
 
-async def test_every_long_piece_that_is_scrolled_to_is_found() -> None:
+async def test_every_long_pre_token_that_is_scrolled_to_is_found() -> None:
     between = "\nsome words here" * 1_000
     app = Host("a" * 100_000 + between + "\n" + "b" * 100_000)
     app.live.set_tokenizer(tokviz.load("gpt2"))
@@ -294,8 +295,11 @@ async def test_every_long_piece_that_is_scrolled_to_is_found() -> None:
     async with app.run_test(size=(50, 30)) as pilot:
         row = app.panel._named[0]
         await until(pilot, lambda: row.counter.complete)
-        for place, piece in ((50_000, (0, 100_000)), (last + 50_000, (last, last + 100_000))) * 2:
+        for place, pre_token in (
+            (50_000, (0, 100_000)),
+            (last + 50_000, (last, last + 100_000)),
+        ) * 2:
             app.panel.show(place)
-            await until(pilot, partial(row.pieces_in, place, place + 1))
+            await until(pilot, partial(row.pre_tokens_in, place, place + 1))
             await pilot.click(GlossView, offset=(20, 1))
-            assert app.clicked[-1] == piece
+            assert app.clicked[-1] == pre_token

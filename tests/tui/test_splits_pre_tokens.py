@@ -1,4 +1,4 @@
-"""Where the pieces of the rows come from."""
+"""Where the pre-tokens of the rows come from."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.profiles import examples
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.process.jobs.split import answer
-from tokviz.process.jobs.split_result import Piece, SplitPart, SplitResult
+from tokviz.process.jobs.split_result import PreToken, SplitPart, SplitResult
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 from tokviz.tokenizer.pretokenize.split import split
 from tokviz.tui.widgets.splits import rows
-from tokviz.tui.widgets.splits.rows import CustomRow, KnownPieces, NamedRow, pieces_near
+from tokviz.tui.widgets.splits.rows import CustomRow, KnownPreTokens, NamedRow, pre_tokens_near
 
 TEXT = st.text("aB1 \n\r\t'!/.s中\u0301é", max_size=60)
 NEAR = 300
@@ -31,29 +31,31 @@ def _result(pattern: SplitPattern, text: str) -> SplitResult:
     return result
 
 
-def _touching(pattern: SplitPattern, text: str, lo: int, hi: int) -> list[Piece]:
+def _touching(pattern: SplitPattern, text: str, lo: int, hi: int) -> list[PreToken]:
     spans = split(pattern, text).spans()
-    return [Piece(start, end) for start, end in spans if start < hi and end > lo and lo < hi]
+    return [PreToken(start, end) for start, end in spans if start < hi and end > lo and lo < hi]
 
 
 @pytest.mark.parametrize("name", sorted(SPLIT_PATTERNS))
 @given(
     before=TEXT, text=TEXT, repeat=st.integers(0, 12), lo=st.integers(0), size=st.integers(0, 80)
 )
-def test_pieces_found_nearby_are_those_of_the_whole_text(
+def test_pre_tokens_found_nearby_are_those_of_the_whole_text(
     name: str, before: str, text: str, repeat: int, lo: int, size: int
 ) -> None:
     pattern = SPLIT_PATTERNS[name]
     whole = before * repeat + text
     lo %= len(whole) + 1
     hi = min(lo + size, len(whole))
-    near = pieces_near(pattern, lambda a, b: whole[a:b], len(whole), lo, hi)
+    near = pre_tokens_near(pattern, lambda a, b: whole[a:b], len(whole), lo, hi)
     assert near == _touching(pattern, whole, lo, hi)
 
 
 def test_a_text_without_safe_cuts_nearby_is_left_to_a_thread() -> None:
     text = "a" * 50_000
-    near = pieces_near(SPLIT_PATTERNS["gpt2"], lambda a, b: text[a:b], len(text), 25_000, 25_010)
+    near = pre_tokens_near(
+        SPLIT_PATTERNS["gpt2"], lambda a, b: text[a:b], len(text), 25_000, 25_010
+    )
     assert near is None
 
 
@@ -61,11 +63,11 @@ def test_a_named_row_asks_once_and_uses_the_answer() -> None:
     asked: list[int | None] = []
     live = LiveDocument("a" * 50_000)
     row = NamedRow(live, "gpt2", lambda: asked.append(row.wanted))
-    assert row.pieces_in(25_000, 25_010) == []
-    assert row.pieces_in(26_000, 26_010) == []
+    assert row.pre_tokens_in(25_000, 25_010) == []
+    assert row.pre_tokens_in(26_000, 26_010) == []
     assert asked == [25_000]
     row.take_far(live.revision, _result(row.pattern, live.text))
-    assert row.pieces_in(25_000, 25_010) == [Piece(0, 50_000)]
+    assert row.pre_tokens_in(25_000, 25_010) == [PreToken(0, 50_000)]
 
 
 @given(
@@ -74,48 +76,52 @@ def test_a_named_row_asks_once_and_uses_the_answer() -> None:
     place=st.tuples(st.integers(0, 30), st.integers(0, 30)),
     view=st.tuples(st.integers(0, 40), st.integers(0, 40)),
 )
-def test_pieces_that_were_not_edited_keep_their_text(
+def test_pre_tokens_that_were_not_edited_keep_their_text(
     old: str, inserted: str, place: tuple[int, int], view: tuple[int, int]
 ) -> None:
     start, end = sorted(min(offset, len(old)) for offset in place)
     new = old[:start] + inserted + old[end:]
-    known = KnownPieces(0, _result(WORDS, old), Change(start, end, start + len(inserted)))
+    known = KnownPreTokens(0, _result(WORDS, old), Change(start, end, start + len(inserted)))
     lo, hi = sorted(min(offset, len(new)) for offset in view)
     old_texts = [(first, last) for first, last in split(WORDS, old).spans()]
     shift = len(new) - len(old)
     position: int | None = None
-    for piece in known.pieces_in(lo, hi):
-        assert 0 <= piece.start < piece.end <= len(new)
-        assert piece.start < hi and piece.end > lo
-        assert position is None or piece.start >= position
-        position = piece.end
-        if piece.start <= start and piece.end >= start + len(inserted):
-            continue  # the edited piece
-        if piece.end <= start:
-            assert (piece.start, piece.end) in old_texts
-        elif piece.start >= start + len(inserted) and piece.start - shift >= end:
-            assert (piece.start - shift, piece.end - shift) in old_texts
+    for pre_token in known.pre_tokens_in(lo, hi):
+        assert 0 <= pre_token.start < pre_token.end <= len(new)
+        assert pre_token.start < hi and pre_token.end > lo
+        assert position is None or pre_token.start >= position
+        position = pre_token.end
+        if pre_token.start <= start and pre_token.end >= start + len(inserted):
+            continue  # the edited pre-token
+        if pre_token.end <= start:
+            assert (pre_token.start, pre_token.end) in old_texts
+        elif pre_token.start >= start + len(inserted) and pre_token.start - shift >= end:
+            assert (pre_token.start - shift, pre_token.end - shift) in old_texts
 
 
-def test_a_word_that_is_being_typed_stays_one_piece() -> None:
-    known = KnownPieces(0, _result(WORDS, "one two three"), Change(5, 5, 6))
-    assert known.pieces_in(0, 14) == [
-        Piece(0, 3),
-        Piece(3, 4),
-        Piece(4, 8),
-        Piece(8, 9),
-        Piece(9, 14),
+def test_a_word_that_is_being_typed_stays_one_pre_token() -> None:
+    known = KnownPreTokens(0, _result(WORDS, "one two three"), Change(5, 5, 6))
+    assert known.pre_tokens_in(0, 14) == [
+        PreToken(0, 3),
+        PreToken(3, 4),
+        PreToken(4, 8),
+        PreToken(8, 9),
+        PreToken(9, 14),
     ]
 
 
-def test_what_is_written_between_two_pieces_is_not_guessed_at() -> None:
-    known = KnownPieces(0, _result(WORDS, "one two"), Change(7, 7, 8))
-    assert known.pieces_in(0, 8) == [Piece(0, 3), Piece(3, 4), Piece(4, 7)]
+def test_what_is_written_between_two_pre_tokens_is_not_guessed_at() -> None:
+    known = KnownPreTokens(0, _result(WORDS, "one two"), Change(7, 7, 8))
+    assert known.pre_tokens_in(0, 8) == [PreToken(0, 3), PreToken(3, 4), PreToken(4, 7)]
 
 
 def test_a_large_edit_is_not_guessed_at() -> None:
-    known = KnownPieces(0, _result(WORDS, "one two"), Change(3, 3, 1000))
-    assert known.pieces_in(0, 1004) == [Piece(0, 3), Piece(1000, 1001), Piece(1001, 1004)]
+    known = KnownPreTokens(0, _result(WORDS, "one two"), Change(3, 3, 1000))
+    assert known.pre_tokens_in(0, 1004) == [
+        PreToken(0, 3),
+        PreToken(1000, 1001),
+        PreToken(1001, 1004),
+    ]
 
 
 def test_nothing_is_shown_of_a_text_that_was_replaced() -> None:
@@ -124,13 +130,13 @@ def test_nothing_is_shown_of_a_text_that_was_replaced() -> None:
     row.begin()
     row.result.add(SplitPart(0, array("I", [3, 4, 7]), (), 0))
     row.finish()
-    assert len(row.pieces_in(0, 7)) == 3
+    assert len(row.pre_tokens_in(0, 7)) == 3
     live.set_text("other text")
     row.note_changes()
-    assert row.pieces_in(0, 7) == []
+    assert row.pre_tokens_in(0, 7) == []
 
 
-def test_old_pieces_stay_until_new_ones_have_come_that_far() -> None:
+def test_old_pre_tokens_stay_until_new_ones_have_come_that_far() -> None:
     live = LiveDocument("one two")
     row = CustomRow(live, lambda: None)
     row.begin()
@@ -138,10 +144,10 @@ def test_old_pieces_stay_until_new_ones_have_come_that_far() -> None:
     row.finish()
     row.begin()
     row.result.add(SplitPart(0, array("I", [1, 2]), (), 0))
-    assert row.pieces_in(0, 2) == [Piece(0, 1), Piece(1, 2)]
-    assert row.pieces_in(0, 7) == [Piece(0, 3), Piece(3, 4), Piece(4, 7)]
+    assert row.pre_tokens_in(0, 2) == [PreToken(0, 1), PreToken(1, 2)]
+    assert row.pre_tokens_in(0, 7) == [PreToken(0, 3), PreToken(3, 4), PreToken(4, 7)]
     row.fail()
-    assert row.pieces_in(0, 2) == [Piece(0, 3)]
+    assert row.pre_tokens_in(0, 2) == [PreToken(0, 3)]
 
 
 @examples(30)
@@ -160,7 +166,7 @@ def test_what_is_in_view_is_cut_first_and_exact_in_the_end(
         lo = min(live.n_chars - 10, 2 * NEAR + 50)
         row = CustomRow(live, lambda: wants.append(1))
         row.begin()
-        assert row.pieces_in(lo, lo + 10) == [] and row.wanted == lo and wants == [1]
+        assert row.pre_tokens_in(lo, lo + 10) == [] and row.wanted == lo and wants == [1]
         start, text = row.text_near(lo) or (0, "")
         assert row.wanted is None and text == live.text_in(start, start + len(text))
         asked = {"do": "split", "regex": regex, "seconds": 5, "most": 3}
@@ -174,18 +180,18 @@ def test_what_is_in_view_is_cut_first_and_exact_in_the_end(
         for part in parts(near=text, at=start):
             assert part.near
             row.near.result.add(part)
-        guess = row.pieces_in(lo, lo + 10)
-        assert guess == row.near.pieces_in(lo, lo + 10) != []
+        guess = row.pre_tokens_in(lo, lo + 10)
+        assert guess == row.near.pre_tokens_in(lo, lo + 10) != []
         whole = split(SplitPattern("custom", regex, "custom"), live.text)
-        spans = [Piece(*span, n in whole.gaps) for n, span in enumerate(whole.spans())]
-        matched = [0, *(piece.end for piece in spans if not piece.gap)]
+        spans = [PreToken(*span, n in whole.gaps) for n, span in enumerate(whole.spans())]
+        matched = [0, *(pre_token.end for pre_token in spans if not pre_token.gap)]
         until = matched[int(share * (len(matched) - 1))]
-        first = [piece for piece in spans if piece.end <= until]
+        first = [pre_token for pre_token in spans if pre_token.end <= until]
         if first:
-            gaps = tuple(n for n, piece in enumerate(first) if piece.gap)
+            gaps = tuple(n for n, pre_token in enumerate(first) if pre_token.gap)
             row.result.add(SplitPart(0, array("I", [one.end for one in first]), gaps, 0))
         for part in parts(start=row.result.n_chars):
             assert not part.near
             row.result.add(part)
         row.finish()
-        assert row.pieces_in(0, live.n_chars) == spans and row.near is None
+        assert row.pre_tokens_in(0, live.n_chars) == spans and row.near is None

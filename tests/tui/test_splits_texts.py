@@ -6,7 +6,7 @@ import pytest
 
 from tokviz.errors import JobError, PatternError
 from tokviz.process.jobs.split_result import SplitResult
-from tokviz.tui.widgets.splits.heads import head_text, pieces_note
+from tokviz.tui.widgets.splits.heads import head_text, pre_tokens_note
 from tokviz.tui.widgets.splits.regex_field import RegexHistory, complaint, verdict
 
 
@@ -21,7 +21,7 @@ from tokviz.tui.widgets.splits.regex_field import RegexHistory, complaint, verdi
     ],
 )
 def test_the_verdict_names_what_was_mended(n_gaps: int, n_zero_width: int, words: str) -> None:
-    result = SplitResult(n_pieces=5, n_gaps=n_gaps, n_zero_width=n_zero_width, complete=True)
+    result = SplitResult(n_pre_tokens=5, n_gaps=n_gaps, n_zero_width=n_zero_width, complete=True)
     assert verdict(result) == words
 
 
@@ -30,22 +30,22 @@ def test_a_complaint_counts_characters_from_one() -> None:
     assert complaint(error, None) == "✗ missing ) at character 4"
 
 
-def test_a_complaint_says_whose_pieces_are_shown() -> None:
+def test_a_complaint_says_whose_pre_tokens_are_shown() -> None:
     assert complaint(JobError("gone"), r"\w+") == r"✗ gone · still showing /\w+/"
 
 
 def test_counts_on_the_way_are_marked() -> None:
-    assert pieces_note(1, True) == "1 piece"
-    assert pieces_note(12_345, True) == "12,345 pieces"
-    assert pieces_note(12, False) == "12… pieces"
+    assert pre_tokens_note(1, True) == "1 pre-token"
+    assert pre_tokens_note(12_345, True) == "12,345 pre-tokens"
+    assert pre_tokens_note(12, False) == "12… pre-tokens"
 
 
 @pytest.mark.parametrize("width", [30, 36, 100])
 def test_a_head_fills_its_line(width: int) -> None:
-    text = head_text("GPT-4", "1,234 pieces", width)
+    text = head_text("GPT-4", "1,234 pre-tokens", width)
     assert len(text) == width
     assert text.startswith("◂ GPT-4")
-    assert text.endswith("1,234 pieces")
+    assert text.endswith("1,234 pre-tokens")
 
 
 def test_history_goes_back_and_returns_to_what_was_being_written() -> None:

@@ -18,7 +18,7 @@ from tests.tui.waiting import settle, until
 from tokviz.chat.conversation import Conversation, Message
 from tokviz.errors import JobError
 from tokviz.explain.character import Inspected, inspect
-from tokviz.explain.why import PieceCut, Place, Why
+from tokviz.explain.why import Place, PreTokenCut, Why
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import character
 from tokviz.tui.dialogs.character import CharacterDialog
@@ -180,7 +180,7 @@ async def right_click_on_id(pilot: Pilot[None]) -> None:
     await pilot.click("IdGrid", offset=(8, 0), button=3)
 
 
-async def right_click_on_piece(pilot: Pilot[None]) -> None:
+async def right_click_on_pre_token(pilot: Pilot[None]) -> None:
     await pilot.press("alt+s")
     await settle(pilot)
     await pilot.click("GlossView", offset=(14, 0), button=3)
@@ -196,7 +196,7 @@ async def right_click_on_mask(pilot: Pilot[None]) -> None:
 
 @pytest.mark.parametrize(
     "click",
-    [right_click_in_text, right_click_on_id, right_click_on_piece, right_click_on_mask],
+    [right_click_in_text, right_click_on_id, right_click_on_pre_token, right_click_on_mask],
     ids=["text", "ids", "splits", "mask"],
 )
 async def test_a_right_click_asks_about_the_token_under_it(
@@ -218,7 +218,7 @@ async def test_a_right_click_in_a_selection_asks_about_it_and_leaves_it() -> Non
         screen.editor.selection = Selection((0, 2), (0, 17))
         await pilot.click(screen.editor, offset=(8, 0), button=3)
         dialog = await answered(pilot)
-        assert [cut.piece for cut in dialog.answers[0].cuts] == [b"'s", b" unbelievable"]
+        assert [cut.pre_token for cut in dialog.answers[0].cuts] == [b"'s", b" unbelievable"]
         assert screen.editor.selection == Selection((0, 2), (0, 17))
 
 
@@ -273,7 +273,7 @@ async def test_the_text_of_the_replay_is_asked_about_by_a_right_click_and_while_
         assert dialog.answers[0].tokens[0][0] == b"it"
 
 
-async def test_it_says_what_cut_the_piece_the_merges_and_where_the_token_is_from() -> None:
+async def test_it_says_what_cut_the_pre_token_the_merges_and_where_the_token_is_from() -> None:
     app = make_app()
     async with app.run_test(size=(120, 48)) as pilot:
         screen = await begun(pilot)
@@ -522,6 +522,6 @@ async def test_a_click_beside_and_the_same_key_close_it() -> None:
             await until(pilot, lambda: app.screen is screen)
 
 
-def test_a_piece_of_which_nothing_is_known_has_no_heading() -> None:
-    found = Why("bert", "BertPreTokenizer", "", cuts=(PieceCut(b"the", None, (), None),))
+def test_a_pre_token_of_which_nothing_is_known_has_no_heading() -> None:
+    found = Why("bert", "BertPreTokenizer", "", cuts=(PreTokenCut(b"the", None, (), None),))
     assert "What cut it" not in [span.text for row in why_rows([found], 80) for span in row]

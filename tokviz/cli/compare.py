@@ -7,7 +7,7 @@ output: a line per tokenizer
   that begin and end at borders of tokens in all of them, and of which they make other tokens, each
   with its tokens and its cause:
     split          their split patterns cut it differently
-    merges         the same pieces, other merges
+    merges         the same pre-tokens, other merges
     specials       a special token for one, plain text for the other
     normalization  one of them changes the text first
   The cause is what the first tokenizer would have to take over to agree, or the other one from it.

@@ -4,8 +4,8 @@ input: as for `tokviz decode`: files of ids, or the ids themselves.
 
 output: how many of the sampled tokens drift: they lie where encoding the text again gives other
 ids. Then each such stretch, with its tokens and its cause:
-  split          a sampled token crosses a border of pieces, which encoding never does
-  merges         the same pieces, other merges
+  split          a sampled token crosses a border of pre-tokens, which encoding never does
+  merges         the same pre-tokens, other merges
   specials       a special token for one, plain text for the other
   normalization  encoding changes the text first
 

@@ -89,7 +89,10 @@ def _facts(report: TrainReport) -> list[str]:
     if report.eta_seconds is not None:
         facts.append(f"{clock(report.eta_seconds)} left")
     if report.phase == "reading":
-        facts += [f"{report.n_bytes / 1e6:,.1f} MB", f"{report.n_pieces:,} different pieces"]
+        facts += [
+            f"{report.n_bytes / 1e6:,.1f} MB",
+            f"{report.n_pre_tokens:,} different pre-tokens",
+        ]
     if report.phase == "merging":
         facts.append(f"{report.n_merges:,} of {report.n_merges_wanted:,} merges")
         if report.bytes_per_token is not None:

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tokviz.share.replayed import MOST_PIECES, step_facts
+from tokviz.share.replayed import MOST_PRE_TOKENS, step_facts
 from tokviz.text.glyphs import short_label
 from tokviz.text.sentences import counted
-from tokviz.training.replay.corpus import PieceTokens
+from tokviz.training.replay.corpus import TokenizedPreToken
 from tokviz.training.replay.replay import Replay
 from tokviz.training.replay.text import ReplayText
 
@@ -76,27 +76,31 @@ def step_lines(
 
 
 def _corpus_lines(replay: Replay, k: int, color: bool) -> Iterator[str]:
-    """Show the pieces that the merge changes; of a tiny corpus all."""
-    state, n_pieces = replay.state(k - 1), replay.n_pieces or 0
-    shown = state.pieces(0, n_pieces) if replay.is_tiny else state.pieces_of_next(MOST_PIECES)
+    """Show the pre-tokens that the merge changes; of a tiny corpus all."""
+    state, n_pre_tokens = replay.state(k - 1), replay.n_pre_tokens or 0
+    shown = (
+        state.pre_tokens(0, n_pre_tokens)
+        if replay.is_tiny
+        else state.pre_tokens_of_next(MOST_PRE_TOKENS)
+    )
     rows: dict[str, list[str]] = {"before": [], "after": []}
-    for piece in shown:
-        ends_after = replay.piece(piece.index, k, piece.start).byte_ends
-        both = frames(piece.data, piece.byte_ends, ends_after)
+    for pre_token in shown:
+        ends_after = replay.pre_token(pre_token.index, k, pre_token.start).byte_ends
+        both = frames(pre_token.data, pre_token.byte_ends, ends_after)
         for column, frame in zip(rows.values(), both, strict=True):
-            column.append(_piece(piece, frame, color))
+            column.append(_pre_token(pre_token, frame, color))
     for name, column in rows.items():
         yield from _titled(name, ["   ".join(column)] if _all_once(shown) else column)
 
 
-def _all_once(pieces: Sequence[PieceTokens]) -> bool:
-    return all(piece.count == 1 for piece in pieces)
+def _all_once(pre_tokens: Sequence[TokenizedPreToken]) -> bool:
+    return all(pre_token.count == 1 for pre_token in pre_tokens)
 
 
-def _piece(piece: PieceTokens, shown: Sequence[Shown], color: bool) -> str:
-    times = "" if piece.count == 1 else f"  ×{piece.count:,}"
+def _pre_token(pre_token: TokenizedPreToken, shown: Sequence[Shown], color: bool) -> str:
+    times = "" if pre_token.count == 1 else f"  ×{pre_token.count:,}"
     row = line(_window(shown), color)
-    return f"{'…' * (piece.start > 0)}{row}{'…' * piece.is_cut}{times}"
+    return f"{'…' * (pre_token.start > 0)}{row}{'…' * pre_token.is_cut}{times}"
 
 
 def _text_lines(text: ReplayText, k: int, color: bool) -> Iterator[str]:
@@ -128,10 +132,16 @@ def start_lines(replay: Replay, text: ReplayText | None = None) -> Iterator[str]
     yield f"before merge 1 of {replay.n_merges:,}"
     if replay.has_counts:
         state = replay.state(0)
-        pieces = "1 piece" if replay.n_pieces == 1 else f"{replay.n_pieces:,} different pieces"
-        yield f"  corpus      {state.n_tokens:,} tokens, {pieces}"
-        shown = state.pieces(0, (replay.n_pieces or 0) if replay.is_tiny else MOST_PIECES)
-        rows = [_piece(p, frames(p.data, p.byte_ends, p.byte_ends)[1], False) for p in shown]
+        pre_tokens = (
+            "1 pre-token"
+            if replay.n_pre_tokens == 1
+            else f"{replay.n_pre_tokens:,} different pre-tokens"
+        )
+        yield f"  corpus      {state.n_tokens:,} tokens, {pre_tokens}"
+        shown = state.pre_tokens(
+            0, (replay.n_pre_tokens or 0) if replay.is_tiny else MOST_PRE_TOKENS
+        )
+        rows = [_pre_token(p, frames(p.data, p.byte_ends, p.byte_ends)[1], False) for p in shown]
         yield from _titled("", ["   ".join(rows)] if _all_once(shown) else rows)
     if text is not None:
         ends = text.at(0).byte_ends.tolist()

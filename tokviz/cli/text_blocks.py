@@ -61,7 +61,7 @@ def text_blocks(
     counts: InputCounts,
     block_chars: int = _BLOCK_CHARS,
 ) -> Iterator[str]:
-    """Decode bytes to byte text and cut it where a piece ends in any case.
+    """Decode bytes to byte text and cut it where a pre-token ends in any case.
 
     The tokens of the blocks, one after another, are the tokens of the whole. Memory is bounded by
     the block size and by the longest stretch without a safe cut. At the end `counts` has a note if
@@ -130,7 +130,8 @@ def _cut(
         yield from whole
         if len(rest) > MAX_FILE_BYTES:
             raise TokvizError(
-                f"more than {MAX_FILE_BYTES:,} characters without a place where a piece surely ends"
+                f"more than {MAX_FILE_BYTES:,} characters without a place where a pre-token "
+                f"surely ends"
             )
         gathered, n_gathered = [rest], len(rest)
         n_searched = 0 if whole else n_known

@@ -15,7 +15,7 @@ the comparison, after the result is saved and printed, it only skips the compari
 goes on from there.
 
 --json, one object a line while it goes on:
-  {"phase", "fraction", "seconds", "eta_seconds", "n_bytes", "n_pieces", "n_merges",
+  {"phase", "fraction", "seconds", "eta_seconds", "n_bytes", "n_pre_tokens", "n_merges",
    "n_merges_wanted", "tokens_now", "newest", "memory_bytes", "peak_memory_bytes",
    "cluster"}
   "newest" holds the last merges: [bytes of the left token, bytes of the right one, count];
@@ -23,7 +23,7 @@ goes on from there.
   read a second].
 and at the end, with "phase": "done":
   {"phase", "seconds", "run_folder", "n_vocab", "n_merges", "n_merges_wanted", "stopped_early",
-   "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pieces", "n_tokens",
+   "seconds_by_phase", "n_bytes", "n_chars", "n_documents", "n_invalid", "n_pre_tokens", "n_tokens",
    "longest_token", "peak_memory_bytes", "held_out", "left_out", "files"}
   "files" holds those that paid for most merges: [name, merges from it alone, mean share of all].
 """
@@ -117,7 +117,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         dest="split_pattern",
         default="gpt4",
         metavar="PATTERN",
-        help=f"how to cut text into pieces: {', '.join(SPLIT_PATTERNS)}, or a regex "
+        help=f"how to cut text into pre-tokens: {', '.join(SPLIT_PATTERNS)}, or a regex "
         "(default: %(default)s)",
     )
     parser.add_argument(
@@ -308,7 +308,7 @@ def summary_lines(summary: TrainSummary) -> list[str]:
         lines.append(f"ended early: {summary.stopped_early}")
     lines.append(
         f"corpus: {counted(summary.n_bytes, 'byte')}, {counted(summary.n_documents, 'document')}, "
-        f"{counted(summary.n_pieces, 'different piece')}"
+        f"{counted(summary.n_pre_tokens, 'different pre_token')}"
     )
     for file, reason in summary.left_out:
         lines.append(f"left out: {safe(file)}: {reason}")

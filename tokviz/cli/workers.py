@@ -79,7 +79,7 @@ def by_source(
 ) -> Iterator[defaultdict[Source, list[Callable[[], Result]]]]:
     """Have workers do the work for every part of files; by source, what gives the results.
 
-    Files are only cut where all tokenizers have a piece end, or not at all.
+    Files are only cut where all tokenizers have a pre-token end, or not at all.
     """
     parts = [*stretches(sources, tokenizers if is_cut else ())] if is_asked(arguments) else []
     found: defaultdict[Source, list[Callable[[], Result]]] = defaultdict(list)
@@ -123,7 +123,7 @@ def stretches(sources: Iterable[Source], tokenizers: Sequence[Tokenizer]) -> Ite
 
 
 def blocks_of(stretch: Stretch, tokenizers: Sequence[Tokenizer]) -> Iterator[bytes]:
-    """Read a part of a file, which begins and ends where a piece of all tokenizers does.
+    """Read a part of a file, which begins and ends where a pre-token of all tokenizers does.
 
     Raises:
         InputFileError: If that fails.

@@ -136,4 +136,4 @@ def _by_looking(span: npt.NDArray[np.int64], one: Side, other: Side) -> Cause:
     unlike = {special for place, special, _ in one.marks ^ other.marks if start < place <= end}
     if unlike:
         return "specials" if True in unlike else "normalization"
-    return "merges" if inside(one.piece_ends) == inside(other.piece_ends) else "split"
+    return "merges" if inside(one.pre_token_ends) == inside(other.pre_token_ends) else "split"

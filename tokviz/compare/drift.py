@@ -97,7 +97,7 @@ class Drift:
             for token_id, token, end in zip(ids, tokens, ends.tolist(), strict=True)
             if tokenizer.is_special(token_id)
         )
-        self.sampled = Side(tokenizer, list(ids), ends, borders, encoded.piece_ends, marks)
+        self.sampled = Side(tokenizer, list(ids), ends, borders, encoded.pre_token_ends, marks)
 
     @property
     def n_drifting(self) -> int:
@@ -151,7 +151,7 @@ class Drift:
 
     def _crossing(self, span: tuple[int, int]) -> tuple[Cause, Sentence] | None:
         """Find the first sampled token that crosses a pre-token boundary."""
-        borders = [end for _, end in self.encoded.pieces_in(span)]
+        borders = [end for _, end in self.encoded.pre_tokens_in(span)]
         for start, end in pairwise([span[0], *self.sampled.tokens_of(span)]):
             border = next((border for border in borders if start < border < end), None)
             if border is not None:
@@ -165,17 +165,17 @@ class Drift:
 
     def _merges(self, span: tuple[int, int]) -> Sentence:
         """Describe the merge that encoding applies and the sampled tokens lack."""
-        for piece in self.encoded.pieces_in(span):
-            own, others = self.sampled.tokens_of(piece), self.encoded.tokens_of(piece)
+        for pre_token in self.encoded.pre_tokens_in(span):
+            own, others = self.sampled.tokens_of(pre_token), self.encoded.tokens_of(pre_token)
             if own == others:
                 continue
-            token = self.data[slice(*piece)]
-            borders = {end - piece[0] for end in own}
+            token = self.data[slice(*pre_token)]
+            borders = {end - pre_token[0] for end in own}
             for step in encode_trace(self.tokenizer, token).steps:
                 if any(step.start < border < step.end for border in borders):
                     return ("In the pre-token ", token, ", encoding merges ", step.left, " + ",
                             step.right, f" (merge {step.number:,}).")  # fmt: skip
-            lacking = next((end for end in others if end not in own), piece[1])
+            lacking = next((end for end in others if end not in own), pre_token[1])
             return ("In the pre-token ", token, ", no merge joins the bytes around byte "
-                    f"{lacking - piece[0]}: encoding leaves more tokens there.")  # fmt: skip
+                    f"{lacking - pre_token[0]}: encoding leaves more tokens there.")  # fmt: skip
         return ("These are the same bytes with another id.",)

@@ -28,7 +28,7 @@ class Side:
         ids: The token ids, n of them.
         ends: The end of each token, in bytes of the text; shape (n,).
         borders: The token borders without duplicates, including the start and end of the text.
-        piece_ends: The end of each pre-token; shape (m,).
+        pre_token_ends: The end of each pre-token; shape (m,).
         marks: Differences invisible in positions: for every token that is special, or whose bytes
             differ from the text, its end (at least 1), whether it is special, and its bytes.
     """
@@ -37,7 +37,7 @@ class Side:
     ids: list[int]
     ends: Int64s
     borders: Int64s
-    piece_ends: Int64s
+    pre_token_ends: Int64s
     marks: frozenset[tuple[int, bool, bytes]]
 
     @classmethod
@@ -53,8 +53,8 @@ class Side:
         numbers = np.flatnonzero(told).tolist()
         data = bytetext.to_bytes(text) if numbers else b""
         marks = marks_of(tokenizer, numbers, story.ids, story.byte_spans, story.special, data)
-        piece_ends = story.pieces[:, 1]
-        return cls(tokenizer, story.ids, ends, borders, piece_ends, frozenset(marks))
+        pre_token_ends = story.pre_tokens[:, 1]
+        return cls(tokenizer, story.ids, ends, borders, pre_token_ends, frozenset(marks))
 
     def numbers_in(self, stretches: Int64s) -> tuple[Int64s, Int64s]:
         """Return, per stretch of bytes, the number of its first token and the one after its last.
@@ -81,19 +81,19 @@ class Side:
         """The marks of special tokens."""
         return {mark for mark in self.marks if mark[1]}
 
-    def pieces_in(self, span: tuple[int, int]) -> list[tuple[int, int]]:
+    def pre_tokens_in(self, span: tuple[int, int]) -> list[tuple[int, int]]:
         """Return the byte spans of the pre-tokens that touch a stretch of bytes."""
         import numpy as np
 
-        first = int(np.searchsorted(self.piece_ends, span[0], side="right"))
-        last = int(np.searchsorted(self.piece_ends, span[1], side="left"))
-        ends = self.piece_ends[first : last + 1].tolist()
-        start = int(self.piece_ends[first - 1]) if first else 0
+        first = int(np.searchsorted(self.pre_token_ends, span[0], side="right"))
+        last = int(np.searchsorted(self.pre_token_ends, span[1], side="left"))
+        ends = self.pre_token_ends[first : last + 1].tolist()
+        start = int(self.pre_token_ends[first - 1]) if first else 0
         return list(zip([start, *ends], ends, strict=False))
 
-    def has_piece(self, piece: tuple[int, int]) -> bool:
+    def has_pre_token(self, pre_token: tuple[int, int]) -> bool:
         """Return whether a stretch of bytes is one pre-token."""
-        return self.pieces_in(piece) == [piece]
+        return self.pre_tokens_in(pre_token) == [pre_token]
 
     def tokens_of(self, span: tuple[int, int]) -> list[int]:
         """Return the ends of the tokens that end in a stretch of bytes."""

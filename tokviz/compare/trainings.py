@@ -35,9 +35,9 @@ often; the counts differ for an unknown reason; or the counts are unknown."""
 NAMES = "ABC"
 """Names of the compared trainings, which limit their number."""
 
-MOST_PIECES = 5_000
+MOST_PRE_TOKENS = 5_000
 """Maximum number of pre-tokens with a pair that are checked for one with different counts."""
-_LONGEST_PIECE, _MOST_PARTS = 100, 4
+_LONGEST_PRE_TOKEN, _MOST_PARTS = 100, 4
 _RUNGS_BEFORE, _RUNGS = 2, 8
 
 Rung = tuple[int, tuple[MergeStep | None, ...]]
@@ -281,67 +281,71 @@ def _cause(first: _View, second: _View, k: int) -> tuple[Kind, Sentence] | None:
     excesses = [excess for own, other in both for excess in _excesses(own, other, k)]
     if not excesses:
         return None
-    _, own, other, piece, n_own, n_other = max(excesses, key=lambda excess: excess[0])
+    _, own, other, pre_token, n_own, n_other = max(excesses, key=lambda excess: excess[0])
     pattern, other_pattern = (view.replay.tokenizer.split_pattern for view in (own, other))
     occurs = f" occurs {times(n_own)} in {own.which}"
     never = f"{times(n_other)} in {other.which}" if n_other else f"never in {other.which}"
     specials = other.replay.tokenizer.special_tokens
-    inside = next((token.encode() for token in specials if token.encode() in piece), None)
+    inside = next((token.encode() for token in specials if token.encode() in pre_token), None)
     if inside is not None:
         cause = f"The cause is a special token: in {other.which} "
-        return "specials", (cause, inside, " is cut out, and ", piece, f"{occurs}.")
+        return "specials", (cause, inside, " is cut out, and ", pre_token, f"{occurs}.")
     if pattern.regex != other_pattern.regex:
         cause = "The cause is the split pattern: "
-        cut = _cut_otherwise(piece, pattern, other_pattern, other.replay)
+        cut = _cut_otherwise(pre_token, pattern, other_pattern, other.replay)
         if cut:
             gives = f"in {own.which}, “{pattern.name}” gives "
             parts = [word for part in cut[:_MOST_PARTS] for word in (" ", part)]
             given = f", in {other.which}, “{other_pattern.name}”"
-            return "pattern", (cause, gives, piece, given, *parts, ".")
+            return "pattern", (cause, gives, pre_token, given, *parts, ".")
         if _size(own.replay) == _size(other.replay):
-            return "pattern", (cause, piece, occurs, f", {never}.")
-    return "corpus", ("The cause is the corpus: ", piece, f"{occurs}, {never}.")
+            return "pattern", (cause, pre_token, occurs, f", {never}.")
+    return "corpus", ("The cause is the corpus: ", pre_token, f"{occurs}, {never}.")
 
 
 def _excesses(
     own: _View, other: _View, k: int
 ) -> Iterator[tuple[int, _View, _View, bytes, int, int]]:
     """Yield the pre-tokens of which a training has more, and how many of its pairs result."""
-    counts = dict(_pieces_of(other.replay))
+    counts = dict(_pre_tokens_of(other.replay))
     pair = own.own.left_id, own.own.right_id
-    for piece in own.replay.state(k - 1).pieces_of_next(MOST_PIECES):
-        n_other = counts.get(piece.data, 0)
-        if piece.count > n_other and not (piece.start or piece.is_cut):
-            n_pairs = sum(found == pair for found in pairwise(piece.ids))
-            excess = n_pairs * (piece.count - n_other)
-            yield excess, own, other, piece.data, piece.count, n_other
+    for pre_token in own.replay.state(k - 1).pre_tokens_of_next(MOST_PRE_TOKENS):
+        n_other = counts.get(pre_token.data, 0)
+        if pre_token.count > n_other and not (pre_token.start or pre_token.is_cut):
+            n_pairs = sum(found == pair for found in pairwise(pre_token.ids))
+            excess = n_pairs * (pre_token.count - n_other)
+            yield excess, own, other, pre_token.data, pre_token.count, n_other
 
 
-def _pieces_of(replay: Replay) -> Iterator[tuple[bytes, int]]:
-    return iter(()) if replay.run is None else replay.run.piece_counts.pieces()
+def _pre_tokens_of(replay: Replay) -> Iterator[tuple[bytes, int]]:
+    return iter(()) if replay.run is None else replay.run.pre_token_counts.pre_tokens()
 
 
 def _cut_otherwise(
-    piece: bytes, own: SplitPattern, other: SplitPattern, replay: Replay
+    pre_token: bytes, own: SplitPattern, other: SplitPattern, replay: Replay
 ) -> list[bytes]:
     """Return how another pattern cuts a pre-token: alone, before other text, or within one."""
     for tail in (b"", b"a", b" a", b"\n"):
-        cut = _cut(other, piece + tail)
-        inside = [*takewhile(lambda end: end <= len(piece), accumulate(map(len, cut)))]
-        if len(inside) > 1 and inside[-1] == len(piece) and piece in _cut(own, piece + tail):
+        cut = _cut(other, pre_token + tail)
+        inside = [*takewhile(lambda end: end <= len(pre_token), accumulate(map(len, cut)))]
+        if (
+            len(inside) > 1
+            and inside[-1] == len(pre_token)
+            and pre_token in _cut(own, pre_token + tail)
+        ):
             return cut[: len(inside)]
-    short = (it for it, _ in _pieces_of(replay) if len(it) <= _LONGEST_PIECE)
-    return [*islice((it for it in short if piece in it and piece in _cut(own, it)), 1)]
+    short = (it for it, _ in _pre_tokens_of(replay) if len(it) <= _LONGEST_PRE_TOKEN)
+    return [*islice((it for it in short if pre_token in it and pre_token in _cut(own, it)), 1)]
 
 
 def _size(replay: Replay) -> tuple[int, ...]:
     """Return properties of a corpus that do not depend on the split pattern."""
-    pieces = replay.run and replay.run.piece_counts
-    return (pieces.n_bytes, pieces.n_chars, pieces.n_documents) if pieces else ()
+    pre_tokens = replay.run and replay.run.pre_token_counts
+    return (pre_tokens.n_bytes, pre_tokens.n_chars, pre_tokens.n_documents) if pre_tokens else ()
 
 
-def _cut(pattern: SplitPattern, piece: bytes) -> list[bytes]:
-    text = bytetext.from_bytes(piece)
+def _cut(pattern: SplitPattern, pre_token: bytes) -> list[bytes]:
+    text = bytetext.from_bytes(pre_token)
     return [bytetext.to_bytes(text[start:end]) for start, end in split(pattern, text).spans()]
 
 
@@ -399,7 +403,7 @@ def _settings(a: Replay, b: Replay) -> list[tuple[str, str, str]]:
     if a.run is not None and b.run is not None:
         rows += [
             ("corpus bytes", f"{a.n_bytes:,}", f"{b.n_bytes:,}"),
-            ("unique pre-tokens", f"{a.n_pieces:,}", f"{b.n_pieces:,}"),
+            ("unique pre-tokens", f"{a.n_pre_tokens:,}", f"{b.n_pre_tokens:,}"),
             ("tie-breaking rule", f"{a.tie_break}", f"{b.tie_break}"),
             ("lowest count", f"{a.run.settings.min_count}", f"{b.run.settings.min_count}"),
         ]

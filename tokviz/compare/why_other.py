@@ -10,7 +10,7 @@ from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence
 from tokviz.tokenizer.pretokenize.alternatives import alternative_of
 
-MOST_PIECES = 6
+MOST_PRE_TOKENS = 6
 """Maximum number of pre-tokens and tokens listed in a sentence."""
 _SHOWN = 64
 """Maximum number of bytes of a long pre-token shown in a sentence."""
@@ -73,36 +73,36 @@ def _specials(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
 def _split(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
     parts: list[str | bytes] = []
     for side, beside in ((one, other), (other, one)):
-        pieces = side.pieces_in(span)
-        unlike = _first_unlike(pieces, one, other)
-        n, pattern = len(pieces), side.tokenizer.split_pattern.name
+        pre_tokens = side.pre_tokens_in(span)
+        unlike = _first_unlike(pre_tokens, one, other)
+        n, pattern = len(pre_tokens), side.tokenizer.split_pattern.name
         parts.append("; " if parts else "")
         parts.append(f"{_name(side, beside)} (pattern {pattern}) has ")
         parts.append("the pre-token " if n == 1 else f"{n:,} pre-tokens ")
-        for number, piece in enumerate(pieces[:MOST_PIECES]):
-            parts += [" | " if number else "", data[slice(*piece)]]
-            parts.append(_taken(data, side, piece) if piece == unlike else "")
-        parts.append(" | …" if n > MOST_PIECES else "")
+        for number, pre_token in enumerate(pre_tokens[:MOST_PRE_TOKENS]):
+            parts += [" | " if number else "", data[slice(*pre_token)]]
+            parts.append(_taken(data, side, pre_token) if pre_token == unlike else "")
+        parts.append(" | …" if n > MOST_PRE_TOKENS else "")
     return (*parts, ".")
 
 
-def _first_unlike(pieces: list[ByteSpan], one: Side, other: Side) -> ByteSpan | None:
+def _first_unlike(pre_tokens: list[ByteSpan], one: Side, other: Side) -> ByteSpan | None:
     """Return the first of a tokenizer's pre-tokens that the two do not share."""
-    for piece in pieces:
-        if not (one.has_piece(piece) and other.has_piece(piece)):
-            return piece
+    for pre_token in pre_tokens:
+        if not (one.has_pre_token(pre_token) and other.has_pre_token(pre_token)):
+            return pre_token
     return None
 
 
-def _taken(data: bytes, side: Side, piece: ByteSpan) -> str:
+def _taken(data: bytes, side: Side, pre_token: ByteSpan) -> str:
     """Describe, in brackets, the alternative of the pattern that matches a pre-token."""
     pattern = side.tokenizer.split_pattern
     if pattern.guarded or side.tokenizer.remote or side.tokenizer.nfc:
         return ""
-    first = max(0, piece[0] - _CONTEXT)
+    first = max(0, pre_token[0] - _CONTEXT)
     text, before, own = (
         bytetext.from_bytes(data[start:end])
-        for start, end in ((first, piece[1] + _CONTEXT), (first, piece[0]), piece)
+        for start, end in ((first, pre_token[1] + _CONTEXT), (first, pre_token[0]), pre_token)
     )
     found = alternative_of(pattern, text, len(before), len(before) + len(own))
     if found is None:
@@ -111,14 +111,16 @@ def _taken(data: bytes, side: Side, piece: ByteSpan) -> str:
 
 
 def _merges(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
-    piece = next(iter(one.pieces_in(span)), span)
-    for piece in one.pieces_in(span):
-        if other.has_piece(piece) and one.tokens_of(piece) != other.tokens_of(piece):
+    pre_token = next(iter(one.pre_tokens_in(span)), span)
+    for pre_token in one.pre_tokens_in(span):
+        if other.has_pre_token(pre_token) and one.tokens_of(pre_token) != other.tokens_of(
+            pre_token
+        ):
             break
-    token = data[slice(*piece)]
+    token = data[slice(*pre_token)]
     if one.tokenizer.remote or other.tokenizer.remote:
         # A library does not report its merges, and may not have any.
-        made = *_made(one, other, piece), *_made(other, one, piece)
+        made = *_made(one, other, pre_token), *_made(other, one, pre_token)
         return ("For the pre-token ", token[:_SHOWN], *made, ".")
     traces = [encode_trace(side.tokenizer, token) for side in (one, other)]
     if not all(trace.tokens for trace in traces):
@@ -127,11 +129,11 @@ def _merges(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
     return ("In the pre-token ", token, ", ", *merge, ".")
 
 
-def _made(side: Side, beside: Side, piece: ByteSpan) -> Sentence:
+def _made(side: Side, beside: Side, pre_token: ByteSpan) -> Sentence:
     import numpy as np
 
-    ids = side.ids_in(np.array([piece]))[0]
-    tokens = listed(side.tokenizer, ids, MOST_PIECES) or ("no token",)
+    ids = side.ids_in(np.array([pre_token]))[0]
+    tokens = listed(side.tokenizer, ids, MOST_PRE_TOKENS) or ("no token",)
     return (f", {_name(side, beside)} makes ", *tokens)
 
 

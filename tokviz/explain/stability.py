@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MOST_TAIL = 512
 """Number of characters at the end of a text that are considered."""
-_MOST_PIECES = 4
+_MOST_PRE_TOKENS = 4
 """Pre-tokens at the end that a further character can join: white space and line ends before it."""
 _MOST_TRIED = 6000
 """Maximum number of characters tried."""
@@ -100,8 +100,8 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
     sorts = _one_of_each_sort()
     with split_ahead(tok.split_pattern, [tail + one for one in sorts]):
         tokens = [tok.encode_byte_text(tail + one, parse_specials) for one in sorts]
-        pieces = [tok.split_byte_text(tail + one, parse_specials) for one in sorts]
-    for one, after, spans in zip(sorts, tokens, pieces, strict=True):
+        pre_tokens = [tok.split_byte_text(tail + one, parse_specials) for one in sorts]
+    for one, after, spans in zip(sorts, tokens, pre_tokens, strict=True):
         n_kept = n_same(before, after)
         if n_kept < worst:
             worst, character, becomes = n_kept, one, after
@@ -143,11 +143,11 @@ def _reaching_over(
         The number of unchanged tokens, and the bytes.
     """
     for start, front in fronts.items():
-        piece = bytetext.to_bytes(tail[start:])
-        for at in range(len(piece)):
-            left = [tok.token_id(token) for token in encode_trace(tok, piece[:at]).tokens]
+        pre_token = bytetext.to_bytes(tail[start:])
+        for at in range(len(pre_token)):
+            left = [tok.token_id(token) for token in encode_trace(tok, pre_token[:at]).tokens]
             ids = [token_id for token_id in left if token_id is not None]
-            yield n_same(before, [*front, *ids]), piece[at:]
+            yield n_same(before, [*front, *ids]), pre_token[at:]
 
 
 def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
@@ -161,7 +161,7 @@ def _tail(tok: Tokenizer, text: str, parse_specials: bool) -> str:
     n_whole = len(spans) if len(text) == len(last) else len(spans) - 2
     if n_whole <= 0:
         return ""
-    return last[spans[-min(n_whole, _MOST_PIECES)][0] :]
+    return last[spans[-min(n_whole, _MOST_PRE_TOKENS)][0] :]
 
 
 def _tokens_before(tok: Tokenizer, ids: Sequence[int], tail: str, first: int) -> list[int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, said
-from tokviz.tokenizer.encoding.merging import merge_piece
+from tokviz.tokenizer.encoding.merging import merge_pre_token
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -166,62 +166,64 @@ class EncodeTrace:
     """The encoding of one pre-token, merge by merge.
 
     Attributes:
-        piece: The bytes of the pre-token.
+        pre_token: The bytes of the pre-token.
         steps: The merges in the order of application.
         tokens: The final tokens.
         note: A sentence if the steps are incomplete; empty otherwise.
     """
 
-    piece: bytes
+    pre_token: bytes
     steps: tuple[TraceStep, ...]
     tokens: tuple[bytes, ...]
     note: str = ""
 
     def states(self) -> Iterator[tuple[bytes, ...]]:
         """Yield the tokens before the first step, then after every step."""
-        tokens = [self.piece[at : at + 1] for at in range(len(self.piece))]
+        tokens = [self.pre_token[at : at + 1] for at in range(len(self.pre_token))]
         yield tuple(tokens)
         for step in self.steps:
             tokens[step.position : step.position + 2] = [step.token]
             yield tuple(tokens)
 
 
-def encode_trace(tok: Tokenizer, piece: bytes) -> EncodeTrace:
+def encode_trace(tok: Tokenizer, pre_token: bytes) -> EncodeTrace:
     """Encode one pre-token step by step: the earliest merge first, then the leftmost.
 
     Args:
         tok: The tokenizer.
-        piece: The bytes of one pre-token.
+        pre_token: The bytes of one pre-token.
 
     Returns:
         The steps. Pre-tokens longer than `MAX_TRACE_BYTES` have none, and a note.
     """
-    if len(piece) > MAX_TRACE_BYTES:
-        note = f"A pre-token of {len(piece):,} bytes is too long to show step by step."
-        return EncodeTrace(piece, (), (), note)
+    if len(pre_token) > MAX_TRACE_BYTES:
+        note = f"A pre-token of {len(pre_token):,} bytes is too long to show step by step."
+        return EncodeTrace(pre_token, (), (), note)
     steps: list[TraceStep] = []
-    borders = list(range(len(piece) + 1))
+    borders = list(range(len(pre_token) + 1))
 
     def note_step(middle: int, rank: int) -> None:
         at = bisect_left(borders, middle)
         start, end = borders[at - 1], borders[at + 1]
         del borders[at]
         number = tok.tables.merge_number(rank)
-        steps.append(TraceStep(at - 1, start, piece[start:middle], piece[middle:end], number))
+        steps.append(
+            TraceStep(at - 1, start, pre_token[start:middle], pre_token[middle:end], number)
+        )
 
-    tokens = merge_piece(piece, tok.pair_rank, on_merge=note_step)
-    if len(tokens) > 1 and _is_looked_up_whole(tok, piece):
+    tokens = merge_pre_token(pre_token, tok.pair_rank, on_merge=note_step)
+    if len(tokens) > 1 and _is_looked_up_whole(tok, pre_token):
         note = "No merges make it: the vocabulary contains the whole pre-token, which is used."
-        return EncodeTrace(piece, (), (piece,), note)
-    return EncodeTrace(piece, tuple(steps), tuple(tokens))
+        return EncodeTrace(pre_token, (), (pre_token,), note)
+    return EncodeTrace(pre_token, tuple(steps), tuple(tokens))
 
 
-def _is_looked_up_whole(tok: Tokenizer, piece: bytes) -> bool:
+def _is_looked_up_whole(tok: Tokenizer, pre_token: bytes) -> bool:
     """Return whether the encoder yields one token for a pre-token that its merges do not join.
 
     tiktoken looks up a whole pre-token before merging.
     """
-    return tok.token_id(piece) is not None and len(tok.encode_bytes(piece, "none")) == 1
+    return tok.token_id(pre_token) is not None and len(tok.encode_bytes(pre_token, "none")) == 1
 
 
 Reason = Literal[
@@ -279,8 +281,8 @@ def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) 
     data = bytetext.to_bytes(text)
     spans = tok.split_byte_text(text, parse_specials)
     if len(spans) > 1:
-        pieces = [text[start:end] for start, end in spans]
-        return _crosses_pieces(tok, pieces, whole, parse_specials)
+        pre_tokens = [text[start:end] for start, end in spans]
+        return _crosses_pre_tokens(tok, pre_tokens, whole, parse_specials)
     ids = tok.encode_byte_text(text, parse_specials)
     if tok.remote:
         return _of_library(tok, data, ids, whole)
@@ -341,18 +343,18 @@ def _of_library(tok: Tokenizer, data: bytes, ids: list[int], whole: int | None) 
     return Explanation("not in the vocabulary" if whole is None else "unreachable", (sentence,))
 
 
-def _crosses_pieces(
-    tok: Tokenizer, pieces: list[str], whole: int | None, parse_specials: bool
+def _crosses_pre_tokens(
+    tok: Tokenizer, pre_tokens: list[str], whole: int | None, parse_specials: bool
 ) -> Explanation:
-    special = next((piece for piece in pieces if piece in tok.special_tokens), None)
+    special = next((pre_token for pre_token in pre_tokens if pre_token in tok.special_tokens), None)
     if special is not None and parse_specials:
         name = special.encode("utf-8")
         sentence = ("It contains the special token ", name, ", which never merges with other text.")
         return Explanation("special", (sentence,))
-    left, right = (bytetext.to_bytes(piece) for piece in pieces[:2])
-    where = f"at byte {len(left):,}" if len(pieces) == 2 else f"first at byte {len(left):,}"
+    left, right = (bytetext.to_bytes(pre_token) for pre_token in pre_tokens[:2])
+    where = f"at byte {len(left):,}" if len(pre_tokens) == 2 else f"first at byte {len(left):,}"
     cut = (
-        f"The split pattern {tok.split_pattern.name} cuts it into {len(pieces):,} pre-tokens, "
+        f"The split pattern {tok.split_pattern.name} cuts it into {len(pre_tokens):,} pre-tokens, "
         f"{where}, between ", left, " and ", right, ". No token spans two pre-tokens.",
     )  # fmt: skip
     if whole is None:
@@ -375,7 +377,7 @@ def _blocked(tok: Tokenizer, whole: int, trace: EncodeTrace) -> Explanation:
         ]  # fmt: skip
         if crossed:
             _, start, end, node = min(crossed, key=lambda found: found[0])
-            taken = trace.piece[max(start, step.start) : min(end, step.end)]
+            taken = trace.pre_token[max(start, step.start) : min(end, step.end)]
             return _too_late(whole, node, step, taken, trace)
     sentence = f"The vocabulary contains it (id {whole}), but its merges never make it from bytes."
     return Explanation("unreachable", ((sentence,),), trace)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument
     from tokviz.tokenizer.tokenizer import Tokenizer
 
-MOST_PIECES = 8
+MOST_PRE_TOKENS = 8
 """Maximum number of pre-tokens of a selection that are explained."""
 MOST_TOKENS = 256
 """Maximum number of tokens of a selection that are listed."""
@@ -97,17 +97,17 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class PieceCut:
+class PreTokenCut:
     """A pre-token that the stretch touches.
 
     Attributes:
-        piece: Its bytes.
+        pre_token: Its bytes.
         alternative: The alternative of the split pattern that matches it, None if unknown.
         sentences: What matched it, and why it ends where it does.
         trace: Its encoding, merge by merge; None if unknown.
     """
 
-    piece: bytes
+    pre_token: bytes
     alternative: Alternative | None
     sentences: tuple[Sentence, ...]
     trace: EncodeTrace | None
@@ -124,7 +124,7 @@ class Why:
         tokens: The tokens that the stretch touches, with their ids.
         n_tokens: Their number; not all may be listed.
         cuts: The pre-tokens that it touches.
-        n_pieces: Their number.
+        n_pre_tokens: Their number.
         one: Why the stretch is not one token, or that it is; for a token, the same about its
             pre-token.
         lineage: The merges that made the token, if it is only one.
@@ -137,8 +137,8 @@ class Why:
     regex: str
     tokens: tuple[tuple[bytes, int], ...] = ()
     n_tokens: int = 0
-    cuts: tuple[PieceCut, ...] = ()
-    n_pieces: int = 0
+    cuts: tuple[PreTokenCut, ...] = ()
+    n_pre_tokens: int = 0
     one: Explanation | None = None
     lineage: LineageNode | None = None
     notes: tuple[Sentence, ...] = ()
@@ -305,9 +305,13 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
     if not touched:
         return replace(empty, notes=(LEFT_OUT,))
     tokens = tuple((tok.token_bytes(story.ids[n]), story.ids[n]) for n in touched[:MOST_TOKENS])
-    pieces = list(_pieces(tok, place))
-    near = [piece for piece in pieces if piece.start < place.end and piece.end > place.start]
-    cuts = tuple(_cut(tok, piece, place) for piece in near[:MOST_PIECES])
+    pre_tokens = list(_pre_tokens(tok, place))
+    near = [
+        pre_token
+        for pre_token in pre_tokens
+        if pre_token.start < place.end and pre_token.end > place.start
+    ]
+    cuts = tuple(_cut(tok, pre_token, place) for pre_token in near[:MOST_PRE_TOKENS])
     whole = place.data
     # Explain a token together with its pre-token, because merges are applied to pre-tokens.
     asked = near[0].data if len(near) == 1 and place.id is not None else whole
@@ -316,7 +320,7 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
         tokens=tokens,
         n_tokens=len(touched),
         cuts=cuts,
-        n_pieces=len(near),
+        n_pre_tokens=len(near),
         one=why_not_one_token(tok, asked, place.parse_specials),
         notes=tuple(_notes(tok, place, [token_id for _, token_id in tokens])),
     )
@@ -366,7 +370,7 @@ def _borders(tok: Tokenizer, place: Place, ids: list[int]) -> Iterator[Sentence]
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _PreToken:
     """A pre-token: its bytes, their span in the place's text, and its span in the split text."""
 
     data: bytes
@@ -381,21 +385,21 @@ class _Piece:
     """The special token after the split text, or empty."""
 
 
-def _pieces(tok: Tokenizer, place: Place) -> Iterator[_Piece]:
+def _pre_tokens(tok: Tokenizer, place: Place) -> Iterator[_PreToken]:
     """Yield the pre-tokens of a text, each with the text that the pattern was applied to."""
     if tok.remote:
         ends = [0, *(end for _, end in tok.split_byte_text(place.text, place.parse_specials))]
         offsets = list(accumulate(map(bytetext.n_bytes, place.text), initial=0))
         for first, last in pairwise(ends):
             data = bytetext.to_bytes(place.text[first:last])
-            yield _Piece(data, offsets[first], offsets[last], special=_is_special(tok, data))
+            yield _PreToken(data, offsets[first], offsets[last], special=_is_special(tok, data))
         return
     parts = list(segments(place.text, tok.specials.search(place.parse_specials)))
     at = 0
     for number, (part, special) in enumerate(parts):
         if special:
             data = bytetext.to_bytes(part)
-            yield _Piece(data, at, at + len(data), special=True)
+            yield _PreToken(data, at, at + len(data), special=True)
             at += len(data)
             continue
         behind = parts[number + 1][0] if number + 1 < len(parts) else ""
@@ -410,7 +414,7 @@ def _pieces(tok: Tokenizer, place: Place) -> Iterator[_Piece]:
                 start, end = places[start], places[end]
             data = bytetext.to_bytes(text[first:last])
             gap = index in gaps
-            yield _Piece(data, at + start, at + end, text, first, last, False, gap, behind)
+            yield _PreToken(data, at + start, at + end, text, first, last, False, gap, behind)
         at += len(bytetext.to_bytes(part))
 
 
@@ -421,44 +425,44 @@ def _is_special(tok: Tokenizer, data: bytes) -> bool:
         return False
 
 
-def _cut(tok: Tokenizer, piece: _Piece, place: Place) -> PieceCut:
+def _cut(tok: Tokenizer, pre_token: _PreToken, place: Place) -> PreTokenCut:
     """Explain what matched a pre-token and why it ends where it does."""
     sentence: Sentence
-    if piece.special:
+    if pre_token.special:
         sentence = (
-            piece.data, " is a special token: it is cut out of the text before the pattern is "
+            pre_token.data, " is a special token: it is cut out of the text before the pattern is "
             "applied, and never merges with other text.",
         )  # fmt: skip
-        return PieceCut(piece.data, None, (sentence,), None)
+        return PreTokenCut(pre_token.data, None, (sentence,), None)
     if tok.remote:
-        return PieceCut(piece.data, None, (), None)
+        return PreTokenCut(pre_token.data, None, (), None)
     pattern = tok.split_pattern
-    trace = encode_trace(tok, piece.data)
-    if piece.gap:
+    trace = encode_trace(tok, pre_token.data)
+    if pre_token.gap:
         sentence = ("No alternative matches here, so this text becomes a pre-token by itself.",)
-        return PieceCut(piece.data, None, (sentence,), trace)
+        return PreTokenCut(pre_token.data, None, (sentence,), trace)
     try:
-        cut = _how(pattern, piece)
+        cut = _how(pattern, pre_token)
     except TokvizError as error:
         sentence = (why("The alternative is unknown", error),)
-        return PieceCut(piece.data, None, (sentence,), trace)
+        return PreTokenCut(pre_token.data, None, (sentence,), trace)
     if cut.alternative is None:
         sentence = (
             "It is unknown which alternative matched it, because the parts of this regex depend on "
             "each other.",
         )
-        return PieceCut(piece.data, None, (sentence, *_ending(piece, cut, place)), trace)
-    sentences = (_taken(pattern, cut.alternative), *_ending(piece, cut, place))
-    return PieceCut(piece.data, cut.alternative, sentences, trace)
+        return PreTokenCut(pre_token.data, None, (sentence, *_ending(pre_token, cut, place)), trace)
+    sentences = (_taken(pattern, cut.alternative), *_ending(pre_token, cut, place))
+    return PreTokenCut(pre_token.data, cut.alternative, sentences, trace)
 
 
-def _how(pattern: SplitPattern, piece: _Piece) -> Cut:
+def _how(pattern: SplitPattern, pre_token: _PreToken) -> Cut:
     """Ask the pattern for the match; a guarded pattern runs only in a child process."""
     if pattern.guarded:
         from tokviz.tokenizer.pretokenize.guard import guarded_cut
 
-        return guarded_cut(pattern, piece.text, piece.first, piece.last)
-    return cut_of(pattern, piece.text, piece.first, piece.last)
+        return guarded_cut(pattern, pre_token.text, pre_token.first, pre_token.last)
+    return cut_of(pattern, pre_token.text, pre_token.first, pre_token.last)
 
 
 def _taken(pattern: SplitPattern, alternative: Alternative) -> Sentence:
@@ -471,12 +475,12 @@ def _taken(pattern: SplitPattern, alternative: Alternative) -> Sentence:
     )
 
 
-def _ending(piece: _Piece, cut: Cut, place: Place) -> Iterator[Sentence]:
+def _ending(pre_token: _PreToken, cut: Cut, place: Place) -> Iterator[Sentence]:
     """Explain why a pre-token ends where it does."""
-    behind = piece.text[piece.last : piece.last + 1]
+    behind = pre_token.text[pre_token.last : pre_token.last + 1]
     if not behind:
-        if piece.behind:
-            special = piece.behind.encode("utf-8", "surrogateescape")
+        if pre_token.behind:
+            special = pre_token.behind.encode("utf-8", "surrogateescape")
             yield ("It ends because the special token ", special, " comes next.")
         elif place.ends:
             yield (f"It ends because {place.ends}.",)
@@ -484,12 +488,12 @@ def _ending(piece: _Piece, cut: Cut, place: Place) -> Iterator[Sentence]:
             yield ("Its end is unknown, because it is too long to be examined.",)
         return
     shown, what = bytetext.to_bytes(behind), character_words(behind)
-    given_back = bytetext.to_bytes(piece.text[piece.last : cut.reach])
+    given_back = bytetext.to_bytes(pre_token.text[pre_token.last : cut.reach])
     if cut.limit == "most":
         yield (f"It ends because {cut.limited_by} matches no more, although ", shown,
                f", {what}, comes next.")  # fmt: skip
     elif cut.limit == "look":
-        after = piece.text[cut.reach : cut.reach + 1]
+        after = pre_token.text[cut.reach : cut.reach + 1]
         yield (
             "It could match ", given_back, f" too, but {cut.limited_by} looks ahead: ",
             bytetext.to_bytes(after) or "the end", f", {character_words(after)}, follows, so the "
@@ -499,7 +503,7 @@ def _ending(piece: _Piece, cut: Cut, place: Place) -> Iterator[Sentence]:
         yield ("It ends because ", shown,
                f", {what}, comes next, which this alternative does not match.")  # fmt: skip
     if cut.longer and cut.limit != "look":
-        longer = bytetext.to_bytes(piece.text[piece.first : cut.longer_end])
+        longer = bytetext.to_bytes(pre_token.text[pre_token.first : cut.longer_end])
         yield (f"Alternative {cut.longer} would match ", longer,
                ", but the first alternative that matches wins.")  # fmt: skip
 
@@ -540,7 +544,7 @@ def as_text(found: Why) -> str:
         lines.append(" ".join(f"{token_id} {token!r}" for token, token_id in found.tokens))
     lines += [said([note]) for note in found.notes]
     for cut in found.cuts:
-        lines += ["", f"The pre-token {cut.piece!r}"]
+        lines += ["", f"The pre-token {cut.pre_token!r}"]
         if cut.alternative is not None:
             lines.append(f"  {found.regex[slice(*cut.alternative.span)]}")
         lines += [f"  {said([sentence])}" for sentence in cut.sentences]
@@ -548,8 +552,8 @@ def as_text(found: Why) -> str:
             for step in cut.trace.steps:
                 lines.append(f"  {step.number:>7,}  {step.left!r} + {step.right!r}")
             lines += [f"  {cut.trace.note}"] if cut.trace.note else []
-    if found.n_pieces > len(found.cuts):
-        lines += ["", f"… {counted(found.n_pieces - len(found.cuts), 'more pre-token')}"]
+    if found.n_pre_tokens > len(found.cuts):
+        lines += ["", f"… {counted(found.n_pre_tokens - len(found.cuts), 'more pre-token')}"]
     if found.one is not None:
         lines += ["", str(found.one)]
     if found.lineage is not None:

@@ -44,7 +44,7 @@ class Draft:
         tokens: Ordinary tokens, (id, bytes), in the order of the file.
         merges: The merges in order; None if ids are ranks of concatenations.
         specials: Special tokens, (text, id).
-        split_pattern: How text is cut into pieces.
+        split_pattern: How text is cut into pre-tokens.
         about: What else to say of its source, such as what was guessed.
         ignore_merges: See `Tokenizer`.
         normalized: See `SpecialTokens`.

@@ -94,7 +94,7 @@ def _split(step: Json, known: SplitPattern | None) -> SplitPattern:
         raise NotNativeError("its pre-tokenizer splits by plain text")
     found = known if known is not None and known.regex == text else pattern_for(text)
     behavior, inverted = step.get("behavior"), bool(step.get("invert"))
-    # Where every character is matched, the matches are the pieces, however they are asked for.
+    # Where every character is matched, the matches are the pre-tokens, however they are asked for.
     whole = found.gapless and (behavior == "Isolated" or (behavior == "Removed" and inverted))
     if not whole and (behavior != "Isolated" or inverted):
         raise NotNativeError(f"its pre-tokenizer treats matches as {behavior}")

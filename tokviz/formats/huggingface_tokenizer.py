@@ -136,10 +136,10 @@ class HuggingFaceTokenizer(Tokenizer):
     def split_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> list[tuple[int, int]]:
-        """Give the character spans of the pieces: the library's pre-tokens, side by side."""
+        """Give the character spans of the pre-tokens: the library's pre-tokens, side by side."""
         encoding = self._library.encode(text, self._named(parse_specials))
         char_of = {byte: char for char, byte in enumerate(byte_offsets(text))}
-        ends = [char_of[end] for end in self._piece_ends(text, encoding) if end in char_of]
+        ends = [char_of[end] for end in self._pre_token_ends(text, encoding) if end in char_of]
         return list(zip([0, *ends], ends, strict=False))
 
     def decode_bytes(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> bytes:
@@ -184,12 +184,12 @@ class HuggingFaceTokenizer(Tokenizer):
         to_bytes(text)  # which may refuse it
         encoding = self._library.encode(text, self._named(allowed))
         borders = np.array(self._borders(text, encoding), np.int64)
-        piece_borders = np.array([0, *self._piece_ends(text, encoding)], np.int64)
+        pre_token_borders = np.array([0, *self._pre_token_ends(text, encoding)], np.int64)
         special_ids = list(self.special_tokens.values())
         return Tokenization(
             ids=encoding.ids.tolist(),
             byte_spans=spans_between(borders),
-            pieces=spans_between(piece_borders),
+            pre_tokens=spans_between(pre_token_borders),
             special=np.isin(np.frombuffer(encoding.ids, dtype=np.uint32), special_ids),
             n_replaced=n_replaced,
         )
@@ -202,7 +202,7 @@ class HuggingFaceTokenizer(Tokenizer):
             return array("I", accumulate(map(len, tokens), initial=0))
         return borders_of_offsets(data, byte_offsets(text), encoding, tokens)
 
-    def _piece_ends(self, text: str, encoding: LibraryEncoding) -> list[int]:
+    def _pre_token_ends(self, text: str, encoding: LibraryEncoding) -> list[int]:
         borders = self._borders(text, encoding)
         numbers = range(len(encoding.ids))
         ends: list[int] = []

@@ -136,7 +136,7 @@ def to_minbpe(tokenizer: Tokenizer) -> bytes:
             "another"
         )
     if (tokenizer.by_ranks or tokenizer.ignore_merges) and first_unmerged(tokenizer) is not None:
-        raise FormatError(f"{cannot}: it looks pieces up as a whole")
+        raise FormatError(f"{cannot}: it looks pre-tokens up as a whole")
     pattern = "" if tokenizer.split_pattern.name == "none" else tokenizer.split_pattern.regex
     head = [MAGIC, pattern, str(len(tokenizer.special_tokens))]
     for text, token_id in tokenizer.special_tokens.items():

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tokviz.tokenizer.encoding.merging import Merge, merge_piece
+from tokviz.tokenizer.encoding.merging import Merge, merge_pre_token
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 
@@ -22,7 +22,7 @@ def last_merge(token: bytes, rank_of: Callable[[bytes], int | None]) -> Merge | 
     """Find the two tokens that ranks merge to a token, None if they never do."""
     # Ranks above the token's own count too: there are vocabularies with a part that is learned
     # after the whole.
-    parts = merge_piece(
+    parts = merge_pre_token(
         token,
         lambda left, right: None if len(left) + len(right) == len(token) else rank_of(left + right),
     )
@@ -41,7 +41,7 @@ def listed_merges(tokenizer: Tokenizer) -> list[Merge]:
 def first_unmerged(tokenizer: Tokenizer) -> bytes | None:
     """Find a token that its own merges do not make of its bytes, None if they make them all.
 
-    Where a whole piece is looked up before it is merged, only such tokens show the difference.
+    Where a whole pre-token is looked up before it is merged, only such tokens show the difference.
     """
     return next(unmerged(tokenizer), None)
 
@@ -49,7 +49,7 @@ def first_unmerged(tokenizer: Tokenizer) -> bytes | None:
 def unmerged(tokenizer: Tokenizer) -> Iterator[bytes]:
     """Find the tokens of several bytes which merges do not make of these bytes, by their ids."""
     for token in ranks_of(tokenizer):
-        if len(token) > 1 and merge_piece(token, tokenizer.pair_rank) != [token]:
+        if len(token) > 1 and merge_pre_token(token, tokenizer.pair_rank) != [token]:
             yield token
 
 

@@ -5,7 +5,7 @@
 | `tokenizer.json` | the tokenizer; loads in Hugging Face `tokenizers` |
 | `run.json` | corpus, settings, versions, timings |
 | `history.npz` | the arrays of `tokviz.training.history.TrainingHistory` |
-| `pieces.npz` | the distinct pieces (`data`, `lengths`) and their `counts` |
+| `pieces.npz` | the distinct pre-tokens (`data`, `lengths`) and their `counts` |
 | `files.npz` | how often merges happened in the largest files: see `tokviz.training.attribution` |
 | `token_lengths.npy` | the bytes of every token by id, 0 for special tokens, for bits per byte |
 
@@ -29,7 +29,7 @@ from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
 
-TOKENIZER, ABOUT, HISTORY, PIECES, FILES, TOKEN_LENGTHS = RUN_FILES = (
+TOKENIZER, ABOUT, HISTORY, PRE_TOKENS, FILES, TOKEN_LENGTHS = RUN_FILES = (
     "tokenizer.json",
     "run.json",
     "history.npz",

@@ -21,7 +21,7 @@ from tokviz.formats.run import (
     FORMAT_VERSION,
     HISTORY,
     MARK,
-    PIECES,
+    PRE_TOKENS,
     RUN_FILES,
     STAGED,
     TOKEN_LENGTHS,
@@ -46,7 +46,7 @@ def write_run(
     *,
     about: Mapping[str, Any],
     history: Mapping[str, Items],
-    pieces: Mapping[str, Items],
+    pre_tokens: Mapping[str, Items],
     token_lengths: Items,
     files: Mapping[str, Items],
 ) -> None:
@@ -61,7 +61,7 @@ def write_run(
         tokenizer: The trained tokenizer.
         about: What `run.json` says beside the version of the format.
         history: The columns of the history by name.
-        pieces: `data` (uint8), `lengths` and `counts` (int64).
+        pre_tokens: `data` (uint8), `lengths` and `counts` (int64).
         token_lengths: The bytes of every token by id; int32.
         files: How often merges happened in which files; empty if that is not known.
 
@@ -89,7 +89,7 @@ def write_run(
             # A name of a file may hold bytes that are no UTF-8: the escape is JSON's own.
             (new / ABOUT).write_bytes(text.encode("utf-8", "backslashreplace"))
             write_npz(new / HISTORY, history)
-            write_npz(new / PIECES, pieces)
+            write_npz(new / PRE_TOKENS, pre_tokens)
             write_npz(new / FILES, files)
             write_npy(new / TOKEN_LENGTHS, token_lengths)
             for name in RUN_FILES:

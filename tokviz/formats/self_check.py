@@ -52,7 +52,7 @@ def self_check(tokenizer: Tokenizer) -> tuple[list[FileFinding], tuple[str, ...]
     if not codes & {"lossy", "round-trip", "slow-pattern"}:
         checks.append(f"{len(SAMPLES)} tricky texts decode to what they were, byte for byte")
     if not codes & {"spans", "slow-pattern"}:
-        checks.append("the spans of tokens and pieces tile these texts")
+        checks.append("the spans of tokens and pre-tokens tile these texts")
     if tokenizer.special_tokens and "special" not in codes:
         checks.append("special tokens are recognised, each as its id")
     return findings, tuple(checks)
@@ -65,14 +65,14 @@ def _texts(tokenizer: Tokenizer) -> Iterator[FileFinding]:
         try:
             story = tokenizer.tokenize_byte_text(text, parse_specials=False)
         except PatternError as error:
-            remedy = "texts with such pieces are not tokenized, and not all is checked"
+            remedy = "texts with such pre-tokens are not tokenized, and not all is checked"
             yield FileFinding("warning", "slow-pattern", "self-check", str(error), remedy)
             return
         if tokenizer.remote and bytetext.has_raw_bytes(text):
             continue  # for the library these bytes are U+FFFD
         if tokenizer.decode_bytes(story.ids) != data:
             changed.append(data)
-        spans = story.byte_spans.tolist(), story.pieces.tolist()
+        spans = story.byte_spans.tolist(), story.pre_tokens.tolist()
         dropped = tokenizer.remote and not story.ids
         if not dropped and not all(_tile(side, len(data)) for side in spans):
             message = f"the spans of its tokens leave a gap in {data[:30]!r}"

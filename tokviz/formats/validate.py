@@ -72,7 +72,7 @@ def _of_tokenizer(tokenizer: Tokenizer, report: Report, *, again: bool) -> Repor
     message = f"{len(tokens):,} {are} made by no merge of their bytes: {shown}"
     whole = tokenizer.by_ranks or tokenizer.ignore_merges
     remedy = (
-        "each occurs only as a whole piece" if whole else "they never occur; the ids are wasted"
+        "each occurs only as a whole pre-token" if whole else "they never occur; the ids are wasted"
     )
     return report.joined([FileFinding("warning", "unmerged", "", message, remedy)])
 

@@ -37,7 +37,7 @@ class Lesson(NamedTuple):
         about: What one learns by it, in a sentence.
         corpus: The text that is learned from.
         text: A text to tokenize at every step; empty for none.
-        split_pattern: How text is cut into pieces.
+        split_pattern: How text is cut into pre-tokens.
         tie_break: The rule for ties.
         special_tokens: The special tokens.
         special_ids: Where their ids are; see `tokviz.training.settings.TrainSettings`.

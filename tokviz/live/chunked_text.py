@@ -503,7 +503,7 @@ class ChunkedText:
         """Cut a text into chunks, of which the first and the last continue in other parts."""
         reach = self._cuts.reach
         target = self._target(text)
-        pieces = self._cuts.split(
+        pre_tokens = self._cuts.split(
             text,
             target,
             reach if before else None,
@@ -511,9 +511,11 @@ class ChunkedText:
         )
         if behind:
             # Keep the last chunk as short as possible, because a long text follows.
-            cut = self._cuts.last_cut(pieces[-1], reach, len(pieces[-1]) - reach)
-            pieces[-1:] = [pieces[-1][:cut], pieces[-1][cut:]] if cut else pieces[-1:]
-        chunks = self._as_chunks(self._cuts, pieces, target)
+            cut = self._cuts.last_cut(pre_tokens[-1], reach, len(pre_tokens[-1]) - reach)
+            pre_tokens[-1:] = (
+                [pre_tokens[-1][:cut], pre_tokens[-1][cut:]] if cut else pre_tokens[-1:]
+            )
+        chunks = self._as_chunks(self._cuts, pre_tokens, target)
         if before:
             chunks[0] = Chunk([*before, *chunks[0].parts])
         if behind:
@@ -529,19 +531,19 @@ class ChunkedText:
             return
         first = max(cuts.reach, self._chunk_target)
         target = self._target(inserted)
-        pieces = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
-        if len(pieces) > 1:  # the user may type at the ends
-            ends = self._split_finely(cuts, pieces[0]), self._split_finely(cuts, pieces[-1])
-            pieces = [*ends[0], *pieces[1:-1], *ends[1]]
+        pre_tokens = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
+        if len(pre_tokens) > 1:  # the user may type at the ends
+            ends = self._split_finely(cuts, pre_tokens[0]), self._split_finely(cuts, pre_tokens[-1])
+            pre_tokens = [*ends[0], *pre_tokens[1:-1], *ends[1]]
         # A cut depends on `reach` characters on either side, so it must be that far from the edges.
         near_start, near_end = first + cuts.reach, 2 * cuts.reach
-        start, end = pieces[0], pieces[-1]
-        if len(pieces) == 1 and len(start) <= near_start + near_end:
+        start, end = pre_tokens[0], pre_tokens[-1]
+        if len(pre_tokens) == 1 and len(start) <= near_start + near_end:
             return
         head, tail = start[:near_start], end[-near_end:]
         inner, before_tail = None, []
-        if len(pieces) > 1:
-            inner = self._as_chunks(cuts, pieces[1:-1], target)
+        if len(pre_tokens) > 1:
+            inner = self._as_chunks(cuts, pre_tokens[1:-1], target)
             rest = start[near_start:]
             if len(end) > near_start + near_end:
                 before_tail = self._parts(end[:-near_end])
@@ -559,17 +561,17 @@ class ChunkedText:
     def _target(self, text: str) -> int:
         return self._chunk_target * (COARSE_TARGETS if len(text) > self._much else 1)
 
-    def _as_chunks(self, cuts: CutRule, pieces: Iterable[str], target: int) -> list[Chunk]:
+    def _as_chunks(self, cuts: CutRule, pre_tokens: Iterable[str], target: int) -> list[Chunk]:
         """Make chunks of texts that were cut for a target size."""
         usual = self._chunk_target
         chunks: list[Chunk] = []
-        for piece in pieces:
-            if usual < target and len(piece) <= 2 * target:
-                chunks.append(Chunk([Part(piece, packed=True)], is_coarse=True))
-            elif len(piece) <= 2 * usual:
-                chunks.append(Chunk(self._parts(piece)))
+        for pre_token in pre_tokens:
+            if usual < target and len(pre_token) <= 2 * target:
+                chunks.append(Chunk([Part(pre_token, packed=True)], is_coarse=True))
+            elif len(pre_token) <= 2 * usual:
+                chunks.append(Chunk(self._parts(pre_token)))
             else:  # a stretch without cuts, which should have little text around it
-                chunks += [Chunk(self._parts(one)) for one in self._split_finely(cuts, piece)]
+                chunks += [Chunk(self._parts(one)) for one in self._split_finely(cuts, pre_token)]
         return chunks
 
     def _split_finely(self, cuts: CutRule, text: str) -> list[str]:
@@ -640,10 +642,10 @@ class ChunkedText:
     def _cut_finely(self, place: BlockPlace, chunk: Chunk) -> None:
         """Cut a chunk into usual ones, and divide its tokens among them."""
         chunk.is_coarse = False
-        pieces = self._split_finely(self._cuts, chunk.text)
-        if len(pieces) == 1:
+        pre_tokens = self._split_finely(self._cuts, chunk.text)
+        if len(pre_tokens) == 1:
             return
-        new = [Chunk(self._parts(piece)) for piece in pieces]
+        new = [Chunk(self._parts(pre_token)) for pre_token in pre_tokens]
         _hand_down([*chunk.runs], new)
         self._chunks.splice(place, place, new)
         backlog, known = self._backlog, chunk.tokens

@@ -23,18 +23,18 @@ LONG_GROUP = 65_536
 """A group of more characters than this is split in steps of this length."""
 
 
-class PieceCounter:
+class PreTokenCounter:
     """Counter of the pre-tokens of a text for one pattern. Use it from one thread at a time.
 
     Attributes:
         pattern: The split pattern.
-        n_pieces: Pre-tokens counted so far. May be read from any thread.
+        n_pre_tokens: Pre-tokens counted so far. May be read from any thread.
     """
 
     def __init__(self, pattern: SplitPattern) -> None:
         """Create a counter for an empty text."""
         self.pattern = pattern
-        self.n_pieces = 0
+        self.n_pre_tokens = 0
         self._cut = None if pattern.safe_cut is None else compiled_cut(pattern.safe_cut)
         self._chunks: Sequence[Part] = ()
         # For each chunk: whether it starts a group.
@@ -55,7 +55,7 @@ class PieceCounter:
         first, old_last, new_last = changed_range(self._chunks, chunks)
         if first == old_last == new_last:
             return
-        self.n_pieces -= self._n_begun
+        self.n_pre_tokens -= self._n_begun
         self._steps, self._n_begun = None, 0
         # Groups extend into the unchanged chunks on either side if they do so now or did before.
         went_on_before = self._goes_on(first)
@@ -89,7 +89,7 @@ class PieceCounter:
             text = joined(self._chunks[start : self._group_end(start + 1)])
             if len(text) <= LONG_GROUP:
                 self._counts[start] = len(split(self.pattern, text))
-                self.n_pieces += self._counts[start]
+                self.n_pre_tokens += self._counts[start]
                 return
             self._steps = split_in_steps(self.pattern, text, n_chars=LONG_GROUP)
         step = next(self._steps, None)
@@ -97,7 +97,7 @@ class PieceCounter:
             self._counts[start], self._n_begun, self._steps = self._n_begun, 0, None
         else:
             self._n_begun += len(step.ends)
-            self.n_pieces += len(step.ends)
+            self.n_pre_tokens += len(step.ends)
 
     @property
     def complete(self) -> bool:
@@ -123,13 +123,13 @@ class PieceCounter:
 
     def _replace(self, first: int, old_last: int, n_new: int) -> None:
         """Replace the chunks from `first` to `old_last` by `n_new` chunks without counts."""
-        self.n_pieces -= _known(self._counts[first:old_last])
+        self.n_pre_tokens -= _known(self._counts[first:old_last])
         self._counts[first:old_last] = array("q", bytes(8 * n_new))
         self._begins[first:old_last] = bytes(n_new)
 
     def _forget(self, start: int, end: int) -> None:
         """Discard the counts of the groups made up of the chunks `start` to `end`."""
-        self.n_pieces -= _known(self._counts[start:end])
+        self.n_pre_tokens -= _known(self._counts[start:end])
         for index in range(start, end):
             self._counts[index] = _UNKNOWN if self._begins[index] else 0
 

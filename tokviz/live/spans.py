@@ -154,16 +154,18 @@ def remembered_spans(chunk: Chunk, lo: int, hi: int, char: int) -> list[TokenSpa
 
 
 @lru_cache(maxsize=8192)
-def starts_within(tokenizer: Tokenizer, piece: str) -> tuple[int, ...]:
+def starts_within(tokenizer: Tokenizer, pre_token: str) -> tuple[int, ...]:
     """Return the character positions within a pre-token at which tokens start, except the first.
 
     The result does not depend on the split pattern, because it is disabled for this.
     """
     alone = _uncut(tokenizer)
-    ends = accumulate(len(alone.token_bytes(one)) for one in alone.encode_byte_text(piece, False))
+    ends = accumulate(
+        len(alone.token_bytes(one)) for one in alone.encode_byte_text(pre_token, False)
+    )
     borders = set(ends)
-    places = accumulate(len(bytetext.to_bytes(char)) for char in piece)
-    return tuple(n for n, place in enumerate(places, 1) if place in borders and n < len(piece))
+    places = accumulate(len(bytetext.to_bytes(char)) for char in pre_token)
+    return tuple(n for n, place in enumerate(places, 1) if place in borders and n < len(pre_token))
 
 
 @lru_cache(maxsize=4)

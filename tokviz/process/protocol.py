@@ -70,7 +70,7 @@ def describe_error(error: BaseException) -> Message:
     """
     if isinstance(error, PatternError):
         fields = {"pattern": error.pattern, "reason": error.reason, "position": error.position}
-        slow = {"place": error.place, "piece": error.piece}
+        slow = {"place": error.place, "pre_token": error.pre_token}
         return {"error": {"name": "PatternError", **fields, **slow}, "expected": True}
     text = str(error)
     if not isinstance(error, TokvizError):
@@ -89,7 +89,7 @@ def restore_error(job: str, message: Body) -> TokvizError:
     """
     described = message["error"]
     if described.get("name") == "PatternError":
-        fields = {key: described[key] for key in ("reason", "position", "place", "piece")}
+        fields = {key: described[key] for key in ("reason", "position", "place", "pre_token")}
         return PatternError(described["pattern"], **fields)
     if described.get("name") == "MemoryError":
         error = JobError(f"the {job} job exceeded its memory limit")

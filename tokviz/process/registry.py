@@ -22,7 +22,7 @@ ENOUGH = "enough"
 
 JOBS: dict[str, str] = {
     "chat_template": "tokviz.process.jobs.chat_template:answer",
-    "count_pieces": "tokviz.process.jobs.count_pre_tokens:answer",
+    "count_pre_tokens": "tokviz.process.jobs.count_pre_tokens:answer",
     "examine_tokenizer": "tokviz.process.jobs.examine_tokenizer:answer",
     "huggingface_tokenizer": "tokviz.process.jobs.huggingface_tokenizer:answer",
     "read_parquet": "tokviz.process.jobs.read_parquet:answer",

@@ -133,11 +133,11 @@ def _lines(replay: Replay | None, states: Sequence[int], text: ReplayText | None
     """Collect the lines to draw: the words of a tiny corpus, and the parts of a text."""
     lines: list[_Line] = []
     if replay is not None:
-        for piece in replay.state(states[-1]).pieces(0, LADDER_BYTES):
-            if len(piece.data) > 1 or not piece.data.isspace():
-                times = f"{piece.count:,}× " if piece.count > 1 else ""
-                ends = [replay.piece(piece.index, k).byte_ends for k in states]
-                parts = list(_parts(piece.data, ends, len(piece.data) > _LONG_WORD))
+        for pre_token in replay.state(states[-1]).pre_tokens(0, LADDER_BYTES):
+            if len(pre_token.data) > 1 or not pre_token.data.isspace():
+                times = f"{pre_token.count:,}× " if pre_token.count > 1 else ""
+                ends = [replay.pre_token(pre_token.index, k).byte_ends for k in states]
+                parts = list(_parts(pre_token.data, ends, len(pre_token.data) > _LONG_WORD))
                 lines += [part._replace(is_word=True) for part in parts]
                 lines[-len(parts)] = lines[-len(parts)]._replace(times=times)
                 lines[-1] = lines[-1]._replace(gap=2)

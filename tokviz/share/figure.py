@@ -36,7 +36,7 @@ class Chip(NamedTuple):
         start: Its byte offset in the text.
         hue: The index of its color, which differs from its neighbors'. The last two are grey.
         is_special: Whether it is a special token.
-        piece: The index of its pre-token, from 0; -1 if unknown.
+        pre_token: The index of its pre-token, from 0; -1 if unknown.
         mark: A word that says why it is highlighted; empty if it is not.
         note: Additional information about it.
     """
@@ -47,7 +47,7 @@ class Chip(NamedTuple):
     start: int
     hue: int
     is_special: bool = False
-    piece: int = -1
+    pre_token: int = -1
     mark: str = ""
     note: str = ""
 
@@ -70,7 +70,7 @@ class Chip(NamedTuple):
             f"id {self.id}",
             f"{counted(len(self.data), 'byte')}: {self.data.hex(' ')}",
             f"bytes {self.start}–{self.start + len(self.data)}",
-            f"pre-token #{self.piece}" if self.piece >= 0 else "",
+            f"pre-token #{self.pre_token}" if self.pre_token >= 0 else "",
             "special token" if self.is_special else "",
             self.mark,
             self.note,
@@ -130,7 +130,7 @@ def chips_of(
     tokens: Iterable[bytes],
     *,
     special: Sequence[bool] = (),
-    pieces: Sequence[int] = (),
+    pre_tokens: Sequence[int] = (),
     notes: Sequence[tuple[str, str]] | None = None,
 ) -> list[Chip]:
     """Create chips of consecutive tokens.
@@ -139,7 +139,7 @@ def chips_of(
         ids: Their ids.
         tokens: The bytes of each.
         special: Whether each is a special token; none is by default.
-        pieces: Byte offsets at which pre-tokens start, if known.
+        pre_tokens: Byte offsets at which pre-tokens start, if known.
         notes: The mark and the note of each; tokens without a mark are then grey. By default all
             have a color.
 
@@ -152,9 +152,11 @@ def chips_of(
     for number, (token, hue) in enumerate(zip(tokens, hues_of(ids, 0, len(ids)), strict=True)):
         mark, note = notes[number] if notes else ("", "")
         hue = N_HUES + number % 2 if notes and not mark else hue
-        piece = bisect_right(pieces, start) - 1
+        pre_token = bisect_right(pre_tokens, start) - 1
         is_special = bool(special) and special[number]
-        chips.append(Chip(number, ids[number], token, start, hue, is_special, piece, mark, note))
+        chips.append(
+            Chip(number, ids[number], token, start, hue, is_special, pre_token, mark, note)
+        )
         start += len(token)
     return chips
 
@@ -174,7 +176,7 @@ def figure_of(tokenizer: Tokenizer, name: str, data: bytes, allowed_special: Any
         found.ids,
         (data[start:end] for start, end in found.byte_spans.tolist()),
         special=found.special.tolist(),
-        pieces=found.pieces[:, 0].tolist(),
+        pre_tokens=found.pre_tokens[:, 0].tolist(),
     )
     facts = (_measure(len(chips), data), counted(len(text), "char"), counted(len(data), "byte"))
     return Figure(safe(f"{name} · {tokenizer.name}"), [" · ".join(facts)], [Part("", chips)])
@@ -209,7 +211,7 @@ def comparison_figure(name: str, comparison: Comparison) -> Figure:
             side.ids,
             (data[start:end] for start, end in spans),
             special=[end in marked for _, end in spans],
-            pieces=[0, *side.piece_ends.tolist()],
+            pre_tokens=[0, *side.pre_token_ends.tolist()],
             notes=notes,
         )
         parts.append(Part(f"{safe(side.tokenizer.name)} · {_measure(len(chips), data)}", chips))

@@ -30,9 +30,9 @@ def _row(cells: Iterable[str]) -> str:
 
 def _cells(chip: Chip) -> list[str]:
     label = f"**{_code(chip.label)}**" if chip.is_special else _code(chip.label)
-    piece = str(chip.piece + 1) if chip.piece >= 0 else ""
+    pre_token = str(chip.pre_token + 1) if chip.pre_token >= 0 else ""
     note = _plain(": ".join(filter(None, (chip.mark, chip.note))))
-    return [str(chip.number), str(chip.id), chip.data.hex(" "), piece, label, note]
+    return [str(chip.number), str(chip.id), chip.data.hex(" "), pre_token, label, note]
 
 
 def _code(text: str) -> str:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tokviz.training.replay.text import ReplayText
     from tokviz.training.ties import TokenPair
 
-MOST_PIECES = 8
+MOST_PRE_TOKENS = 8
 """Number of pre-tokens shown of a corpus that is not tiny."""
-ALL_PIECES = 2_000
+ALL_PRE_TOKENS = 2_000
 _N_CANDIDATES = 5
 
 
@@ -73,22 +73,27 @@ def replay_figure(replay: Replay, k: int, text: ReplayText | None = None) -> Fig
 def _words(replay: Replay, at: int, k: int) -> list[Chip | str]:
     """Return pre-tokens of the corpus after `at` merges, of a large one those merge k changes."""
     if replay.is_tiny or not k:
-        shown = replay.state(at).pieces(0, ALL_PIECES if replay.is_tiny else MOST_PIECES)
+        shown = replay.state(at).pre_tokens(
+            0, ALL_PRE_TOKENS if replay.is_tiny else MOST_PRE_TOKENS
+        )
     else:
-        shown = replay.state(k - 1).pieces_of_next(MOST_PIECES)
+        shown = replay.state(k - 1).pre_tokens_of_next(MOST_PRE_TOKENS)
     items: list[Chip | str] = []
-    for piece in shown:
-        if piece.data.isspace() and len(piece.data) == 1:
+    for pre_token in shown:
+        if pre_token.data.isspace() and len(pre_token.data) == 1:
             continue  # it only separates words
         now, then = (
-            (replay.piece(piece.index, one, piece.start) for one in (at, k if at < k else k - 1))
+            (
+                replay.pre_token(pre_token.index, one, pre_token.start)
+                for one in (at, k if at < k else k - 1)
+            )
             if k
-            else (piece, piece)
+            else (pre_token, pre_token)
         )
-        count = f"{piece.count:,}×" if piece.count > 1 else ""
-        items.append(f"{'   ' * bool(items)}{count}{'…' * (piece.start > 0)}")
+        count = f"{pre_token.count:,}×" if pre_token.count > 1 else ""
+        items.append(f"{'   ' * bool(items)}{count}{'…' * (pre_token.start > 0)}")
         items += _chips(now.ids, now.data, [0, *now.byte_ends], [0, *then.byte_ends])
-        items.append("…" * piece.is_cut)
+        items.append("…" * pre_token.is_cut)
     return [item for item in items if item]
 
 

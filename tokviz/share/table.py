@@ -22,6 +22,6 @@ def write(figure: Figure) -> Iterator[str]:
 def _line(chip: Chip) -> str:
     return (
         f"{chip.number} {chip.id} {chip.start}-{chip.start + len(chip.data)} "
-        f"{chip.piece if chip.piece >= 0 else '-'} {chip.data.hex() or '-'} "
+        f"{chip.pre_token if chip.pre_token >= 0 else '-'} {chip.data.hex() or '-'} "
         f"{chip.label}{' special' * chip.is_special}{f' {chip.mark}' if chip.mark else ''}"
     )

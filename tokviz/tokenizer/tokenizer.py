@@ -49,8 +49,8 @@ class Tokenization(NamedTuple):
         ids: The token ids, n of them.
         byte_spans: Start and end of every token in the text's bytes; shape (n, 2), int64. The spans
             tile the bytes.
-        pieces: Start and end of every piece (pre-token or special token) in bytes; shape (m, 2),
-            int64. They tile the bytes too.
+        pre_tokens: Start and end of every pre-token (pre-token or special token) in bytes; shape
+            (m, 2), int64. They tile the bytes too.
         special: Whether each token is a special token; shape (n,), bool.
         n_replaced: Number of lone surrogates in the text that became U+FFFD; the spans count the
             bytes of the text after that.
@@ -58,17 +58,17 @@ class Tokenization(NamedTuple):
 
     ids: list[int]
     byte_spans: npt.NDArray[np.int64]
-    pieces: npt.NDArray[np.int64]
+    pre_tokens: npt.NDArray[np.int64]
     special: npt.NDArray[np.bool_]
     n_replaced: int = 0
 
 
 class Tokenizer:
-    """Byte-level BPE: text → pieces → tokens, and back without loss.
+    """Byte-level BPE: text → pre-tokens → tokens, and back without loss.
 
     Attributes:
         name: A name to show, such as "cl100k_base".
-        split_pattern: How text is cut into pieces before any merge.
+        split_pattern: How text is cut into pre-tokens before any merge.
         special_tokens: Special token text → id.
         specials: The same tokens with what a file says of them, and the search for them in a text.
         source: Where it comes from, in words: the kind of file, and what was guessed.
@@ -86,7 +86,7 @@ class Tokenizer:
     load_report: Report | None = None
     remote: bool = False
     ignore_merges: bool = False
-    """Whether a piece that is a token becomes it whatever the merges make of it."""
+    """Whether a pre-token that is a token becomes it whatever the merges make of it."""
     nfc: bool = False
     """Whether text between special tokens is composed (Unicode's NFC) before it is cut."""
 
@@ -114,15 +114,15 @@ class Tokenizer:
             split_pattern: A named split pattern or any regex, which runs in a child process: it
                 may take for ever over a few characters. A `SplitPattern` that is not guarded runs
                 here.
-            ignore_merges: Whether a piece that is a token becomes it whatever the merges make of
-                it, as with Hugging Face's option of this name.
+            ignore_merges: Whether a pre-token that is a token becomes it whatever the merges make
+                of it, as with Hugging Face's option of this name.
             name: A name to show.
 
         Raises:
             VocabularyError: If the vocabulary and the merges do not hold together.
             SpecialTokenError: If a special token is empty or its id is another token's.
             PatternError: If the split pattern is no valid regex. What encodes raises it where a
-                step from one piece to the next takes too long.
+                step from one pre-token to the next takes too long.
         """
         pattern = get_split_pattern(split_pattern)
         specials = _specials(special_tokens, vocab)
@@ -369,7 +369,7 @@ class Tokenizer:
     ) -> Iterator[int]:
         """Encode items one by one, lazily; memory is bounded by the longest item.
 
-        Each item is encoded by itself: no piece reaches over its end.
+        Each item is encoded by itself: no pre-token reaches over its end.
         """
         for line in lines:
             yield from self.encode(line, allowed_special)
@@ -508,7 +508,7 @@ class Tokenizer:
     # -- the whole story of a text
 
     def tokenize(self, text: str, allowed_special: AllowedSpecial = "all") -> Tokenization:
-        """Encode text and say where its tokens and pieces lie.
+        """Encode text and say where its tokens and pre-tokens lie.
 
         Args:
             text: Any `str`; see `encode`.
@@ -529,7 +529,7 @@ class Tokenizer:
     def split_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> list[tuple[int, int]]:
-        """Give the character spans of the pieces of byte text; special tokens are pieces."""
+        """Return the character spans of a text's pre-tokens and special tokens."""
         spans: list[tuple[int, int]] = []
         offset = 0
         for segment, special in self._segments(text, parse_specials):
@@ -537,7 +537,7 @@ class Tokenizer:
                 spans.append((offset, offset + len(segment)))
             else:
                 try:
-                    ends, at = [0, *self._pieces(segment)], offset
+                    ends, at = [0, *self._pre_tokens(segment)], offset
                 except PatternError as error:
                     raise error.shifted(offset) from None
                 spans.extend((at + start, at + end) for start, end in pairwise(ends))
@@ -571,29 +571,29 @@ class Tokenizer:
             raise error.shifted(offset) from None
         ids = np.frombuffer(encoded.ids, np.uint32)
         token_borders = np.frombuffer(encoded.token_borders, np.int64)
-        piece_borders = np.frombuffer(encoded.piece_borders, np.int64)
+        pre_token_borders = np.frombuffer(encoded.pre_token_borders, np.int64)
         flags = np.zeros(len(ids), dtype=bool)
         special_ids = [self.special_tokens[segment] for segment, _, special in noted if special]
         if special_ids:
             ends = np.cumsum([bytetext.n_bytes(composed) for _, composed, _ in noted])
             ends = ends[[special for _, _, special in noted]]
-            places, piece_places = (
-                np.searchsorted(borders, ends) for borders in (token_borders, piece_borders)
+            places, pre_token_places = (
+                np.searchsorted(borders, ends) for borders in (token_borders, pre_token_borders)
             )
             ids, flags = (
                 np.insert(of, places - 1, new) for of, new in ((ids, special_ids), (flags, True))
             )
             token_borders = np.insert(token_borders, places, ends)
-            piece_borders = np.insert(piece_borders, piece_places, ends)
+            pre_token_borders = np.insert(pre_token_borders, pre_token_places, ends)
         if self.changes(text):
             places = _origins(noted)
             token_borders = places[token_borders]
-            piece_borders = np.unique(places[piece_borders])
-        spans, pieces = spans_between(token_borders), spans_between(piece_borders)
-        return Tokenization(ids.tolist(), spans, pieces, flags, n_replaced)
+            pre_token_borders = np.unique(places[pre_token_borders])
+        spans, pre_tokens = spans_between(token_borders), spans_between(pre_token_borders)
+        return Tokenization(ids.tolist(), spans, pre_tokens, flags, n_replaced)
 
-    def _pieces(self, text: str) -> list[int]:
-        """Give where the pieces of plain text end, in its characters."""
+    def _pre_tokens(self, text: str) -> list[int]:
+        """Give where the pre-tokens of plain text end, in its characters."""
         ends = split(self.split_pattern, nfc(text) if self.nfc else text).ends
         if not self.changes(text):
             return list(ends)

@@ -25,7 +25,7 @@ from tokviz.training.history import TrainingHistory
 
 if TYPE_CHECKING:
     from tokviz.training.columns import Memory
-    from tokviz.training.counting import PieceCounts
+    from tokviz.training.counting import PreTokenCounts
     from tokviz.training.train import Engine
 
 COLUMNS = ("files", "lengths", "merges", "times")
@@ -132,18 +132,18 @@ def folder_of(files: Iterable[str]) -> str:
 
 
 def blame_of(
-    engine: Engine, pieces: PieceCounts, sources: Sequence[str], history: TrainingHistory
+    engine: Engine, pre_tokens: PreTokenCounts, sources: Sequence[str], history: TrainingHistory
 ) -> Blame:
     """Count the merges of each file, once all are made; without a merge no file is counted.
 
     Args:
         engine: What has made them.
-        pieces: The pieces of the corpus, with what each file has of them.
+        pre_tokens: The pre-tokens of the corpus, with what each file has of them.
         sources: The files of the corpus.
         history: The merges.
     """
     files, lengths, merges, times = array("i"), array("i"), array("i"), array("q")
-    parts = sorted(pieces.by_file if len(history) else (), key=attrgetter("file"))
+    parts = sorted(pre_tokens.by_file if len(history) else (), key=attrgetter("file"))
     for file, counts in groupby(parts, key=attrgetter("file")):
         which, how_often = engine.occurrences(counts)
         files.append(file)
@@ -152,4 +152,4 @@ def blame_of(
         times.frombytes(how_often.tobytes())
     columns = zip(COLUMNS, (files, lengths, merges, times), strict=True)
     memory: dict[str, Memory] = {name: memoryview(column) for name, column in columns}
-    return Blame(sources, memory, history, pieces.n_bytes)
+    return Blame(sources, memory, history, pre_tokens.n_bytes)

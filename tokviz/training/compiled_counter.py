@@ -1,8 +1,9 @@
-"""Counting pieces with compiled loops, on several processors at once.
+"""Counting pre-tokens with compiled loops, on several processors at once.
 
-Blocks are cut where a piece ends whatever follows, so that each can be counted alone. Every thread
-has a table of its own, and notes which pieces are new in which block; at the end the tables are
-joined block by block, so that the pieces come in the order of their first occurrence.
+Blocks are cut where a pre-token ends whatever follows, so that each can be counted alone. Every
+thread has a table of its own, and notes which pre-tokens are new in which block; at the end the
+tables are joined block by block, so that the pre-tokens come in the order of their first
+occurrence.
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ from tokviz.process.processors import n_processors
 from tokviz.tokenizer.pretokenize.scan import Scanner
 from tokviz.training import counting_kernels
 from tokviz.training.corpus.text_blocks import REST, TextBlock
-from tokviz.training.counting import FileCounts, PieceCounts, Tick
+from tokviz.training.counting import FileCounts, PreTokenCounts, Tick
 from tokviz.training.joining import join
-from tokviz.training.pre_token_table import PieceTable
+from tokviz.training.pre_token_table import PreTokenTable
 from tokviz.training.threads import Threads
 
 
 class CompiledCounter:
-    """Counts with compiled loops; memory grows with the different pieces, not with the corpus."""
+    """Count with compiled loops; memory grows with the number of distinct pre-tokens."""
 
     share = 1.0
     """How much of what was given is counted: it is never far behind."""
 
     def __init__(self, scanner: Scanner, n_threads: int | None = None) -> None:
-        """Take the scanner that cuts texts into pieces.
+        """Take the scanner that cuts texts into pre-tokens.
 
         Args:
             scanner: The scanner.
@@ -39,7 +40,7 @@ class CompiledCounter:
         self._shares = [_Table(scanner) for _ in range(n_threads)]
         self._n_threads = n_threads
         self._threads = Threads([share.count for share in self._shares]) if n_threads else None
-        self._joined = PieceTable(2)
+        self._joined = PreTokenTable(2)
         self._by_file: list[FileCounts] = []
         self._n_blocks = 0
         self._undecided: list[bytes] = []
@@ -47,12 +48,12 @@ class CompiledCounter:
 
     @property
     def n_unique(self) -> int:
-        """How many different pieces there are so far, at least."""
-        return max(len(table.pieces) for table in self._tables())
+        """How many different pre-tokens there are so far, at least."""
+        return max(len(table.pre_tokens) for table in self._tables())
 
     @property
     def n_waiting(self) -> int:
-        """The bytes of a piece that wait for its end."""
+        """The bytes of a pre-token that wait for its end."""
         return sum(map(len, self._undecided))
 
     def _tables(self) -> list[_Table]:
@@ -88,25 +89,27 @@ class CompiledCounter:
         """Wait until all is counted, or somebody asks to stop; then join the tables."""
         if self._threads:
             self._threads.finish(lambda: tick(self.n_unique))
-        used = [table for table in self._tables() if len(table.pieces)]
+        used = [table for table in self._tables() if len(table.pre_tokens)]
         for table in used:
             table.turn_to(REST)
             self._by_file += table.by_file
         if len(used) < 2:
-            self._joined = used[0].pieces if used else PieceTable()
+            self._joined = used[0].pre_tokens if used else PreTokenTable()
             return
         news = sorted(
             (number, i, *new) for i, table in enumerate(used) for number, new in table.news.items()
         )
         self._joined = join(
-            [table.pieces for table in used],
+            [table.pre_tokens for table in used],
             [new[1:] for new in news],
             self._n_threads,
             lambda: tick(self.n_unique),
         )
         for table in used:
             for found in table.by_file:
-                counting_kernels.rename(found.pieces, len(found.pieces), table.pieces.counts)
+                counting_kernels.rename(
+                    found.pre_tokens, len(found.pre_tokens), table.pre_tokens.counts
+                )
 
     def close(self) -> None:
         """Let no thread go on."""
@@ -114,9 +117,9 @@ class CompiledCounter:
             self._threads.close()
 
     def _waits(self, block: TextBlock) -> bool:
-        """Let a piece without an end grow to double its size before it is looked at again.
+        """Let a pre-token without an end grow to double its size before it is looked at again.
 
-        So the time for a piece longer than many blocks is linear in its length.
+        So the time for a pre-token longer than many blocks is linear in its length.
         """
         if not (block.is_open and len(block.starts) == 1 and self._undecided):
             return False
@@ -139,22 +142,23 @@ class CompiledCounter:
         data = undecided + (block.data[first:] if first else block.data)
         return TextBlock(data, starts, ends, block.ends_document, block.is_open, block.file)
 
-    def result(self, n_documents: int, complete: bool) -> PieceCounts:
+    def result(self, n_documents: int, complete: bool) -> PreTokenCounts:
         """Give what has been counted."""
         return self._joined.counted(n_documents, complete, self._by_file)
 
 
 class _Table:
-    """A table, and which of its pieces were new in which block.
+    """A table, and which of its pre-tokens were new in which block.
 
     Attributes:
-        pieces: The table.
-        news: The first of a block's new pieces and the first that is none, by the block's number.
+        pre_tokens: The table.
+        news: The first of a block's new pre-tokens and the first that is none, by the block's
+            number.
         by_file: What the files that are told apart have of them, once another one has begun.
     """
 
     def __init__(self, scanner: Scanner) -> None:
-        self.pieces = PieceTable()
+        self.pre_tokens = PreTokenTable()
         self.news: dict[int, tuple[int, int]] = {}
         self.by_file: list[FileCounts] = []
         self._file = REST
@@ -163,14 +167,14 @@ class _Table:
     def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> int:
         """Count a block, and tell where its undecided rest begins."""
         self.turn_to(block.file)
-        first = len(self.pieces)
-        reached = self.pieces.count(block, self._scanner, should_stop)
-        self.news[number] = first, len(self.pieces)
+        first = len(self.pre_tokens)
+        reached = self.pre_tokens.count(block, self._scanner, should_stop)
+        self.news[number] = first, len(self.pre_tokens)
         return reached
 
     def turn_to(self, file: int) -> None:
         """Note what was counted of a file before another one begins."""
         if file != self._file:
-            found = self.pieces.take_new(self._file)
+            found = self.pre_tokens.take_new(self._file)
             self.by_file += [found] if self._file != REST else []
             self._file = file

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokviz.errors import TokvizError
 from tokviz.kernels.memory import longer, zeros
 from tokviz.training import merge_kernels, merge_state
-from tokviz.training.counting import FileCounts, PieceCounts
+from tokviz.training.counting import FileCounts, PreTokenCounts
 from tokviz.training.engines import why_it_ends
 from tokviz.training.history import TrainingHistory
 from tokviz.training.layout import Layout
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 _FIRST_BUDGET = 200_000
 _LEAST_BUDGET = 1_000
 _LARGEST_POSITION = 0x7FFFFFF0
-"""Positions have 32 bits: at most so many bytes of distinct pieces, and one more for each piece."""
+"""Positions have 32 bits: at most so many bytes of distinct pre-tokens, and one more for each
+pre-token.
+"""
 
 
 class CompiledTrainer:
@@ -38,19 +40,19 @@ class CompiledTrainer:
 
     name = "compiled"
 
-    def __init__(self, pieces: PieceCounts, settings: TrainSettings) -> None:
-        """Lay out the pieces and count their pairs.
+    def __init__(self, pre_tokens: PreTokenCounts, settings: TrainSettings) -> None:
+        """Lay out the pre-tokens and count their pairs.
 
         Raises:
-            TokvizError: If the distinct pieces have more than 2,147,483,632 bytes.
+            TokvizError: If the distinct pre-tokens have more than 2,147,483,632 bytes.
         """
-        self._pieces = pieces
+        self._pre_tokens = pre_tokens
         self._places: memoryview | None = None
-        layout = Layout(pieces)
+        layout = Layout(pre_tokens)
         if layout.n_cells > _LARGEST_POSITION:
             raise TokvizError(
-                f"the distinct pieces of this corpus have {layout.n_cells:,} bytes, more than "
-                f"{_LARGEST_POSITION:,}: use less text or a split pattern with shorter pieces"
+                f"the distinct pre-tokens of this corpus have {layout.n_cells:,} bytes, more than "
+                f"{_LARGEST_POSITION:,}: use less text or a split pattern with shorter pre-tokens"
             )
         rule = get_tie_break(settings.tie_break).compiled
         assert rule is not None
@@ -63,7 +65,7 @@ class CompiledTrainer:
         # Every merge takes at least one token away, so this many are never exceeded.
         self._layout = layout.steps(min(settings.n_merges, layout.n_cells))
         self._state: State | None = None
-        self._n_tokens = pieces.n_bytes
+        self._n_tokens = pre_tokens.n_bytes
 
     @property
     def n_merges(self) -> int:
@@ -112,17 +114,19 @@ class CompiledTrainer:
         return list(zip(ids[::2], ids[1::2], counts, strict=True))
 
     def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
-        """Say which merges, from 0 on, have happened in some of the pieces, and how often."""
+        """Say which merges, from 0 on, have happened in some of the pre-tokens, and how often."""
         if self._state is None:
             return zeros(0, "i"), zeros(0, "q")
         if self._places is None:
-            self._places = zeros(len(self._pieces), "i")
+            self._places = zeros(len(self._pre_tokens), "i")
             merge_kernels.find_cells(
-                self._pieces.memory["offsets"], len(self._pieces), self._places
+                self._pre_tokens.memory["offsets"], len(self._pre_tokens), self._places
             )
         uses = zeros(N_BYTES + self.n_merges, "q")
-        for _, pieces, times in counts:
-            merge_kernels.count_tokens(self._state, self._places, pieces, times, len(pieces), uses)
+        for _, pre_tokens, times in counts:
+            merge_kernels.count_tokens(
+                self._state, self._places, pre_tokens, times, len(pre_tokens), uses
+            )
         merges = zeros(self.n_merges, "i")
         n = merge_kernels.count_merges(self._state, uses, merges)
         return merges[:n], uses[:n]

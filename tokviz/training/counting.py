@@ -1,4 +1,4 @@
-"""Counting the different pieces of a corpus: all that training needs to know of it.
+"""Counting the different pre-tokens of a corpus: all that training needs to know of it.
 
 A small corpus is counted in plain Python, at once; a large one by compiled loops, or by several
 processes if the regex is a custom one. The result is the same.
@@ -53,27 +53,27 @@ T = TypeVar("T")
 
 
 class FileCounts(NamedTuple):
-    """What a file has of the pieces, or a part of what it has.
+    """What a file has of the pre-tokens, or a part of what it has.
 
     Attributes:
         file: The file, by its place in the corpus.
-        pieces: Some of the pieces, by their places. Shape (n,), int32.
+        pre_tokens: Some of the pre-tokens, by their places. Shape (n,), int32.
         times: How often each occurs there. Shape (n,), int64.
     """
 
     file: int
-    pieces: Memory
+    pre_tokens: Memory
     times: Memory
 
 
-class PieceCounts:
-    """The different pieces of a corpus in the order of their first occurrence.
+class PreTokenCounts:
+    """The different pre-tokens of a corpus in the order of their first occurrence.
 
     Attributes:
-        data: The bytes of all pieces, one behind another. Shape (total,), uint8.
-        offsets: Where each piece starts in `data`, and at last where the last one ends.
+        data: The bytes of all pre-tokens, one behind another. Shape (total,), uint8.
+        offsets: Where each pre-token starts in `data`, and at last where the last one ends.
             Shape (m + 1,), int64.
-        counts: How often each piece occurs. Shape (m,), int64.
+        counts: How often each pre-token occurs. Shape (m,), int64.
         memory: What these arrays show, by name.
         n_bytes: The bytes of all occurrences: the corpus without special tokens and delimiters.
         n_chars: Their characters; a byte that is not UTF-8 counts as one.
@@ -81,7 +81,7 @@ class PieceCounts:
         n_documents: How many documents had any text.
         complete: False if counting was stopped before the end of the corpus.
         by_file: What the files have of them that are told apart (see `Corpus.apart`), until the
-            merges are known; it may be larger than the pieces.
+            merges are known; it may be larger than the pre-tokens.
     """
 
     data = Column()
@@ -103,7 +103,7 @@ class PieceCounts:
         complete: bool = True,
         by_file: Sequence[FileCounts] = (),
     ) -> None:
-        """Take the pieces and what is known of them."""
+        """Take the pre-tokens and what is known of them."""
         self.memory: dict[str, Memory] = {"data": data, "offsets": offsets, "counts": counts}
         self._lengths, self._n_occurrences = lengths, n_occurrences
         self.n_bytes = n_bytes
@@ -114,8 +114,8 @@ class PieceCounts:
         self.by_file = by_file
 
     @classmethod
-    def of(cls, counts: Mapping[bytes, int], **totals: Any) -> PieceCounts:
-        """Take pieces with their counts, in the order of their first occurrence."""
+    def of(cls, counts: Mapping[bytes, int], **totals: Any) -> PreTokenCounts:
+        """Take pre-tokens with their counts, in the order of their first occurrence."""
         lengths = array("q", map(len, counts))
         return cls(
             data=memoryview(bytearray().join(counts)),
@@ -127,24 +127,24 @@ class PieceCounts:
         )
 
     def __len__(self) -> int:
-        """Count the different pieces."""
+        """Count the different pre-tokens."""
         return len(self.memory["counts"])
 
     def lengths(self) -> Memory:
-        """Give the length of every piece in bytes, as 64 bits."""
+        """Give the length of every pre-token in bytes, as 64 bits."""
         if self._lengths is None:
             offsets = self.memory["offsets"].tolist()
             self._lengths = memoryview(array("q", map(sub, offsets[1:], offsets)))
         return self._lengths
 
     def n_occurrences(self) -> int:
-        """Count all pieces, as often as they occur."""
+        """Count all pre-tokens, as often as they occur."""
         if self._n_occurrences is None:
             self._n_occurrences = sum(self.memory["counts"].tolist())
         return self._n_occurrences
 
-    def pieces(self) -> Iterator[tuple[bytes, int]]:
-        """Give each piece with its count."""
+    def pre_tokens(self) -> Iterator[tuple[bytes, int]]:
+        """Give each pre-token with its count."""
         data, offsets = self.memory["data"].tobytes(), self.memory["offsets"].tolist()
         for index, n in enumerate(self.memory["counts"].tolist()):
             yield data[offsets[index] : offsets[index + 1]], n
@@ -156,7 +156,7 @@ class CountProgress(NamedTuple):
     Attributes:
         n_bytes_read: The position in the corpus as it lies on the disk, up to which all is counted.
         n_bytes_total: The corpus's size there; None if it cannot be known.
-        n_unique: How many different pieces there are so far.
+        n_unique: How many different pre-tokens there are so far.
     """
 
     n_bytes_read: int
@@ -202,22 +202,22 @@ class _Watch:
             self.stopped = True
 
 
-def count_pieces(
+def count_pre_tokens(
     corpus: Corpus,
     pattern: SplitPattern,
     special_tokens: Iterable[str] = (),
     *,
     on_progress: Callable[[CountProgress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
-) -> PieceCounts:
-    """Count the different pieces of a corpus.
+) -> PreTokenCounts:
+    """Count the different pre-tokens of a corpus.
 
-    What a custom regex does not match counts as a piece, as it does when text is encoded.
+    What a custom regex does not match counts as a pre-token, as it does when text is encoded.
 
     Args:
         corpus: What to read; it cannot be read again.
-        pattern: How texts are cut into pieces.
-        special_tokens: Cut out before; no piece crosses them and they are not counted.
+        pattern: How texts are cut into pre-tokens.
+        special_tokens: Cut out before; no pre-token crosses them and they are not counted.
         on_progress: Called about every 50 ms and at the end.
         should_stop: Asked as often; when it says yes, what has been counted is returned.
 
@@ -260,7 +260,7 @@ def count_pieces(
 
 
 def refuse_endless(counter: PlainCounter | CompiledCounter | RegexCounter, path: str) -> None:
-    """Stop where more waits for the end of a text or piece than memory should hold.
+    """Stop where more waits for the end of a text or pre-token than memory should hold.
 
     Args:
         counter: Holds it.
@@ -271,7 +271,8 @@ def refuse_endless(counter: PlainCounter | CompiledCounter | RegexCounter, path:
     """
     if path and counter.n_waiting > MAX_FILE_BYTES:
         reason = (
-            f"more than {MAX_FILE_BYTES:,} bytes of it cannot be cut into pieces before more is "
+            f"more than {MAX_FILE_BYTES:,} bytes of it cannot be cut into pre-tokens before more "
+            f"is "
             "known: write them to a file, unpacked"
         )
         raise InputFileError(path, reason)
@@ -331,7 +332,7 @@ class PlainCounter:
     """
 
     def __init__(self, pattern: SplitPattern, step_seconds: float | None = None) -> None:
-        """Take the pattern, and how long a step from one piece to the next may take.
+        """Take the pattern, and how long a step from one pre-token to the next may take.
 
         Only a main thread can limit that; None for as long as it likes.
         """
@@ -348,7 +349,7 @@ class PlainCounter:
 
     @property
     def n_unique(self) -> int:
-        """How many different pieces there are so far, without those of a block under way."""
+        """How many different pre-tokens there are so far, without those of a block under way."""
         return len(self._counts)
 
     @property
@@ -403,12 +404,12 @@ class PlainCounter:
                 self._by_file.append((file, counts))
 
     def _count(self, text: str, counts: Counter[str]) -> Iterator[float]:
-        """Count the pieces of a text, and say now and then how much of it is done, 0 to 1."""
+        """Count the pre-tokens of a text, and say now and then how much of it is done, 0 to 1."""
         seen = as_tiktoken_sees(text) if self._pattern.unicode_of_tiktoken else text
         if len(text) <= _CHARS_AT_ONCE and seen == text and self._counted_at_once(text, counts):
             return
-        for _, pieces, reached in self._batches(text, seen, 0):
-            counts.update(filter(None, pieces))
+        for _, pre_tokens, reached in self._batches(text, seen, 0):
+            counts.update(filter(None, pre_tokens))
             yield reached / len(text)
 
     def part_steps(self, text: str, place: int, n: int) -> Generator[float, None, int | None]:
@@ -429,19 +430,21 @@ class PlainCounter:
             near = takewhile(lambda span: span[1] <= last + _JOIN_CHARS, spans)
             ends = {last, *(end for start, end in near if start < end)}
         self._head, self._rest = [], Counter()
-        for matches, pieces, reached in self._batches(text, seen, first):
+        for matches, pre_tokens, reached in self._batches(text, seen, first):
             found = (end for start, end in map(_SPAN, matches) if start < end and end in ends)
             end: int | None = next(found, None) if reached >= last else None
-            edges = accumulate(map(len, pieces), initial=position)
-            placed = zip(pieces, islice(edges, 1, None), strict=True)
+            edges = accumulate(map(len, pre_tokens), initial=position)
+            placed = zip(pre_tokens, islice(edges, 1, None), strict=True)
             is_head = position < first + _JOIN_CHARS
             if is_head or end is not None:
-                some = [(piece, edge) for piece, edge in placed if end is None or edge <= end]
-                pieces = [piece for piece, _ in some]
+                some = [
+                    (pre_token, edge) for pre_token, edge in placed if end is None or edge <= end
+                ]
+                pre_tokens = [pre_token for pre_token, _ in some]
             if is_head:
                 self._head += some
             else:
-                self._rest.update(filter(None, pieces))
+                self._rest.update(filter(None, pre_tokens))
             if end is not None:
                 return end
             position = reached
@@ -452,23 +455,25 @@ class PlainCounter:
         """Count what the last part has behind a place; nothing without one."""
         with self._counts_for(file) as counts:
             if begin is not None:
-                counts.update(piece for piece, end in self._head if piece and end > begin)
+                counts.update(
+                    pre_token for pre_token, end in self._head if pre_token and end > begin
+                )
                 counts.update(self._rest)
         self._head, self._rest = [], Counter()
 
     def _batches(
         self, text: str, seen: str, position: int
     ) -> Iterator[tuple[list[Any], list[str], int]]:
-        """Give some matches at a time, the pieces up to the last one's end, and where that is."""
+        """Yield some matches at a time, with the pre-tokens up to the end of the last one."""
         for some in self._matches(seen, position):
-            pieces = list(map(_GROUP, some))
+            pre_tokens = list(map(_GROUP, some))
             reached = some[-1].end()
-            if seen is not text or sum(map(len, pieces)) < reached - position:
+            if seen is not text or sum(map(len, pre_tokens)) < reached - position:
                 spans = [(start, end) for start, end in map(_SPAN, some) if start < end]
                 edges = [position, *chain.from_iterable(spans)]
-                pieces = [text[start:end] for start, end in pairwise(edges)]
+                pre_tokens = [text[start:end] for start, end in pairwise(edges)]
                 reached = edges[-1]  # an empty match ends no gap
-            yield some, pieces, reached
+            yield some, pre_tokens, reached
             position = reached
         yield [], [text[position:]], len(text)
 
@@ -481,21 +486,21 @@ class PlainCounter:
             start = some[-1].end()
 
     def _counted_at_once(self, text: str, counts: Counter[str]) -> bool:
-        """Take the matches as they are where they are all pieces, at twice the speed."""
+        """Take the matches as they are where they are all pre-tokens, at twice the speed."""
         matches = [] if self._compiled.groups else self._limit.find_all(self._compiled, text)
         if sum(map(len, matches)) < len(text):
             return False
         counts.update(filter(None, matches))
         return True
 
-    def result(self, n_documents: int, complete: bool) -> PieceCounts:
+    def result(self, n_documents: int, complete: bool) -> PreTokenCounts:
         """Give what has been counted."""
         counts = self._counts
-        pieces = map(bytetext.to_bytes, counts)
-        return PieceCounts.of(
-            dict(zip(pieces, counts.values(), strict=True)),
-            n_chars=sum(len(piece) * n for piece, n in counts.items()),
-            n_invalid=sum(bytetext.n_raw_bytes(piece) * n for piece, n in counts.items()),
+        pre_tokens = map(bytetext.to_bytes, counts)
+        return PreTokenCounts.of(
+            dict(zip(pre_tokens, counts.values(), strict=True)),
+            n_chars=sum(len(pre_token) * n for pre_token, n in counts.items()),
+            n_invalid=sum(bytetext.n_raw_bytes(pre_token) * n for pre_token, n in counts.items()),
             n_documents=n_documents,
             complete=complete,
             by_file=counts_by_file(counts, self._by_file),
@@ -503,11 +508,11 @@ class PlainCounter:
 
 
 def counts_by_file(
-    pieces: Iterable[T], by_file: Iterable[tuple[int, Mapping[T, int]]]
+    pre_tokens: Iterable[T], by_file: Iterable[tuple[int, Mapping[T, int]]]
 ) -> list[FileCounts]:
-    """Give what files have of pieces, which are named by their places from now on."""
+    """Give what files have of pre-tokens, which are named by their places from now on."""
     found = [*by_file]
-    place = {piece: place for place, piece in enumerate(pieces)} if found else {}
+    place = {pre_token: place for place, pre_token in enumerate(pre_tokens)} if found else {}
     return [
         FileCounts(
             file,

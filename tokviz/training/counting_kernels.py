@@ -1,4 +1,4 @@
-"""The compiled hash table of pieces: an open-addressing table of words, over bytes kept in order.
+"""Hash table of pre-tokens: open addressing, with the bytes of the pre-tokens in order.
 
 Nothing grows in here: a kernel returns when an array is full, and the caller makes room.
 """
@@ -17,7 +17,7 @@ from tokviz.tokenizer.pretokenize.pre_token_keys import (
     shift_for,
     slot_of,
 )
-from tokviz.tokenizer.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pieces
+from tokviz.tokenizer.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pre_tokens
 
 DONE, PAUSED, FULL = range(3)
 """Why a kernel came back."""
@@ -25,12 +25,12 @@ DONE, PAUSED, FULL = range(3)
 _HIGHEST = 0x8080808080808080
 
 _AHEAD = 8
-"""So many pieces before one is added its slot is asked for."""
+"""So many pre-tokens before one is added its slot is asked for."""
 
 (
     N_UNIQUE,
     N_SLOTS,
-    MOST_PIECES,
+    MOST_PRE_TOKENS,
     MOST_BYTES,
     WANTED_BYTES,
     N_NUMBERS,
@@ -41,22 +41,22 @@ TEXT, POSITION = range(2)
 """The places of `Table.reached`."""
 
 BATCH = 512
-"""How many pieces are looked up at once."""
+"""How many pre-tokens are looked up at once."""
 
 
 class Table(NamedTuple):
-    """Pieces and their counts.
+    """Pre-tokens and their counts.
 
     Attributes:
-        slots: Shape (a power of two, 2): a piece's key and its index plus one, 0 for a free slot.
-            At least a quarter of them is free, because there is room for fewer pieces.
-        counts: How often each piece occurred, by index.
-        offsets: Where each piece starts in `data`; the next one's start is its end.
-        data: The bytes of all pieces, in the order of their first occurrence.
-        numbers: How many pieces and slots there are, and how many pieces and bytes there is room
-            for; the length of the piece for which there was none.
+        slots: Shape (a power of two, 2): a pre-token's key and its index plus one, 0 for a free
+            slot. At least a quarter of them is free, because there is room for fewer pre-tokens.
+        counts: How often each pre-token occurred, by index.
+        offsets: Where each pre-token starts in `data`; the next one's start is its end.
+        data: The bytes of all pre-tokens, in the order of their first occurrence.
+        numbers: How many pre-tokens and slots there are, and how many pre-tokens and bytes there is
+            room for; the length of the pre-token for which there was none.
         reached: The text to go on with, and the position in it.
-        pieces: Shape (BATCH, 2): where the pieces under way start and end.
+        pre_tokens: Shape (BATCH, 2): where the pre-tokens under way start and end.
         keys: Their keys.
     """
 
@@ -66,13 +66,13 @@ class Table(NamedTuple):
     data: Bytes
     numbers: Int64s
     reached: Int64s
-    pieces: Int64s
+    pre_tokens: Int64s
     keys: Int64s
 
 
 @kernel
 def count_texts(texts: Texts, table: Table, budget: int) -> int:
-    """Count the pieces of texts until all is done, about `budget` bytes are, or an array is full.
+    """Count the pre-tokens of texts, up to about `budget` bytes or until an array is full.
 
     Args:
         texts: The texts. If the last one is open, its undecided rest begins at the position that is
@@ -84,14 +84,14 @@ def count_texts(texts: Texts, table: Table, budget: int) -> int:
     n_bytes = texts.numbers[N_BYTES]
     shift = shift_for(table.numbers[N_SLOTS])
     reached = table.reached
-    pieces = table.pieces
+    pre_tokens = table.pre_tokens
     while budget > 0:
         before = reached[POSITION]
-        n_found = find_pieces(texts, reached, pieces, BATCH)
+        n_found = find_pre_tokens(texts, reached, pre_tokens, BATCH)
         # The table is larger than the near caches: have what is needed fetched while others are.
         for i in range(n_found):
-            start = pieces[2 * i]
-            key = key_of(source, n_bytes, start, pieces[2 * i + 1] - start)
+            start = pre_tokens[2 * i]
+            key = key_of(source, n_bytes, start, pre_tokens[2 * i + 1] - start)
             table.keys[i] = integer(key)
             prefetch(table.slots, 2 * slot_of(key, shift))
         for i in range(n_found):
@@ -99,9 +99,9 @@ def count_texts(texts: Texts, table: Table, budget: int) -> int:
             prefetch(table.counts, entry - 1)
             prefetch(table.offsets, entry - 1)
         for i in range(n_found):
-            start = pieces[2 * i]
+            start = pre_tokens[2 * i]
             key = word(table.keys[i])
-            if not _add(table, shift, key, source, start, pieces[2 * i + 1] - start, 1):
+            if not _add(table, shift, key, source, start, pre_tokens[2 * i + 1] - start, 1):
                 _go_back(reached, start, texts.starts, texts.numbers[N_TEXTS])
                 return FULL
         if n_found < BATCH:
@@ -112,7 +112,7 @@ def count_texts(texts: Texts, table: Table, budget: int) -> int:
 
 @helper
 def _go_back(reached: Int64s, position: int, starts: Int64s, n_texts: int) -> None:
-    """Go back to a piece that has been found already."""
+    """Go back to a pre-token that has been found already."""
     text = reached[TEXT]
     while text == n_texts or starts[text] > position:
         text -= 1
@@ -121,25 +121,25 @@ def _go_back(reached: Int64s, position: int, starts: Int64s, n_texts: int) -> No
 
 
 @kernel
-def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
-    """Add the pieces `first` to `last` of another table until all is done or an array is full.
+def add_pre_tokens(other: Table, first: int, last: int, table: Table) -> int:
+    """Add the pre-tokens `first` to `last` of another table until all is done or an array is full.
 
-    In place of its count a piece that has been added leaves where it is now.
+    In place of its count a pre-token that has been added leaves where it is now.
 
     Returns:
-        The piece to go on with.
+        The pre-token to go on with.
     """
     shift = shift_for(table.numbers[N_SLOTS])
     n_bytes = other.offsets[other.numbers[N_UNIQUE]]
-    for piece in range(first, last):
-        _ask_for_slot(other, min(piece + _AHEAD, last - 1), table, shift)
-        start = other.offsets[piece]
-        length = other.offsets[piece + 1] - start
+    for pre_token in range(first, last):
+        _ask_for_slot(other, min(pre_token + _AHEAD, last - 1), table, shift)
+        start = other.offsets[pre_token]
+        length = other.offsets[pre_token + 1] - start
         key = key_of(other.data, n_bytes, start, length)
-        entry = _add(table, shift, key, other.data, start, length, other.counts[piece])
+        entry = _add(table, shift, key, other.data, start, length, other.counts[pre_token])
         if entry == 0:
-            return piece
-        other.counts[piece] = entry - 1
+            return pre_token
+        other.counts[pre_token] = entry - 1
     return last
 
 
@@ -147,56 +147,57 @@ def add_pieces(other: Table, first: int, last: int, table: Table) -> int:
 def find_same(
     other: Table, first: int, last: int, names: Int64s, base: int, table: Table, base_there: int
 ) -> None:
-    """Find out which of the pieces `first` to `last` of a table another one has too.
+    """Find out which of the pre-tokens `first` to `last` of a table another one has too.
 
     Args:
         other: The table.
-        first: The first of its pieces.
+        first: The first of its pre-tokens.
         last: The first that is none of them.
-        names: For the pieces of all tables the place plus one, among all, of the piece that is the
-            same; 0 where none is known. Only there it is looked for.
+        names: For the pre-tokens of all tables the place plus one, among all, of the pre-token that
+            is the same; 0 where none is known. Only there it is looked for.
         base: Where the names of the table begin.
         table: The other one.
         base_there: Where its names begin.
     """
     shift = shift_for(table.numbers[N_SLOTS])
     n_bytes = other.offsets[other.numbers[N_UNIQUE]]
-    for piece in range(first, last):
-        _ask_for_slot(other, min(piece + _AHEAD, last - 1), table, shift)
-        if names[base + piece] == 0:
-            start = other.offsets[piece]
-            length = other.offsets[piece + 1] - start
+    for pre_token in range(first, last):
+        _ask_for_slot(other, min(pre_token + _AHEAD, last - 1), table, shift)
+        if names[base + pre_token] == 0:
+            start = other.offsets[pre_token]
+            length = other.offsets[pre_token + 1] - start
             key = key_of(other.data, n_bytes, start, length)
             entry = table.slots[2 * _find(table, shift, key, other.data, start, length) + 1]
             if entry > 0:
-                names[base + piece] = base_there + entry
+                names[base + pre_token] = base_there + entry
 
 
 @kernel
-def join_pieces(
+def join_pre_tokens(
     other: Table, first: int, last: int, names: Int64s, base: int, joined: Table
 ) -> None:
-    """Put the pieces `first` to `last` of a table behind those of several, or add their counts.
+    """Put the pre-tokens `first` to `last` of a table behind those of several, or add their counts.
 
-    In place of its count a piece leaves where it is now.
+    In place of its count a pre-token leaves where it is now.
 
     Args:
         other: The table.
-        first: The first of its pieces.
+        first: The first of its pre-tokens.
         last: The first that is none of them.
-        names: See `find_same`; for a piece that has been put there, its place, less one than zero.
+        names: See `find_same`; for a pre-token that has been put there, its place, less one than
+            zero.
         base: Where the names of the table begin.
         joined: Where they are put. There is room for all, and its slots are not used.
     """
     offsets = joined.offsets
     n = joined.numbers[N_UNIQUE]
-    for piece in range(first, last):
-        name = base + piece
+    for pre_token in range(first, last):
+        name = base + pre_token
         if names[name] > 0:
             name = names[name] - 1
         if names[name] == 0:
-            start = other.offsets[piece]
-            length = other.offsets[piece + 1] - start
+            start = other.offsets[pre_token]
+            length = other.offsets[pre_token + 1] - start
             kept = offsets[n]
             for at in range(length):
                 joined.data[kept + at] = other.data[start + at]
@@ -204,32 +205,32 @@ def join_pieces(
             n += 1
             names[name] = -n
         place = -names[name] - 1
-        joined.counts[place] += other.counts[piece]
-        other.counts[piece] = place
+        joined.counts[place] += other.counts[pre_token]
+        other.counts[pre_token] = place
     joined.numbers[N_UNIQUE] = n
 
 
 @kernel
 def find_buckets(data: Bytes, offsets: Int64s, n: int, n_buckets: int, buckets: Int32s) -> None:
-    """Choose a bucket for each piece, by its bytes alone.
+    """Choose a bucket for each pre-token, by its bytes alone.
 
     Args:
-        data: The pieces, one behind another.
+        data: The pre-tokens, one behind another.
         offsets: Where each starts, and at last where the last one ends.
         n: How many there are.
         n_buckets: How many buckets there are, at most 65,536.
         buckets: Receives the bucket of each.
     """
-    for piece in range(n):
-        start = offsets[piece]
-        key = key_of(data, offsets[n], start, offsets[piece + 1] - start)
+    for pre_token in range(n):
+        start = offsets[pre_token]
+        key = key_of(data, offsets[n], start, offsets[pre_token + 1] - start)
         # Not the bits by which a table finds them, or those of a bucket would be neighbours there.
-        buckets[piece] = (integer((key * MIXER) >> 40) * n_buckets) >> 24
+        buckets[pre_token] = (integer((key * MIXER) >> 40) * n_buckets) >> 24
 
 
 @kernel
-def take_pieces(data: Bytes, offsets: Int64s, order: Int64s, n: int, taken: Bytes) -> None:
-    """Copy the bytes of some pieces, in this order, one behind another."""
+def take_pre_tokens(data: Bytes, offsets: Int64s, order: Int64s, n: int, taken: Bytes) -> None:
+    """Copy the bytes of some pre-tokens, in this order, one behind another."""
     end = 0
     for i in range(n):
         for at in range(offsets[order[i]], offsets[order[i] + 1]):
@@ -238,34 +239,34 @@ def take_pieces(data: Bytes, offsets: Int64s, order: Int64s, n: int, taken: Byte
 
 
 @kernel
-def take_new(counts: Int64s, n: int, before: Int64s, pieces: Int32s, times: Int64s) -> int:
-    """Find the pieces that have been counted since the last time, and how often.
+def take_new(counts: Int64s, n: int, before: Int64s, pre_tokens: Int32s, times: Int64s) -> int:
+    """Find the pre-tokens that have been counted since the last time, and how often.
 
     Args:
-        counts: How often each piece has been counted.
-        n: How many pieces there are.
+        counts: How often each pre-token has been counted.
+        n: How many pre-tokens there are.
         before: How often each had been counted the last time, 0 for new ones; brought up to date.
-        pieces: Receives the pieces.
+        pre_tokens: Receives the pre-tokens.
         times: Receives how often each was counted since.
 
     Returns:
-        How many pieces these are.
+        How many pre-tokens these are.
     """
     n_found = 0
-    for piece in range(n):
-        if counts[piece] != before[piece]:
-            pieces[n_found] = piece
-            times[n_found] = counts[piece] - before[piece]
-            before[piece] = counts[piece]
+    for pre_token in range(n):
+        if counts[pre_token] != before[pre_token]:
+            pre_tokens[n_found] = pre_token
+            times[n_found] = counts[pre_token] - before[pre_token]
+            before[pre_token] = counts[pre_token]
             n_found += 1
     return n_found
 
 
 @kernel
-def rename(pieces: Int32s, n: int, places: Int64s) -> None:
-    """Name pieces by their places in another table."""
+def rename(pre_tokens: Int32s, n: int, places: Int64s) -> None:
+    """Name pre-tokens by their places in another table."""
     for i in range(n):
-        pieces[i] = places[pieces[i]]
+        pre_tokens[i] = places[pre_tokens[i]]
 
 
 @kernel
@@ -293,10 +294,10 @@ def measure(
     lengths: Int64s,
     sums: Int64s,
 ) -> int:
-    """Count the characters of pieces, and the bytes in them that are not UTF-8.
+    """Count the characters of pre-tokens, and the bytes in them that are not UTF-8.
 
     Args:
-        data: The pieces, one behind another.
+        data: The pre-tokens, one behind another.
         offsets: Where each starts, and at last where the last one ends.
         counts: How often each counts.
         n: How many there are.
@@ -313,25 +314,25 @@ def measure(
     n_invalid = 0
     n_occurrences = 0
     end_of_ascii = 0
-    for piece in range(n):
-        position = offsets[piece]
-        end = offsets[piece + 1]
-        n_occurrences += counts[piece]
-        lengths[piece] = end - position
-        n_bytes += counts[piece] * lengths[piece]
+    for pre_token in range(n):
+        position = offsets[pre_token]
+        end = offsets[pre_token + 1]
+        n_occurrences += counts[pre_token]
+        lengths[pre_token] = end - position
+        n_bytes += counts[pre_token] * lengths[pre_token]
         if end_of_ascii < position:
             end_of_ascii = _ascii(data, position, offsets[n])
         if end <= end_of_ascii:
-            n_chars += counts[piece] * lengths[piece]
+            n_chars += counts[pre_token] * lengths[pre_token]
             continue
         while position < end:
-            n_chars += counts[piece]
+            n_chars += counts[pre_token]
             if data[position] < 0x80:
                 position += 1
                 continue
             _, width = decode(data, position, end, table)
             if width == 1:
-                n_invalid += counts[piece]
+                n_invalid += counts[pre_token]
             position += width
     sums[0] = n_chars
     sums[1] = n_invalid
@@ -340,11 +341,11 @@ def measure(
 
 
 @helper
-def _ask_for_slot(other: Table, piece: int, table: Table, shift: int) -> None:
-    """Have the slot fetched in which a table is soon asked for a piece of another one."""
-    start = other.offsets[piece]
+def _ask_for_slot(other: Table, pre_token: int, table: Table, shift: int) -> None:
+    """Have the slot fetched in which a table is soon asked for a pre-token of another one."""
+    start = other.offsets[pre_token]
     n_bytes = other.offsets[other.numbers[N_UNIQUE]]
-    key = key_of(other.data, n_bytes, start, other.offsets[piece + 1] - start)
+    key = key_of(other.data, n_bytes, start, other.offsets[pre_token + 1] - start)
     prefetch(table.slots, 2 * slot_of(key, shift))
 
 
@@ -360,7 +361,7 @@ def _ascii(data: Bytes, at: int, end: int) -> int:
 
 @helper
 def _find(table: Table, shift: int, key: int, source: Bytes, start: int, length: int) -> int:
-    """Find the slot in which a piece is, or the free one in which it would be."""
+    """Find the slot in which a pre-token is, or the free one in which it would be."""
     mask = table.numbers[N_SLOTS] - 1
     slot = slot_of(key, shift)
     while True:
@@ -382,7 +383,7 @@ def _find(table: Table, shift: int, key: int, source: Bytes, start: int, length:
 def _add(
     table: Table, shift: int, key: int, source: Bytes, start: int, length: int, times: int
 ) -> int:
-    """Count a piece, and tell its index plus one; 0 if there is no room for it."""
+    """Count a pre-token, and tell its index plus one; 0 if there is no room for it."""
     numbers = table.numbers
     offsets = table.offsets
     slot = _find(table, shift, key, source, start, length)
@@ -392,7 +393,7 @@ def _add(
         return entry
     n_unique = numbers[N_UNIQUE]
     kept = offsets[n_unique]
-    if n_unique == numbers[MOST_PIECES] or kept + length > numbers[MOST_BYTES]:
+    if n_unique == numbers[MOST_PRE_TOKENS] or kept + length > numbers[MOST_BYTES]:
         numbers[WANTED_BYTES] = length
         return 0
     for i in range(length):

@@ -15,19 +15,19 @@ from tokviz.training.ties import get_tie_break
 
 if TYPE_CHECKING:
     from tokviz.training.columns import Memory
-    from tokviz.training.counting import FileCounts, PieceCounts
+    from tokviz.training.counting import FileCounts, PreTokenCounts
 
 SMALL_WORK = 50_000
 """Up to so many tokens to look at, one a microsecond, plain Python is as quick as anything else."""
 
 
-def is_small(pieces: PieceCounts, n_merges: int) -> bool:
+def is_small(pre_tokens: PreTokenCounts, n_merges: int) -> bool:
     """Tell whether plain Python has little to do.
 
-    A piece of n bytes is written anew by at most n - 1 merges.
+    A pre-token of n bytes is written anew by at most n - 1 merges.
     """
     work = 0
-    for start, end in pairwise(pieces.memory["offsets"]):
+    for start, end in pairwise(pre_tokens.memory["offsets"]):
         work += (end - start) * min(end - start, n_merges)
         if work > SMALL_WORK:
             return False
@@ -39,13 +39,15 @@ class PythonTrainer:
 
     name = "python"
 
-    def __init__(self, pieces: PieceCounts, settings: TrainSettings) -> None:
-        """Count the pairs of the pieces."""
-        distinct, counts = zip(*pieces.pieces(), strict=True) if len(pieces) else ((), ())
+    def __init__(self, pre_tokens: PreTokenCounts, settings: TrainSettings) -> None:
+        """Count the pairs of the pre-tokens."""
+        distinct, counts = (
+            zip(*pre_tokens.pre_tokens(), strict=True) if len(pre_tokens) else ((), ())
+        )
         self._min_count = settings.min_count
         self._n_wanted = settings.n_merges
         self._merges: list[Merge] = []
-        self._n_tokens = pieces.n_bytes
+        self._n_tokens = pre_tokens.n_bytes
         self._tokens: list[list[int]] = []
         self._steps = learn_merges(
             distinct, counts, get_tie_break(settings.tie_break), settings.min_count, self._tokens
@@ -81,11 +83,11 @@ class PythonTrainer:
         return [(*merge.pair, merge.count) for merge in self._merges[first:]]
 
     def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
-        """Say which merges, from 0 on, have happened in some of the pieces, and how often."""
+        """Say which merges, from 0 on, have happened in some of the pre-tokens, and how often."""
         uses = [0] * (N_BYTES + self.n_merges)
-        for _, pieces, times in counts:
-            for piece, n in zip(pieces, times, strict=True):
-                for token in self._tokens[piece]:
+        for _, pre_tokens, times in counts:
+            for pre_token, n in zip(pre_tokens, times, strict=True):
+                for token in self._tokens[pre_token]:
                     uses[token] += n
         # Wherever a token is there was one of each of its parts before.
         for number in range(self.n_merges - 1, -1, -1):

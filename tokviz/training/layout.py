@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from tokviz.kernels.memory import zeros
 from tokviz.training import layout_kernels, merge_state
-from tokviz.training.counting import PieceCounts
+from tokviz.training.counting import PreTokenCounts
 from tokviz.training.merge_state import State
 from tokviz.training.settings import N_BYTES
 
-_PIECES_AT_ONCE = 1 << 17
+_PRE_TOKENS_AT_ONCE = 1 << 17
 _CELLS_AT_ONCE = 1 << 20
 _MANY_MERGES = 1000
 """After so many, the occurrences of new pairs are about as many as those of pairs of bytes."""
@@ -22,32 +22,32 @@ class Layout:
     It is made step by step, because a large corpus takes long.
 
     Attributes:
-        n_cells: The cells for all pieces that can have merges.
-        n_single: How often pieces of a single byte occur, which cannot.
+        n_cells: The cells for all pre-tokens that can have merges.
+        n_single: How often pre-tokens of a single byte occur, which cannot.
     """
 
-    def __init__(self, pieces: PieceCounts) -> None:
-        """Measure the pieces."""
-        self._pieces = pieces
+    def __init__(self, pre_tokens: PreTokenCounts) -> None:
+        """Measure the pre-tokens."""
+        self._pre_tokens = pre_tokens
         self._sizes = zeros(layout_kernels.N_SIZES, "q")
-        offsets, counts = pieces.memory["offsets"], pieces.memory["counts"]
-        layout_kernels.measure_pieces(offsets, counts, len(pieces), self._sizes)
+        offsets, counts = pre_tokens.memory["offsets"], pre_tokens.memory["counts"]
+        layout_kernels.measure_pre_tokens(offsets, counts, len(pre_tokens), self._sizes)
         self.n_cells = self._sizes[layout_kernels.N_CELLS]
         self.n_single = self._sizes[layout_kernels.N_SINGLE]
 
     def steps(self, n_merges: int) -> Iterator[State | None]:
-        """Lay out the pieces and count their pairs; the state comes last.
+        """Lay out the pre-tokens and count their pairs; the state comes last.
 
         Args:
             n_merges: How many merges may be made.
         """
-        sizes, n_cells, pieces = self._sizes, self.n_cells, self._pieces
+        sizes, n_cells, pre_tokens = self._sizes, self.n_cells, self._pre_tokens
         cells, text = zeros(3 * n_cells, "i", 3 * n_cells), zeros(n_cells, "B", n_cells)
         large = zeros(sizes[layout_kernels.N_LARGE], "q")
         pair_of_bytes = zeros(2 * layout_kernels.N_PAIRS_OF_BYTES, "q")
-        source = [pieces.memory[name] for name in ("data", "offsets", "counts")]
-        for first in range(0, len(pieces), _PIECES_AT_ONCE):
-            last = min(first + _PIECES_AT_ONCE, len(pieces))
+        source = [pre_tokens.memory[name] for name in ("data", "offsets", "counts")]
+        for first in range(0, len(pre_tokens), _PRE_TOKENS_AT_ONCE):
+            last = min(first + _PRE_TOKENS_AT_ONCE, len(pre_tokens))
             layout_kernels.lay_out(*source, first, last, cells, text, large, pair_of_bytes, sizes)
             yield None
         layout_kernels.measure_pairs(pair_of_bytes, sizes)

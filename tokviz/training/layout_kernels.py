@@ -1,6 +1,6 @@
 """Laying out a corpus for the merge loop, part by part: see `tokviz.training.merge_kernels`.
 
-In this order: `measure_pieces`, `lay_out`, `measure_pairs`, `number_pairs_of_bytes`,
+In this order: `measure_pre_tokens`, `lay_out`, `measure_pairs`, `number_pairs_of_bytes`,
 `index_pairs`.
 """
 
@@ -38,26 +38,26 @@ N_PAIRS_OF_BYTES = 65536
 
 
 @kernel
-def measure_pieces(offsets: Int64s, counts: Int64s, n_pieces: int, sizes: Int64s) -> None:
-    """Find how much room pieces need.
+def measure_pre_tokens(offsets: Int64s, counts: Int64s, n_pre_tokens: int, sizes: Int64s) -> None:
+    """Find how much room pre-tokens need.
 
     Args:
-        offsets: Where each piece begins, and where the last one ends.
-        counts: How often each piece occurs.
-        n_pieces: How many there are.
-        sizes: Receives the number of cells, of large weights, and of occurrences of pieces of a
+        offsets: Where each pre-token begins, and where the last one ends.
+        counts: How often each pre-token occurs.
+        n_pre_tokens: How many there are.
+        sizes: Receives the number of cells, of large weights, and of occurrences of pre-tokens of a
             single byte, for which there are no cells.
     """
     n_cells = 1
     n_large = 0
     n_single = 0
-    for piece in range(n_pieces):
-        length = offsets[piece + 1] - offsets[piece]
+    for pre_token in range(n_pre_tokens):
+        length = offsets[pre_token + 1] - offsets[pre_token]
         if length < 2:
-            n_single += counts[piece] * length
+            n_single += counts[pre_token] * length
         else:
             n_cells += length + 1
-            n_large += counts[piece] > LARGEST_WEIGHT
+            n_large += counts[pre_token] > LARGEST_WEIGHT
     sizes[N_CELLS] = n_cells
     sizes[N_LARGE] = n_large
     sizes[N_SINGLE] = n_single
@@ -76,34 +76,34 @@ def lay_out(
     pair_of_bytes: Int64s,
     sizes: Int64s,
 ) -> None:
-    """Write the pieces `first` to `last` into cells, and count their pairs of bytes.
+    """Write the pre-tokens `first` to `last` into cells, and count their pairs of bytes.
 
-    Pieces of a single byte are left out.
+    Pre-tokens of a single byte are left out.
 
     Args:
-        data: The bytes of all pieces.
-        offsets: Where each piece begins, and where the last one ends.
-        counts: How often each piece occurs.
-        first: The first piece to write; all before have been written.
+        data: The bytes of all pre-tokens.
+        offsets: Where each pre-token begins, and where the last one ends.
+        counts: How often each pre-token occurs.
+        first: The first pre-token to write; all before have been written.
         last: The first one not to write.
         cells: To be filled; see `State`. The column of pairs is left alone.
         text: To be filled.
         large: To be filled with the weights that need more than 31 bits.
         pair_of_bytes: Shape (65536, 2): the count of each pair of bytes, and the number of its
-            positions; zero before the first piece.
+            positions; zero before the first pre-token.
         sizes: Keeps the last cell and the weights in `large` that are used, and the tokens in
-            these pieces over the whole corpus.
+            these pre-tokens over the whole corpus.
     """
     at = sizes[LAST_CELL]
     n_large = sizes[LARGE_USED]
     cells[0] = NONE
     cells[1] = NONE
-    for piece in range(first, last):
-        begin = offsets[piece]
-        end = offsets[piece + 1]
+    for pre_token in range(first, last):
+        begin = offsets[pre_token]
+        end = offsets[pre_token + 1]
         if end - begin < 2:
             continue
-        weight = counts[piece]
+        weight = counts[pre_token]
         sizes[TOKENS] += weight * (end - begin)
         stored = weight
         if weight > LARGEST_WEIGHT:

@@ -1,6 +1,6 @@
 """The compiled merge loop: the same merges as `tokviz.training.python_trainer`, for large corpora.
 
-How it works. The distinct pieces lie one behind the other in `cells`, one cell per byte, with a
+How it works. The distinct pre-tokens lie one behind the other in `cells`, one cell per byte, with a
 separator before and behind each. A token writes its id into its first and its last cell; so from
 any token both neighbours are found by their lengths alone. The first cell of a token also holds
 the *pair* that begins there.
@@ -287,39 +287,39 @@ def compact(memory: State, rule: int) -> None:
 
 
 @kernel
-def find_cells(offsets: Int64s, n_pieces: int, places: Int32s) -> None:
-    """Find the first cell of every piece; of one that has none it is 0, where nothing is.
+def find_cells(offsets: Int64s, n_pre_tokens: int, places: Int32s) -> None:
+    """Find the first cell of every pre-token; of one that has none it is 0, where nothing is.
 
     Args:
-        offsets: Where each piece begins, and where the last one ends.
-        n_pieces: How many there are.
+        offsets: Where each pre-token begins, and where the last one ends.
+        n_pre_tokens: How many there are.
         places: Receives the cells.
     """
     at = 1
-    for piece in range(n_pieces):
-        length = offsets[piece + 1] - offsets[piece]
-        places[piece] = 0
+    for pre_token in range(n_pre_tokens):
+        length = offsets[pre_token + 1] - offsets[pre_token]
+        places[pre_token] = 0
         if length > 1:
-            places[piece] = at
+            places[pre_token] = at
             at += length + 1
 
 
 @kernel
 def count_tokens(
-    memory: State, places: Int32s, pieces: Int32s, times: Int64s, n: int, uses: Int64s
+    memory: State, places: Int32s, pre_tokens: Int32s, times: Int64s, n: int, uses: Int64s
 ) -> None:
-    """Count the tokens of some of the pieces.
+    """Count the tokens of some of the pre-tokens.
 
     Args:
-        memory: The pieces with their tokens.
+        memory: The pre-tokens with their tokens.
         places: From `find_cells`.
-        pieces: The pieces.
+        pre_tokens: The pre-tokens.
         times: How often each is to count.
         n: How many they are.
         uses: By token; grows.
     """
     for i in range(n):
-        at = places[pieces[i]]
+        at = places[pre_tokens[i]]
         while memory.cells[3 * at + TOKEN] != NONE:
             token = memory.cells[3 * at + TOKEN]
             uses[token] += times[i]

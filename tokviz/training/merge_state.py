@@ -30,7 +30,7 @@ TALLIED = 1 << 16
 """Counts below this are tallied, so that the number of tied pairs is known at once."""
 
 NONE = -1
-"""No token, pair or group; between pieces it stands for the token."""
+"""No token, pair or group; between pre-tokens it stands for the token."""
 
 
 class State(NamedTuple):
@@ -38,9 +38,9 @@ class State(NamedTuple):
 
     Attributes:
         cells: int32 (n, 3): token, pair and weight of every position. The weight is how often the
-            piece occurs; below zero it is the complement of an index into `large`.
+            pre-token occurs; below zero it is the complement of an index into `large`.
         large: int64: weights that need more than 31 bits.
-        text: uint8 (n,): the bytes of the pieces, at the positions of `cells`.
+        text: uint8 (n,): the bytes of the pre-tokens, at the positions of `cells`.
         numbers: int64: how much of the arrays is used; see the constants.
         occurrences: int32: positions of pairs, grouped by pair, ascending within one pair.
         pair_count: int64 by pair: how often it occurs in the corpus now.

@@ -1,4 +1,4 @@
-"""A growing table of pieces and their counts, filled by compiled loops."""
+"""A growing table of pre-tokens and their counts, filled by compiled loops."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tokviz.tokenizer.pretokenize.scan import Scanner
 from tokviz.tokenizer.pretokenize.scan_table import scan_table
 from tokviz.training import counting_kernels
 from tokviz.training.corpus.text_blocks import TextBlock
-from tokviz.training.counting import FileCounts, PieceCounts
+from tokviz.training.counting import FileCounts, PreTokenCounts
 from tokviz.training.counting_kernels import (
     BATCH,
     DONE,
     FULL,
     MOST_BYTES,
-    MOST_PIECES,
+    MOST_PRE_TOKENS,
     N_NUMBERS,
     N_SLOTS,
     N_UNIQUE,
@@ -35,8 +35,8 @@ _FIRST_DATA_BYTES = 1 << 20
 _BYTES_AT_ONCE = 1 << 22  # about 40 ms
 
 
-class PieceTable:
-    """Pieces in the order of their first occurrence; memory grows with the different ones.
+class PreTokenTable:
+    """Pre-tokens in the order of their first occurrence; memory grows with the different ones.
 
     Attributes:
         table: What the kernels see.
@@ -44,23 +44,23 @@ class PieceTable:
 
     def __init__(self, n_slots: int = _FIRST_SLOTS) -> None:
         """Take the hash table's size to begin with, a power of two."""
-        n_pieces = n_slots // 2
+        n_pre_tokens = n_slots // 2
         self.table = Table(
             slots=zeros(2 * n_slots, "q"),
-            counts=zeros(n_pieces, "q"),
-            offsets=zeros(n_pieces + 1, "q"),
+            counts=zeros(n_pre_tokens, "q"),
+            offsets=zeros(n_pre_tokens + 1, "q"),
             data=zeros(_FIRST_DATA_BYTES, "B"),
             numbers=zeros(N_NUMBERS, "q"),
             reached=zeros(2, "q"),
-            pieces=zeros(2 * BATCH, "q"),
+            pre_tokens=zeros(2 * BATCH, "q"),
             keys=zeros(BATCH, "q"),
         )
-        self._before, self._pieces, self._times = zeros(0, "q"), zeros(0, "i"), zeros(0, "q")
+        self._before, self._pre_tokens, self._times = zeros(0, "q"), zeros(0, "i"), zeros(0, "q")
         self._note_sizes()
 
     @classmethod
-    def of(cls, data: Memory, offsets: Memory, counts: Memory) -> PieceTable:
-        """Take pieces that are known to be different; nothing can be looked up among them.
+    def of(cls, data: Memory, offsets: Memory, counts: Memory) -> PreTokenTable:
+        """Take pre-tokens that are known to be different; nothing can be looked up among them.
 
         Args:
             data: The bytes of all, one behind another.
@@ -74,26 +74,26 @@ class PieceTable:
         return made
 
     def __len__(self) -> int:
-        """Count the different pieces."""
+        """Count the different pre-tokens."""
         return self.table.numbers[N_UNIQUE]
 
     @property
     def data(self) -> memoryview:
-        """The bytes of all pieces, one behind another."""
+        """The bytes of all pre-tokens, one behind another."""
         return memoryview(self.table.data)[: self.table.offsets[len(self)]]
 
     @property
     def offsets(self) -> memoryview:
-        """Where each piece starts in `data`, and at last where the last one ends; 64 bits."""
+        """Where each pre-token starts in `data`, and at last where the last one ends; 64 bits."""
         return memoryview(self.table.offsets)[: len(self) + 1]
 
     @property
     def counts(self) -> memoryview:
-        """How often each piece occurred; 64 bits."""
+        """How often each pre-token occurred; 64 bits."""
         return memoryview(self.table.counts)[: len(self)]
 
     def count(self, block: TextBlock, scanner: Scanner, should_stop: Callable[[], bool]) -> int:
-        """Count the pieces of a block's texts, and tell where the undecided rest begins.
+        """Count the pre-tokens of a block's texts, and tell where the undecided rest begins.
 
         That is the end of the last text unless it is open, or unless somebody asked to stop.
         """
@@ -107,34 +107,34 @@ class PieceTable:
             elif reason == DONE or should_stop():
                 return reached[POSITION]
 
-    def add(self, other: PieceTable, first: int, last: int) -> None:
-        """Add the pieces `first` to `last` of another table; their counts become their places."""
+    def add(self, other: PreTokenTable, first: int, last: int) -> None:
+        """Add pre-tokens `first` to `last` of a table; their counts there become indexes here."""
         while first < last:
-            first = counting_kernels.add_pieces(other.table, first, last, self.table)
+            first = counting_kernels.add_pre_tokens(other.table, first, last, self.table)
             if first < last:
                 self._make_room()
 
     def take_new(self, file: int) -> FileCounts:
-        """Give the pieces that were counted since this was asked last; they are from a file."""
-        n, room = len(self), self.table.numbers[MOST_PIECES]
+        """Give the pre-tokens that were counted since this was asked last; they are from a file."""
+        n, room = len(self), self.table.numbers[MOST_PRE_TOKENS]
         if len(self._before) < n:
             self._before = longer(self._before, room)
-            self._pieces, self._times = zeros(room, "i"), zeros(room, "q")
-        found = self._pieces, self._times
+            self._pre_tokens, self._times = zeros(room, "i"), zeros(room, "q")
+        found = self._pre_tokens, self._times
         n_found = counting_kernels.take_new(self.counts, n, self._before, *found)
-        pieces, times = (array(part.format, part[:n_found].tobytes()) for part in found)
-        return FileCounts(file, memoryview(pieces), memoryview(times))
+        pre_tokens, times = (array(part.format, part[:n_found].tobytes()) for part in found)
+        return FileCounts(file, memoryview(pre_tokens), memoryview(times))
 
     def counted(
         self, n_documents: int, complete: bool, by_file: Sequence[FileCounts]
-    ) -> PieceCounts:
-        """Give the pieces, with sums over all their occurrences."""
+    ) -> PreTokenCounts:
+        """Give the pre-tokens, with sums over all their occurrences."""
         sums = array("q", [0, 0, 0])
         lengths = zeros(len(self), "q")
-        pieces = self.data, self.offsets, self.counts
-        n_bytes = counting_kernels.measure(*pieces, len(self), scan_table(), lengths, sums)
-        return PieceCounts(
-            *pieces,
+        pre_tokens = self.data, self.offsets, self.counts
+        n_bytes = counting_kernels.measure(*pre_tokens, len(self), scan_table(), lengths, sums)
+        return PreTokenCounts(
+            *pre_tokens,
             lengths=lengths,
             n_occurrences=sums[2],
             n_bytes=n_bytes,
@@ -146,10 +146,10 @@ class PieceTable:
         )
 
     def _make_room(self) -> None:
-        """Make room for the piece for which there was none."""
+        """Make room for the pre-token for which there was none."""
         table = self.table
         n_unique, n_slots = table.numbers[N_UNIQUE], table.numbers[N_SLOTS]
-        if n_unique == table.numbers[MOST_PIECES]:
+        if n_unique == table.numbers[MOST_PRE_TOKENS]:
             slots = zeros(4 * n_slots, "q")
             counting_kernels.move(table.slots, n_slots, slots, 2 * n_slots)
             table = table._replace(
@@ -166,5 +166,5 @@ class PieceTable:
     def _note_sizes(self) -> None:
         table = self.table
         table.numbers[N_SLOTS] = len(table.slots) // 2
-        table.numbers[MOST_PIECES] = len(table.counts)
+        table.numbers[MOST_PRE_TOKENS] = len(table.counts)
         table.numbers[MOST_BYTES] = len(table.data)

@@ -33,7 +33,7 @@ class TrainProgress(NamedTuple):
         eta_seconds: A guess how long it all still takes; None if nothing is known.
         n_bytes: The bytes read so far, as they lie on the disk; once all is read, the bytes of the
             text to learn from, so that they fit `tokens_now`.
-        n_pieces: The distinct pieces so far.
+        n_pre_tokens: The distinct pre-tokens so far.
         n_merges: The merges so far.
         n_merges_wanted: The merges wanted.
         tokens_now: The tokens of the corpus as it would be tokenized now, without special ones;
@@ -49,7 +49,7 @@ class TrainProgress(NamedTuple):
     seconds: float
     eta_seconds: float | None
     n_bytes: int
-    n_pieces: int
+    n_pre_tokens: int
     n_merges: int
     n_merges_wanted: int
     tokens_now: int
@@ -101,13 +101,13 @@ class Clock:
 
 
 def reading_seconds(n_bytes: float, *, is_regex: bool) -> float:
-    """Guess how long it takes to read a corpus and to count its pieces."""
+    """Guess how long it takes to read a corpus and to count its pre-tokens."""
     return n_bytes * (_REGEX_SECONDS_PER_BYTE if is_regex else _SECONDS_PER_BYTE)
 
 
 def expected_cells(n_bytes: float, *, is_split: bool) -> float:
-    """Guess how many bytes the different pieces of a corpus have together."""
-    return min(n_bytes, 12 * n_bytes**_GROWTH_OF_PIECES) if is_split else n_bytes
+    """Guess how many bytes the different pre-tokens of a corpus have together."""
+    return min(n_bytes, 12 * n_bytes**_GROWTH_OF_PRE_TOKENS) if is_split else n_bytes
 
 
 def cells_at_end(n_bytes: float, seen: Sequence[tuple[int, int]]) -> float:
@@ -115,14 +115,14 @@ def cells_at_end(n_bytes: float, seen: Sequence[tuple[int, int]]) -> float:
 
     Args:
         n_bytes: The size of the corpus.
-        seen: Bytes and different pieces, as they were read; the last have some.
+        seen: Bytes and different pre-tokens, as they were read; the last have some.
     """
-    n_read, n_pieces = seen[-1]
+    n_read, n_pre_tokens = seen[-1]
     n_half, n_before = seen[bisect_left(seen, (n_read // 2, 0))]
-    growth = _GROWTH_OF_PIECES
+    growth = _GROWTH_OF_PRE_TOKENS
     if n_before and n_half < n_read:
-        growth = math.log(n_pieces / n_before) / math.log(n_read / n_half)
-    n_cells: float = _BYTES_OF_A_PIECE * n_pieces * (n_bytes / n_read) ** min(growth, 1.0)
+        growth = math.log(n_pre_tokens / n_before) / math.log(n_read / n_half)
+    n_cells: float = _BYTES_OF_A_PRE_TOKEN * n_pre_tokens * (n_bytes / n_read) ** min(growth, 1.0)
     return min(n_bytes, n_cells)
 
 
@@ -133,7 +133,7 @@ def merging_seconds(n_cells: float, n_merges: float) -> float:
     logarithm. Besides, all has to be laid out; and what exceeds the processor's caches is slower.
 
     Args:
-        n_cells: The bytes of the different pieces.
+        n_cells: The bytes of the different pre-tokens.
         n_merges: The merges.
     """
     per_cell = 4e-8 + 1.5e-8 * math.log1p(n_merges / 35)
@@ -149,5 +149,5 @@ _WEIGHT_OF_EXPECTATION = 0.1
 _WEIGHT_OF_GUESS = 0.01
 _SECONDS_PER_BYTE = 1e-8
 _REGEX_SECONDS_PER_BYTE = 1.5e-7
-_BYTES_OF_A_PIECE = 8
-_GROWTH_OF_PIECES = 0.68  # ten times the text has 4.8 times the bytes of different pieces
+_BYTES_OF_A_PRE_TOKEN = 8
+_GROWTH_OF_PRE_TOKENS = 0.68  # ten times the text has 4.8 times the bytes of different pre-tokens

@@ -1,15 +1,16 @@
 """Byte pair encoding learned in plain Python: the text to read first.
 
-A corpus is cut into pieces ("pre-tokens"), and equal pieces are kept once with their count. To
-begin with, every token is one byte. Then, again and again, the most frequent pair of neighbouring
-tokens becomes a new token, everywhere. That is all of byte pair encoding (Sennrich et al. 2016,
-https://arxiv.org/abs/1508.07909; bytes since GPT-2).
+A corpus is cut into pre-tokens ("pre-tokens"), and equal pre-tokens are kept once with their count.
+To begin with, every token is one byte. Then, again and again, the most frequent pair of
+neighbouring tokens becomes a new token, everywhere. That is all of byte pair encoding (Sennrich et
+al. 2016, https://arxiv.org/abs/1508.07909; bytes since GPT-2).
 
 Counting all pairs anew at every step is the textbook's way (see `tests/oracles/train.py`). Here
-only what a merge changes is counted again, in the pieces that hold the merged pair. Two facts keep
-the rest simple:
+only what a merge changes is counted again, in the pre-tokens that hold the merged pair. Two facts
+keep the rest simple:
 
-- A pair is born in one merge, the one that makes its younger token; so the pieces that hold it are
+- A pair is born in one merge, the one that makes its younger token; so the pre-tokens that hold it
+are
   all known then.
 - After its birth a pair's count only falls, and its first occurrence only moves on. So a heap may
   hold old values: what comes to the top is compared with the truth and goes back if it is worse.
@@ -53,7 +54,7 @@ class Merge(NamedTuple):
 
 
 def learn_merges(
-    pieces: Sequence[bytes],
+    pre_tokens: Sequence[bytes],
     counts: Sequence[int],
     tie_break: TieBreak,
     min_count: int = 1,
@@ -64,11 +65,11 @@ def learn_merges(
     The bytes are the tokens 0 to 255, the new tokens have the ids from 256 on.
 
     Args:
-        pieces: The distinct pieces, in the order of their first occurrence in the corpus.
-        counts: How often each piece occurs.
+        pre_tokens: The distinct pre-tokens, in the order of their first occurrence in the corpus.
+        counts: How often each pre-token occurs.
         tie_break: Which pair to take when several have the highest count.
         min_count: The lowest count at which a pair is merged.
-        tokens: Receives the tokens of every piece, and is kept up to date.
+        tokens: Receives the tokens of every pre-token, and is kept up to date.
 
     >>> from tokviz.training.ties import TIE_BREAKS
     >>> merges = learn_merges([b"aaabdaaabac"], [1], TIE_BREAKS["first"])
@@ -78,7 +79,7 @@ def learn_merges(
     (256, 97) 2 2 7
     (257, 98) 2 1 5
     """
-    corpus = _Corpus(pieces, counts, tie_break, [] if tokens is None else tokens)
+    corpus = _Corpus(pre_tokens, counts, tie_break, [] if tokens is None else tokens)
     while (best := corpus.pop_best()) is not None:
         pair, count = best
         if count < min_count:
@@ -112,7 +113,7 @@ def merge_pair(tokens: list[int], pair: Pair, new: int) -> list[int]:
 
 
 class _Corpus:
-    """The pieces as tokens, and the counts of their pairs.
+    """The pre-tokens as tokens, and the counts of their pairs.
 
     Attributes:
         tokens: The bytes of every token, by id.
@@ -123,24 +124,26 @@ class _Corpus:
 
     def __init__(
         self,
-        pieces: Sequence[bytes],
+        pre_tokens: Sequence[bytes],
         counts: Sequence[int],
         tie_break: TieBreak,
         tokens: list[list[int]],
     ) -> None:
         self.tokens = [bytes([byte]) for byte in range(256)]
-        self.n_tokens = sum(len(piece) * n for piece, n in zip(pieces, counts, strict=True))
+        self.n_tokens = sum(
+            len(pre_token) * n for pre_token, n in zip(pre_tokens, counts, strict=True)
+        )
         self.pair_counts: defaultdict[Pair, int] = defaultdict(int)
         self._tie_break = tie_break
-        self._pieces = tokens
-        self._pieces += map(list, pieces)
-        self._piece_counts = counts
-        # The pieces that hold a pair, ascending; some may have lost it since.
-        self._pieces_with: defaultdict[Pair, list[int]] = defaultdict(list)
-        for index, piece in enumerate(self._pieces):
-            for pair in pairwise(piece):
+        self._pre_tokens = tokens
+        self._pre_tokens += map(list, pre_tokens)
+        self._pre_token_counts = counts
+        # The pre-tokens that hold a pair, ascending; some may have lost it since.
+        self._pre_tokens_with: defaultdict[Pair, list[int]] = defaultdict(list)
+        for index, pre_token in enumerate(self._pre_tokens):
+            for pair in pairwise(pre_token):
                 self.pair_counts[pair] += counts[index]
-                self._note_piece(pair, index)
+                self._note_pre_token(pair, index)
         self.pairs_with_count = Counter(self.pair_counts.values())
         self._heap = [self._entry(pair) for pair in self.pair_counts]
         heapify(self._heap)
@@ -165,19 +168,19 @@ class _Corpus:
         new = len(self.tokens)
         self.tokens.append(self.tokens[pair[0]] + self.tokens[pair[1]])
         changes: defaultdict[Pair, int] = defaultdict(int)
-        for index in self._pieces_with.pop(pair):
-            before = self._pieces[index]
+        for index in self._pre_tokens_with.pop(pair):
+            before = self._pre_tokens[index]
             after = merge_pair(before, pair, new)
             if len(after) == len(before):
                 continue
-            count = self._piece_counts[index]
+            count = self._pre_token_counts[index]
             for old_pair in pairwise(before):
                 changes[old_pair] -= count
             for new_pair in pairwise(after):
                 changes[new_pair] += count
                 if new in new_pair:
-                    self._note_piece(new_pair, index)
-            self._pieces[index] = after
+                    self._note_pre_token(new_pair, index)
+            self._pre_tokens[index] = after
             self.n_tokens -= count * (len(before) - len(after))
         for changed_pair, change in changes.items():
             if change:
@@ -191,8 +194,8 @@ class _Corpus:
         self.pairs_with_count[count + change] += 1
         self.pair_counts[pair] = count + change
 
-    def _note_piece(self, pair: Pair, index: int) -> None:
-        indexes = self._pieces_with[pair]
+    def _note_pre_token(self, pair: Pair, index: int) -> None:
+        indexes = self._pre_tokens_with[pair]
         if not indexes or indexes[-1] != index:
             indexes.append(index)
 
@@ -201,13 +204,13 @@ class _Corpus:
         return -self.pair_counts[pair], self._tie_break.order(pair, self.tokens, position), pair
 
     def _first_position(self, pair: Pair) -> Position:
-        """Find where a pair that occurs is first met, and forget pieces that have lost it."""
-        indexes = self._pieces_with[pair]
+        """Find where a pair that occurs is first met, and forget pre-tokens that have lost it."""
+        indexes = self._pre_tokens_with[pair]
         for n_lost, index in enumerate(indexes):
             offset = 0
-            for neighbours in pairwise(self._pieces[index]):
+            for neighbours in pairwise(self._pre_tokens[index]):
                 if neighbours == pair:
                     del indexes[:n_lost]
                     return index, offset
                 offset += len(self.tokens[neighbours[0]])
-        raise AssertionError(f"{pair} occurs, but in no piece")
+        raise AssertionError(f"{pair} occurs, but in no pre-token")

@@ -1,4 +1,4 @@
-"""Counting pieces by a custom regex in several processes.
+"""Counting pre-tokens by a custom regex in several processes.
 
 Nothing is known of such a regex: what it matches may depend on any character of a text, so whoever
 counts has the whole text. Texts end at special tokens, delimiters and documents, and these are
@@ -25,7 +25,7 @@ from tokviz.process.runner import JobClient, JobDroppedError
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, too_long
 from tokviz.training.corpus.text_blocks import REST, TextBlock
-from tokviz.training.counting import PieceCounts, Tick, counts_by_file
+from tokviz.training.counting import PreTokenCounts, Tick, counts_by_file
 from tokviz.training.threads import Threads
 
 _LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=0)
@@ -51,7 +51,7 @@ class RegexCounter:
     """Counts in processes, each of which takes texts as long as there are any."""
 
     def __init__(self, pattern: SplitPattern, n_processes: int, files: Sequence[str] = ()) -> None:
-        """Take what cuts texts into pieces, how many processes count, and the corpus's files."""
+        """Create a counter of pre-tokens that uses a number of processes."""
         self._parts: dict[int, _Part] = {}
         self._processes = [_Process(pattern, self._parts, files) for _ in range(n_processes)]
         self._threads = Threads([process.count for process in self._processes])
@@ -64,7 +64,7 @@ class RegexCounter:
 
     @property
     def n_unique(self) -> int:
-        """How many different pieces there are so far, at least."""
+        """How many different pre-tokens there are so far, at least."""
         return max(process.n_unique for process in self._processes)
 
     @property
@@ -106,16 +106,16 @@ class RegexCounter:
             process.kill()
         self._threads.close()
 
-    def result(self, n_documents: int, complete: bool) -> PieceCounts:
+    def result(self, n_documents: int, complete: bool) -> PreTokenCounts:
         """Join what the processes have counted, in the order of the first occurrences."""
         counts: Counter[bytes] = Counter()
         news = [(number, i) for i, one in enumerate(self._processes) for number in one.news]
         for number, i in sorted(news):
             process = self._processes[i]
-            for piece, n in process.pieces[slice(*process.news[number])]:
-                counts[piece] += n
+            for pre_token, n in process.pre_tokens[slice(*process.news[number])]:
+                counts[pre_token] += n
         by_file = (one for process in self._processes for one in process.by_file())
-        return PieceCounts.of(
+        return PreTokenCounts.of(
             counts,
             n_chars=sum(process.n_chars for process in self._processes),
             n_invalid=sum(process.n_invalid for process in self._processes),
@@ -162,10 +162,11 @@ class _Process:
     """One process and what it has counted.
 
     Attributes:
-        n_unique: How many different pieces it has met.
+        n_unique: How many different pre-tokens it has met.
         n_counted: The bytes that it has counted.
-        news: The first of a batch's new pieces and the first that is none, by the batch's number.
-        pieces: All its pieces with their counts, once it has finished.
+        news: The first of a batch's new pre-tokens and the first that is none, by the batch's
+            number.
+        pre_tokens: All its pre-tokens with their counts, once it has finished.
         n_chars: Their characters.
         n_invalid: The bytes among them that are not UTF-8.
     """
@@ -177,11 +178,11 @@ class _Process:
         self._files = files
         self.n_unique = self.n_counted = 0
         self.news: dict[int, tuple[int, int]] = {}
-        self.pieces: list[tuple[bytes, int]] = []
+        self.pre_tokens: list[tuple[bytes, int]] = []
         self.n_chars = self.n_invalid = 0
         self._by_file: list[Message] = []
         self._pattern = pattern
-        self._jobs = JobClient("count_pieces", limits=_LIMITS, replaces_child=False)
+        self._jobs = JobClient("count_pre_tokens", limits=_LIMITS, replaces_child=False)
 
     def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> None:
         """Have texts counted.
@@ -246,14 +247,17 @@ class _Process:
                 continue
             data = unpack(part["data"])
             ends = accumulate(unpack_numbers(part["lengths"], "q"), initial=0)
-            pieces = (data[start:end] for start, end in pairwise(ends))
-            self.pieces += zip(pieces, unpack_numbers(part["counts"], "q"), strict=True)
+            pre_tokens = (data[start:end] for start, end in pairwise(ends))
+            self.pre_tokens += zip(pre_tokens, unpack_numbers(part["counts"], "q"), strict=True)
 
     def by_file(self) -> Iterator[tuple[int, dict[bytes, int]]]:
-        """Give what the files have of the pieces that are told apart."""
+        """Give what the files have of the pre-tokens that are told apart."""
         for part in self._by_file:
-            pieces = (self.pieces[place][0] for place in unpack_numbers(part["pieces"]))
-            yield part["file"], dict(zip(pieces, unpack_numbers(part["times"], "q"), strict=True))
+            pre_tokens = (self.pre_tokens[place][0] for place in unpack_numbers(part["pre_tokens"]))
+            yield (
+                part["file"],
+                dict(zip(pre_tokens, unpack_numbers(part["times"], "q"), strict=True)),
+            )
 
     def kill(self) -> None:
         """End the process at once; what it has counted is lost unless it has finished."""

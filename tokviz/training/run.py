@@ -20,9 +20,9 @@ from tokviz.tokenizer.encoding.packed import pack_trained
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.attribution import Blame
 from tokviz.training.corpus.storage import Stored
-from tokviz.training.counting import PieceCounts
+from tokviz.training.counting import PreTokenCounts
 from tokviz.training.history import TrainingHistory
-from tokviz.training.run_checks import check_history, pieces_of_arrays, read_blame
+from tokviz.training.run_checks import check_history, pre_tokens_of_arrays, read_blame
 from tokviz.training.settings import N_BYTES, TrainSettings
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class TrainingRun(NamedTuple):
     Attributes:
         tokenizer: The tokenizer that was learned.
         history: Every merge with its count, ties and runner-up, with the tokenizer's ids.
-        piece_counts: The distinct pieces of the corpus with their counts.
+        pre_token_counts: The distinct pre-tokens of the corpus with their counts.
         settings: What was asked for.
         timings: How long it took.
         stopped_early: Why there are fewer tokens than asked for, in words; None if there are not.
@@ -58,7 +58,7 @@ class TrainingRun(NamedTuple):
 
     tokenizer: Tokenizer
     history: TrainingHistory
-    piece_counts: PieceCounts
+    pre_token_counts: PreTokenCounts
     settings: TrainSettings
     timings: TrainTimings
     stopped_early: str | None = None
@@ -95,16 +95,16 @@ class TrainingRun(NamedTuple):
         """
         from tokviz.formats.run_writer import write_run
 
-        pieces = self.piece_counts
+        pre_tokens = self.pre_token_counts
         write_run(
             folder,
             self.tokenizer,
             about=self._about(),
             history=self.history.memory,
-            pieces={
-                "data": pieces.memory["data"],
-                "lengths": pieces.lengths(),
-                "counts": pieces.memory["counts"],
+            pre_tokens={
+                "data": pre_tokens.memory["data"],
+                "lengths": pre_tokens.lengths(),
+                "counts": pre_tokens.memory["counts"],
             },
             token_lengths=memoryview(self._token_lengths()),
             files={} if self.blame is None else self.blame.memory,
@@ -116,23 +116,23 @@ class TrainingRun(NamedTuple):
         return (
             int(self.history.memory["n_tokens"][-1])
             if len(self.history)
-            else self.piece_counts.n_bytes
+            else self.pre_token_counts.n_bytes
         )
 
     def _about(self) -> dict[str, Any]:
-        pieces = self.piece_counts
+        pre_tokens = self.pre_token_counts
         return {
             "corpus": {
                 "files": list(self.sources),
                 "stored": [stored._asdict() for stored in self.stored],
                 "left_out": list(map(list, self.left_out)),
-                "n_bytes": pieces.n_bytes,
-                "n_chars": pieces.n_chars,
-                "n_invalid": pieces.n_invalid,
-                "n_documents": pieces.n_documents,
-                "n_pieces": pieces.n_occurrences(),
-                "n_distinct_pieces": len(pieces),
-                "complete": pieces.complete,
+                "n_bytes": pre_tokens.n_bytes,
+                "n_chars": pre_tokens.n_chars,
+                "n_invalid": pre_tokens.n_invalid,
+                "n_documents": pre_tokens.n_documents,
+                "n_pieces": pre_tokens.n_occurrences(),
+                "n_distinct_pieces": len(pre_tokens),
+                "complete": pre_tokens.complete,
             },
             "settings": self.settings.as_json(),
             "n_vocab": self.tokenizer.n_vocab,
@@ -152,7 +152,7 @@ class TrainingRun(NamedTuple):
         cls,
         folder: str | PathLike[str],
         *,
-        on_parts: Callable[[TrainingHistory, PieceCounts, TrainSettings], object] | None = None,
+        on_parts: Callable[[TrainingHistory, PreTokenCounts, TrainSettings], object] | None = None,
         read_tokenizer: Callable[[StrPath], Tokenizer] = run_folder.read_run_tokenizer,
     ) -> TrainingRun:
         """Read a run folder.
@@ -171,11 +171,11 @@ class TrainingRun(NamedTuple):
         about = run_folder.read_about(folder)
         columns = TrainingHistory.empty().memory
         history = read_arrays(folder, run_folder.HISTORY, columns)
-        pieces = read_arrays(folder, run_folder.PIECES, ("data", "lengths", "counts"))
+        pre_tokens = read_arrays(folder, run_folder.PRE_TOKENS, ("data", "lengths", "counts"))
         try:
             parts = (
                 TrainingHistory.from_arrays(history),
-                pieces_of_arrays(pieces, about["corpus"]),
+                pre_tokens_of_arrays(pre_tokens, about["corpus"]),
                 TrainSettings.checked(**about["settings"]),
             )
             if on_parts is not None:
@@ -191,7 +191,7 @@ class TrainingRun(NamedTuple):
                 str(about["engine"]),
                 tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
             )
-            blame = read_blame(folder, run.sources, run.history, run.piece_counts.n_bytes)
+            blame = read_blame(folder, run.sources, run.history, run.pre_token_counts.n_bytes)
             stored = tuple(Stored(**it) for it in about["corpus"].get("stored", ()))
             run = run._replace(blame=blame, stored=stored)
         except (KeyError, TypeError, ValueError, OverflowError) as error:

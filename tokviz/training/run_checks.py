@@ -11,7 +11,7 @@ from tokviz.formats.run import FILES
 from tokviz.formats.run_arrays import read_arrays
 from tokviz.storage.files import StrPath
 from tokviz.training.attribution import COLUMNS, Blame
-from tokviz.training.counting import PieceCounts
+from tokviz.training.counting import PreTokenCounts
 from tokviz.training.history import NO_TOKEN, TrainingHistory
 from tokviz.training.settings import N_BYTES, TrainSettings
 
@@ -25,10 +25,10 @@ _NUMBERS = ("n_bytes", "n_chars", "n_invalid", "n_documents")
 _LARGEST_CORPUS = 2**62
 
 
-def pieces_of_arrays(
+def pre_tokens_of_arrays(
     arrays: Mapping[str, npt.NDArray[np.generic]], corpus: Mapping[str, Any]
-) -> PieceCounts:
-    """Make the pieces of a corpus of what a run folder holds.
+) -> PreTokenCounts:
+    """Make the pre-tokens of a corpus of what a run folder holds.
 
     Args:
         arrays: `data`, `lengths` and `counts`, all of integers and one dimension.
@@ -42,22 +42,22 @@ def pieces_of_arrays(
 
     data = arrays["data"]
     if data.dtype != np.uint8:
-        raise ValueError("the pieces are not bytes")
+        raise ValueError("the pre-tokens are not bytes")
     lengths: npt.NDArray[np.int64] = arrays["lengths"].astype(np.int64)
     counts: npt.NDArray[np.int64] = arrays["counts"].astype(np.int64)
     if len(lengths) != len(counts) or (lengths < 1).any() or (counts < 1).any():
-        raise ValueError("the pieces do not fit together")
+        raise ValueError("the pre-tokens do not fit together")
     numbers = {name: corpus[name] for name in _NUMBERS}
     if any(type(number) is not int or number < 0 for number in numbers.values()):
         raise ValueError("the size of the corpus is not a number")
     if float(lengths.sum(dtype=float)) != len(data):
-        raise ValueError("the pieces do not fit together")
+        raise ValueError("the pre-tokens do not fit together")
     estimate = float(lengths.astype(float) @ counts.astype(float))
     if estimate > _LARGEST_CORPUS or int(lengths @ counts) != numbers["n_bytes"]:
-        raise ValueError("the pieces do not add up to the corpus")
+        raise ValueError("the pre-tokens do not add up to the corpus")
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    return PieceCounts(
+    return PreTokenCounts(
         data.astype(np.uint8), offsets, counts, **numbers, complete=bool(corpus["complete"])
     )
 

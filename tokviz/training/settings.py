@@ -61,7 +61,7 @@ class TrainSettings(NamedTuple):
 
     Attributes:
         vocab_size: The tokens wanted: bytes, merged tokens and special tokens together.
-        split_pattern: How text is cut into pieces.
+        split_pattern: How text is cut into pre-tokens.
         special_tokens: The special tokens; they are cut out of the corpus first.
         special_ids: Where the ids of special tokens are: after all others ("last"), before them
             ("first"), or between bytes and merged tokens ("after-bytes").

@@ -24,7 +24,7 @@ Pair = tuple[int, int]
 """The ids of a left and a right token, without any offset for special tokens."""
 
 Position = tuple[int, int]
-"""Where a pair first occurs: the index of the piece and the byte offset in it."""
+"""Where a pair first occurs: the index of the pre-token and the byte offset in it."""
 
 
 class TokenPair(NamedTuple):

@@ -22,7 +22,7 @@ from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
 from tokviz.training.attribution import blame_of
 from tokviz.training.corpus.corpus import DELIMITER, Corpus
-from tokviz.training.counting import CountProgress, PieceCounts, count_pieces
+from tokviz.training.counting import CountProgress, PreTokenCounts, count_pre_tokens
 from tokviz.training.engines import PythonTrainer, is_small
 from tokviz.training.progress import (
     N_NEWEST,
@@ -88,7 +88,7 @@ def train(
         vocab_size: The tokens wanted: 256 bytes, merged tokens and special tokens together.
         split_pattern: A named split pattern or any regex, which runs in child processes: it may
             take for ever over a few characters. A `SplitPattern` that is not guarded may run here.
-            No merge crosses a piece.
+            No merge crosses a pre-token.
         special_tokens: Special tokens. They are cut out of the corpus first, so that no token holds
             a part of one.
         special_ids: Where their ids are: "last" (after all others), "first" (before them), or
@@ -114,8 +114,8 @@ def train(
     Raises:
         VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
         SpecialTokenError: If a special token is empty, listed twice, or a single byte.
-        PatternError: If the split pattern is no valid regex, or a step from one piece to the next
-            takes too long.
+        PatternError: If the split pattern is no valid regex, or a step from one pre-token to the
+            next takes too long.
         InputFileError: If a file cannot be read.
         CorpusError: If the corpus holds no text.
         TokvizError: If another argument is out of range.
@@ -187,13 +187,13 @@ class _Training:
 
     Attributes:
         should_stop: Asked often.
-        count: Counts the pieces of the corpus, as `count_pieces` does.
+        count: Counts the pre-tokens of the corpus, as `count_pre_tokens` does.
         look: Says what the workers do; None without any.
     """
 
     look: Callable[[], ClusterState] | None = None
 
-    count: Callable[..., PieceCounts] = staticmethod(count_pieces)
+    count: Callable[..., PreTokenCounts] = staticmethod(count_pre_tokens)
 
     def __init__(
         self,
@@ -219,24 +219,24 @@ class _Training:
     def run(self) -> TrainingRun:
         self._began = self._clock.seconds()  # workers are there now
         self._report(0.0)
-        pieces = self.count(
+        pre_tokens = self.count(
             self._corpus,
             self._settings.split_pattern,
             self._settings.special_tokens,
             on_progress=self._report_reading,
             should_stop=self.should_stop,
         )
-        if pieces.complete and not len(pieces):
+        if pre_tokens.complete and not len(pre_tokens):
             raise CorpusError("the corpus holds no text, so there is nothing to learn from")
         self._now = self._now._replace(
-            n_bytes=pieces.n_bytes, n_pieces=len(pieces), tokens_now=pieces.n_bytes
+            n_bytes=pre_tokens.n_bytes, n_pre_tokens=len(pre_tokens), tokens_now=pre_tokens.n_bytes
         )
-        self._n_cells = len(pieces.memory["data"])
-        engine = self._make_engine(pieces)
-        stopped = self._merge(engine) if pieces.complete else True
+        self._n_cells = len(pre_tokens.memory["data"])
+        engine = self._make_engine(pre_tokens)
+        stopped = self._merge(engine) if pre_tokens.complete else True
         history = engine.history()
-        blame = blame_of(engine, pieces, self._corpus.files, history)
-        pieces.by_file = ()
+        blame = blame_of(engine, pre_tokens, self._corpus.files, history)
+        pre_tokens.by_file = ()
         from tokviz.training.run import (  # see `LATE_MODULES`
             TrainingRun,
             TrainTimings,
@@ -247,10 +247,10 @@ class _Training:
         return TrainingRun(
             tokenizer_of(self._settings, history, self._tokens),
             history.with_ids(self._settings.layout),
-            pieces,
+            pre_tokens,
             self._settings,
             TrainTimings(**self._seconds),
-            stopped_early=self._why_it_ended(engine, pieces, stopped),
+            stopped_early=self._why_it_ended(engine, pre_tokens, stopped),
             sources=self._corpus.files,
             stored=tuple(self._corpus.stored),
             left_out=tuple(self._corpus.unreadable),
@@ -258,14 +258,14 @@ class _Training:
             blame=blame,
         )
 
-    def _make_engine(self, pieces: PieceCounts) -> Engine:
+    def _make_engine(self, pre_tokens: PreTokenCounts) -> Engine:
         self._start_phase("merging")
         in_python = get_tie_break(self._settings.tie_break).compiled is None
-        if in_python or not pieces.complete or is_small(pieces, self._settings.n_merges):
-            return PythonTrainer(pieces, self._settings)
+        if in_python or not pre_tokens.complete or is_small(pre_tokens, self._settings.n_merges):
+            return PythonTrainer(pre_tokens, self._settings)
         from tokviz.training.compiled_trainer import CompiledTrainer
 
-        return CompiledTrainer(pieces, self._settings)
+        return CompiledTrainer(pre_tokens, self._settings)
 
     def _merge(self, engine: Engine) -> bool:
         """Merge until all is done; True if somebody wished to stop before."""
@@ -292,10 +292,12 @@ class _Training:
             tokens_now=engine.n_tokens,
         )
 
-    def _why_it_ended(self, engine: Engine, pieces: PieceCounts, stopped: bool) -> str | None:
+    def _why_it_ended(
+        self, engine: Engine, pre_tokens: PreTokenCounts, stopped: bool
+    ) -> str | None:
         n_tokens = N_BYTES + len(self._settings.special_tokens) + engine.n_merges
         reached = f"at {n_tokens:,} of {self._settings.vocab_size:,} tokens"
-        if not pieces.complete:
+        if not pre_tokens.complete:
             return f"stopped while reading, {reached}"
         if stopped:
             return f"stopped {reached}"
@@ -309,7 +311,7 @@ class _Training:
             self._start_phase("reading")
         self._now = self._now._replace(
             n_bytes=progress.n_bytes_read,
-            n_pieces=progress.n_unique,
+            n_pre_tokens=progress.n_unique,
         )
         if not total:
             return self._report(0.0)

@@ -735,7 +735,7 @@ class TokvizApp(App[None]):
         ask(self, JumpMode(targets(screen, strips), strips), chosen)
 
     @action("Glossary", f"{LEADER} g", section="App",
-            words="word term meaning define lookup explain rank merge piece lossless")  # fmt: skip
+            words="word term meaning define lookup explain rank merge lossless")  # fmt: skip
     def action_glossary(self) -> None:
         """What the words on the screen mean. A click on one that stands alone says it too."""
         screen, shown = self.screen, ""

@@ -89,7 +89,7 @@ class Settings(NamedTuple):
     split_regexes: tuple[str, ...] = ()
     """The regexes that were typed there before, the oldest first."""
     split_tokens: bool = False
-    """Whether that panel shows the tokens inside the pieces."""
+    """Whether that panel shows the tokens inside the pre-tokens."""
 
     compared: tuple[str, ...] = ("o200k_base", "gpt2")
     """The tokenizers that the Compare screen shows beside the one in use."""

@@ -8,7 +8,7 @@ import pytest
 
 from tokviz.errors import TokvizError
 from tokviz.process.jobs.split_client import SplitClient
-from tokviz.process.jobs.split_result import Piece, SplitPart, SplitResult
+from tokviz.process.jobs.split_result import PreToken, SplitPart, SplitResult
 from tokviz.process.limits import Limits
 from tokviz.text.snapshots import Part
 
@@ -67,15 +67,15 @@ class Splitter:
                 return result
             result.add(event)
 
-    def pieces(self, regex: str, *chunks: str) -> list[str]:
+    def pre_tokens(self, regex: str, *chunks: str) -> list[str]:
         text = "".join(chunks)
         result = self.result_of(self.start(regex, *chunks))
         assert result.n_chars == len(text)
-        return [text[p.start : p.end] for p in result.pieces_in(0, len(text))]
+        return [text[p.start : p.end] for p in result.pre_tokens_in(0, len(text))]
 
-    def spans(self, regex: str, *chunks: str) -> list[Piece]:
+    def spans(self, regex: str, *chunks: str) -> list[PreToken]:
         result = self.result_of(self.start(regex, *chunks))
-        return result.pieces_in(0, sum(map(len, chunks)))
+        return result.pre_tokens_in(0, sum(map(len, chunks)))
 
 
 @pytest.fixture

@@ -10,23 +10,23 @@ from tests.process.jobs.conftest import Splitter
 from tests.profiles import examples
 from tokviz.errors import JobError, PatternError
 from tokviz.process.jobs.split_client import SplitClient, _text_requests
-from tokviz.process.jobs.split_result import Piece
+from tokviz.process.jobs.split_result import PreToken
 from tokviz.process.limits import Limits
 from tokviz.text.snapshots import Part
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.split import split
 
 
-def test_pieces_of_a_regex(splitter: Splitter) -> None:
-    assert splitter.pieces(r"\w+|\s+|[^\w\s]+", "Hello, world") == ["Hello", ",", " ", "world"]
+def test_pre_tokens_of_a_regex(splitter: Splitter) -> None:
+    assert splitter.pre_tokens(r"\w+|\s+|[^\w\s]+", "Hello, world") == ["Hello", ",", " ", "world"]
 
 
-def test_unmatched_text_becomes_a_flagged_piece(splitter: Splitter) -> None:
+def test_unmatched_text_becomes_a_flagged_pre_token(splitter: Splitter) -> None:
     assert splitter.spans(r"[a-z]+", "ab12cd!") == [
-        Piece(0, 2),
-        Piece(2, 4, gap=True),
-        Piece(4, 6),
-        Piece(6, 7, gap=True),
+        PreToken(0, 2),
+        PreToken(2, 4, gap=True),
+        PreToken(4, 6),
+        PreToken(6, 7, gap=True),
     ]
 
 
@@ -36,14 +36,14 @@ def test_matches_without_width_are_counted_and_cut_nothing(splitter: Splitter) -
 
 
 def test_raw_bytes_survive_the_way_to_the_child(splitter: Splitter) -> None:
-    assert splitter.pieces(r"\udc80+|[^\udc80]+", "a\udc80\udcff\U0001f600") == [
+    assert splitter.pre_tokens(r"\udc80+|[^\udc80]+", "a\udc80\udcff\U0001f600") == [
         "a",
         "\udc80",
         "\udcff\U0001f600",
     ]
 
 
-def test_empty_text_has_no_pieces(splitter: Splitter) -> None:
+def test_empty_text_has_no_pre_tokens(splitter: Splitter) -> None:
     assert splitter.spans(r"\w+") == []
 
 
@@ -55,8 +55,8 @@ def test_edits_sent_as_differences_equal_a_fresh_split(
     pattern = SplitPattern("custom", r"[a-z]+|\s", "custom")
     expected = split(pattern, "".join(chunks))
     spans = splitter.spans(pattern.regex, *chunks)
-    assert [piece.end for piece in spans] == list(expected.ends)
-    assert tuple(i for i, piece in enumerate(spans) if piece.gap) == expected.gaps
+    assert [pre_token.end for pre_token in spans] == list(expected.ends)
+    assert tuple(i for i, pre_token in enumerate(spans) if pre_token.gap) == expected.gaps
 
 
 def test_a_kept_text_is_not_sent_again() -> None:
@@ -72,17 +72,17 @@ def test_a_kept_text_is_not_sent_again() -> None:
 
 def test_an_invalid_regex_names_its_position(splitter: Splitter) -> None:
     with pytest.raises(PatternError) as caught:
-        splitter.pieces("a(b", "text")
+        splitter.pre_tokens("a(b", "text")
     assert caught.value.position == 3
     assert caught.value.reason
 
 
 def test_the_child_goes_on_after_an_invalid_regex(splitter: Splitter) -> None:
-    splitter.pieces("a", "a")
+    splitter.pre_tokens("a", "a")
     pid = splitter.client.pid
     with pytest.raises(PatternError):
-        splitter.pieces("(", "a")
-    assert splitter.pieces("a", "a") == ["a"]
+        splitter.pre_tokens("(", "a")
+    assert splitter.pre_tokens("a", "a") == ["a"]
     assert splitter.client.pid == pid
 
 
@@ -93,10 +93,11 @@ def test_an_exploding_regex_is_stopped_and_the_next_one_works(
     with pytest.raises(PatternError) as caught:
         splitter.result_of(splitter.start(r"(?:z|z)*b|\w+|\s+", "one ", "z" * 34, " two"))
     assert str(caught.value) == (
-        r"split pattern '(?:z|z)*b|\w+|\s+': takes longer than 0.3 s for one piece at character 4 "
+        r"split pattern '(?:z|z)*b|\w+|\s+': takes longer than 0.3 s for one pre-token at "
+        r"character 4 "
         f"of the text, '{'z' * 24}'…"
     )
-    assert splitter.pieces(r"a+|b", "a" * 3 + "b") == ["aaa", "b"]
+    assert splitter.pre_tokens(r"a+|b", "a" * 3 + "b") == ["aaa", "b"]
 
 
 def test_a_regex_that_takes_long_to_compile_is_stopped(
@@ -104,7 +105,7 @@ def test_a_regex_that_takes_long_to_compile_is_stopped(
 ) -> None:
     splitter = make_splitter(seconds=0.15)
     with pytest.raises(PatternError, match="takes too long to compile"):
-        splitter.pieces("|".join(f"w{n}x" for n in range(100_000)), "w1x")
+        splitter.pre_tokens("|".join(f"w{n}x" for n in range(100_000)), "w1x")
 
 
 def test_a_big_text_goes_on_beyond_the_patience(make_splitter: Callable[..., Splitter]) -> None:
@@ -120,7 +121,7 @@ def test_a_newer_split_silences_the_older(make_splitter: Callable[..., Splitter]
     splitter = make_splitter(seconds=60)
     splitter.start_and_hang()
     newer = splitter.start(r"\w+", "word")
-    assert splitter.result_of(newer).n_pieces == 1
+    assert splitter.result_of(newer).n_pre_tokens == 1
 
 
 def test_a_text_too_large_for_the_childs_memory_is_reported(
@@ -128,7 +129,7 @@ def test_a_text_too_large_for_the_childs_memory_is_reported(
 ) -> None:
     splitter = make_splitter(limits=Limits(memory_mb=100), seconds=10)
     with pytest.raises(JobError, match=r"memory|Memory"):
-        splitter.pieces(r"\w+", "中" * 20_000_000)
+        splitter.pre_tokens(r"\w+", "中" * 20_000_000)
 
 
 def test_nothing_is_started_before_the_first_split() -> None:

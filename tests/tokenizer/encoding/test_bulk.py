@@ -22,7 +22,7 @@ from tokviz.text import bytetext
 from tokviz.tokenizer.encoding import bulk, bulk_kernels
 from tokviz.tokenizer.encoding.bulk import BulkEncoder
 from tokviz.tokenizer.encoding.encoded import Encoded
-from tokviz.tokenizer.encoding.merging import Merge, merge_piece
+from tokviz.tokenizer.encoding.merging import Merge, merge_pre_token
 from tokviz.tokenizer.encoding.packed import PackedMerges, pack_merges
 from tokviz.tokenizer.encoding.segment_encoder import SegmentEncoder
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
@@ -79,7 +79,9 @@ def test_long_runs_are_tiktokens(name: str, unit: str) -> None:
         assert ids_of(of_name(name), pattern, text) == reference.encode_ordinary(text), n
 
 
-def test_a_long_piece_takes_no_more_room_than_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_pre_token_takes_no_more_room_than_a_short_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rooms, make_room = [], bulk._Worker._make_room
 
     def noted(worker: bulk._Worker, n: int) -> None:
@@ -90,7 +92,7 @@ def test_a_long_piece_takes_no_more_room_than_a_short_one(monkeypatch: pytest.Mo
     made = encoder(tokviz.load("cl100k_base").tables, whole=True)
     found = made.encode(SPLIT_PATTERNS["gpt4"], [("\n" * 300_001, False)], with_ends=True)
     assert max(rooms) == bulk._IDS_AT_ONCE
-    assert found.token_borders[-1] == found.piece_borders[1] == 300_001
+    assert found.token_borders[-1] == found.pre_token_borders[1] == 300_001
 
 
 def test_a_million_equal_letters_are_tiktokens() -> None:
@@ -106,9 +108,9 @@ def test_qwens_ids_follow_the_ranks(text: str) -> None:
     rank = tok.token_id
     tokens = []
     for start, end in tok.split_byte_text(text, parse_specials=False):
-        piece = bytetext.to_bytes(text[start:end])
-        whole = rank(piece) is not None
-        tokens += [piece] if whole else merge_piece(piece, lambda a, b: rank(a + b))
+        pre_token = bytetext.to_bytes(text[start:end])
+        whole = rank(pre_token) is not None
+        tokens += [pre_token] if whole else merge_pre_token(pre_token, lambda a, b: rank(a + b))
     ids = ids_of(of_name("qwen"), tok.split_pattern, text)
     assert ids == [rank(token) for token in tokens]
 
@@ -136,11 +138,11 @@ def vocabularies(draw: st.DrawFn) -> PackedMerges:
     return pack_merges(zip(ids, numbers.sample(listed, len(listed)), strict=True), merges)
 
 
-pieces = st.lists(st.sampled_from([*"abc", "世", "界", "日", "\udcff", "\udce4"]), max_size=90)
+pre_tokens = st.lists(st.sampled_from([*"abc", "世", "界", "日", "\udcff", "\udce4"]), max_size=90)
 
 
 @examples(200)
-@given(source=vocabularies(), parts=pieces, whole=st.booleans(), small=st.booleans())
+@given(source=vocabularies(), parts=pre_tokens, whole=st.booleans(), small=st.booleans())
 def test_merge_lists_follow_the_plain_loop(source, parts, whole: bool, small: bool) -> None:
     text = bytetext.from_bytes(bytetext.to_bytes("".join(parts)))
     with pytest.MonkeyPatch.context() as patch:
@@ -152,18 +154,22 @@ def test_merge_lists_follow_the_plain_loop(source, parts, whole: bool, small: bo
             assert ids == merged(source, bytetext.to_bytes(text), whole)
 
 
-def merged(source: PackedMerges, piece: bytes, whole: bool) -> list[int]:
-    is_token = whole and source.id_of(piece) is not None
-    tokens = [piece] if is_token or not piece else merge_piece(piece, source.pair_rank)
+def merged(source: PackedMerges, pre_token: bytes, whole: bool) -> list[int]:
+    is_token = whole and source.id_of(pre_token) is not None
+    tokens = (
+        [pre_token] if is_token or not pre_token else merge_pre_token(pre_token, source.pair_rank)
+    )
     return [source.id_of(token) for token in tokens if token]  # type: ignore[misc]
 
 
 @examples(50)
-@given(source=vocabularies(), parts=pieces)
+@given(source=vocabularies(), parts=pre_tokens)
 def test_merge_lists_follow_the_textbook(source, parts) -> None:
-    piece = bytetext.to_bytes("".join(parts)[:12])
-    ids = ids_of(encoder(source, whole=False), SPLIT_PATTERNS["none"], bytetext.from_bytes(piece))
-    tokens = encode_by_merges(piece, source.merges())
+    pre_token = bytetext.to_bytes("".join(parts)[:12])
+    ids = ids_of(
+        encoder(source, whole=False), SPLIT_PATTERNS["none"], bytetext.from_bytes(pre_token)
+    )
+    tokens = encode_by_merges(pre_token, source.merges())
     assert [source.token(token_id) for token_id in ids] == tokens
 
 
@@ -177,7 +183,7 @@ def test_a_byte_without_token_is_named() -> None:
     assert ids_of(made, tok.split_pattern, "bbb") == [7, 0]
 
 
-# -- where tokens, pieces and texts end
+# -- where tokens, pre-tokens and texts end
 
 
 @pytest.mark.parametrize("name", [*SPLIT_PATTERNS, "[a-z]+|1|\n", "the |(?<=e)\\W"])
@@ -192,7 +198,7 @@ def test_ends_and_counts_are_those_of_the_plain_way(name: str, parts) -> None:
         assert found == expected
         without = of_name("gpt2", small).encode(pattern, parts)
         assert without == Encoded(found.ids, found.after, *without[2:])
-        assert len(without.token_borders) == len(without.piece_borders) == 1
+        assert len(without.token_borders) == len(without.pre_token_borders) == 1
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -264,7 +270,7 @@ def test_an_error_is_told_though_another_thread_ends_after_it(
         made.encode(tok.split_pattern, [("b " * 5 + "\ud800", False)], to_bytes=str.encode)
 
 
-def test_memory_for_a_long_piece_is_given_back() -> None:
+def test_memory_for_a_long_pre_token_is_given_back() -> None:
     made = encoder(tokviz.load("gpt2").tables, whole=True)
     ids_of(made, SPLIT_PATTERNS["none"], "ab" * 200_000)
     assert len(made._free._free) == 2

@@ -38,14 +38,16 @@ def test_the_tokens_are_those_of_the_composed_text(text):
     assert story.ids == QWEN.encode_byte_text(text)
     assert QWEN.decode_bytes(story.ids) == bytetext.to_bytes(composed(text))
     assert QWEN.changes(text) == (unicodedata.normalize("NFC", text) != text)
-    for spans in (story.byte_spans.tolist(), story.pieces.tolist()):
+    for spans in (story.byte_spans.tolist(), story.pre_tokens.tolist()):
         ends = [0, *(end for _, end in spans)]
         assert [start for start, _ in spans] == ends[:-1]
         assert ends[-1] == bytetext.n_bytes(text)
-    pieces = QWEN.split_byte_text(text)
-    assert [start for start, _ in pieces] == [0, *(end for _, end in pieces)][: len(pieces)]
-    sizes = [bytetext.n_bytes(text[a:b]) for a, b in pieces]
-    assert sizes == [end - start for start, end in story.pieces.tolist()]
+    pre_tokens = QWEN.split_byte_text(text)
+    assert [start for start, _ in pre_tokens] == [0, *(end for _, end in pre_tokens)][
+        : len(pre_tokens)
+    ]
+    sizes = [bytetext.n_bytes(text[a:b]) for a, b in pre_tokens]
+    assert sizes == [end - start for start, end in story.pre_tokens.tolist()]
 
 
 @given(text=texts, at=st.floats(0, 1))

@@ -10,16 +10,16 @@ import numpy.typing as npt
 
 from tokviz.kernels import Bytes, Int64s, bytes_between, integer, kernel
 from tokviz.tokenizer.pretokenize.scan import Scanner
-from tokviz.tokenizer.pretokenize.scan_kernels import Texts, find_pieces
+from tokviz.tokenizer.pretokenize.scan_kernels import Texts, find_pre_tokens
 
 BATCH = 1 << 10
-"""How many pieces are found at a time."""
+"""How many pre-tokens are found at a time."""
 
 
 @kernel
-def scan(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int:
-    """Find pieces: see `find_pieces`."""
-    return find_pieces(texts, reached, pieces, most)
+def scan(texts: Texts, reached: Int64s, pre_tokens: Int64s, most: int) -> int:
+    """Find pre-tokens: see `find_pre_tokens`."""
+    return find_pre_tokens(texts, reached, pre_tokens, most)
 
 
 @kernel
@@ -37,24 +37,24 @@ def batches(
     is_open: bool = False,
     most: int = BATCH,
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Cut the texts at `starts` to `ends`; yields where pieces start and end in `data`: (n, 2).
+    """Cut the texts at `starts` to `ends`; yields where pre-tokens start and end in `data`: (n, 2).
 
-    If `is_open`, the last text goes on after its end here; its last piece may then be missing, and
-    comes when its bytes are scanned again together with more.
+    If `is_open`, the last text goes on after its end here; its last pre-token may then be missing,
+    and comes when its bytes are scanned again together with more.
     """
     if not starts:
         return
     texts = scanner.texts(data, starts, ends, is_open=is_open)
     reached = array("q", [0, starts[0]])
-    pieces = array("q", bytes(16 * most))
+    pre_tokens = array("q", bytes(16 * most))
     n_found = most
     while n_found == most:
-        n_found = scan(texts, reached, pieces, most)
-        yield np.frombuffer(pieces, np.int64).reshape(-1, 2)[:n_found].copy()
+        n_found = scan(texts, reached, pre_tokens, most)
+        yield np.frombuffer(pre_tokens, np.int64).reshape(-1, 2)[:n_found].copy()
 
 
-def pieces_of(scanner: Scanner, data: bytes) -> list[bytes]:
-    """Cut a whole text into its pieces."""
+def pre_tokens_of(scanner: Scanner, data: bytes) -> list[bytes]:
+    """Cut a whole text into its pre-tokens."""
     return [
         data[a:b] for batch in batches(scanner, data, [0], [len(data)]) for a, b in batch.tolist()
     ]

@@ -1,4 +1,4 @@
-"""The guarded splitter: the same pieces as here and now, and an end to everything."""
+"""The guarded splitter: the same pre-tokens as here and now, and an end to everything."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def parts(found):
 
 @pytest.mark.parametrize("of_tiktoken", [False, True])
 @given(written=st.sampled_from(HARMLESS) | REGEXES, text=TEXTS)
-def test_the_pieces_are_those_of_the_regex_here(of_tiktoken, written, text):
+def test_the_pre_tokens_are_those_of_the_regex_here(of_tiktoken, written, text):
     assume(compiles(written))
     here = SplitPattern("custom", written, "custom", unicode_of_tiktoken=of_tiktoken)
     there = here._replace(guarded=True)
@@ -97,9 +97,9 @@ def test_a_step_is_measured_in_processor_time():
             pass
 
 
-def test_an_error_names_the_limit_and_the_piece():
+def test_an_error_names_the_limit_and_the_pre_token():
     pattern = get_split_pattern(EXPLODING)
-    words = r"takes longer than \S+ s for one piece at character 1 of the text, 'zzz"
+    words = r"takes longer than \S+ s for one pre-token at character 1 of the text, 'zzz"
     with pytest.raises(PatternError, match=words):
         split(pattern, "\n" + Z34)
 
@@ -130,7 +130,7 @@ def test_what_hears_no_signal_is_killed(monkeypatch):
     guard.close()
     with pytest.raises(PatternError, match="takes too long to compile"):
         guard.check("(?:(?:a{1000}){1000}){1000}")
-    with pytest.raises(PatternError, match=r"takes longer than 0\.4 s for one piece"):
+    with pytest.raises(PatternError, match=r"takes longer than 0\.4 s for one pre-token"):
         spans(f"ab {Z34}b\n{Z34} cd")
     guard.close()
     monkeypatch.undo()

@@ -28,7 +28,7 @@ NASTY = st.text(ALPHABET, max_size=14)
 TEXT = "It's 12345 naïve DON'T\r\n\n  x = a_b(camelCase)!? 日本語・テスト 🙂\x00 end. "
 
 
-def pieces(pattern: SplitPattern, text: str) -> list[str]:
+def pre_tokens(pattern: SplitPattern, text: str) -> list[str]:
     return [text[start:end] for start, end in split(pattern, text).spans()]
 
 
@@ -45,7 +45,7 @@ def test_one_regex_cuts_as_the_three_of_deepseek_v3_do(text: str) -> None:
     part = pre_tokenizer(pattern)
     assert len(part["pretokenizers"]) == 4
     assert split_pattern_of(part) is pattern
-    assert pieces(pattern, text) == by_library(part, text)
+    assert pre_tokens(pattern, text) == by_library(part, text)
 
 
 def test_each_alternative_of_a_named_pattern_is_said_in_words() -> None:
@@ -65,7 +65,7 @@ def test_every_named_pattern_has_a_title_and_a_sentence_and_cuts_alike_in_the_li
     pattern = SPLIT_PATTERNS[name]
     assert 0 < len(pattern.title or name) <= 10 and pattern.about.endswith(".")
     if name != "none":
-        assert by_library(pre_tokenizer(pattern), TEXT) == pieces(pattern, TEXT)
+        assert by_library(pre_tokenizer(pattern), TEXT) == pre_tokens(pattern, TEXT)
 
 
 def test_the_python_that_is_copied_cuts_as_the_pattern_does() -> None:
@@ -73,7 +73,8 @@ def test_the_python_that_is_copied_cuts_as_the_pattern_does() -> None:
     regexes += [*(regex for regex, _ in STARTERS), "[a-z]+", "x*", "é|'\"\\\\"]
     patterns = [get_split_pattern(regex) for regex in regexes]
     program = "".join(
-        f"{as_python(pattern)}\nassert pieces({TEXT!r}) == {pieces(pattern, TEXT)!r}, PATTERN\n"
+        f"{as_python(pattern)}\nassert pre_tokens({TEXT!r}) == {pre_tokens(pattern, TEXT)!r}, "
+        f"PATTERN\n"
         for pattern in patterns
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -88,4 +89,4 @@ def test_a_regex_to_begin_with_leaves_nothing_out_and_cuts_alike_in_the_library(
     found = split(get_split_pattern(regex), TEXT)
     assert found.gaps == () and about.endswith(".")
     part = pre_tokenizer(get_split_pattern(regex))
-    assert by_library(part, TEXT) == pieces(get_split_pattern(regex), TEXT)
+    assert by_library(part, TEXT) == pre_tokens(get_split_pattern(regex), TEXT)

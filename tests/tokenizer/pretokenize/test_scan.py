@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.oracles.nasty import EVERY_CODE_POINT, FRAGMENTS, byte_texts, texts
 from tests.tokenizer.pretokenize import tables
-from tests.tokenizer.pretokenize.scanning import BATCH, batches, between, pieces_of
+from tests.tokenizer.pretokenize.scanning import BATCH, batches, between, pre_tokens_of
 from tokviz.kernels import bytes_between, integer
 from tokviz.storage.assets import asset_path
 from tokviz.text import bytetext
@@ -27,7 +27,7 @@ NAMES = [name for name in SPLIT_PATTERNS if name != "deepseek3"]
 REPRESENTATIVES = ["A", "s", "l", "e", "ǅ", "中", "\u0301", "1", " ", "\n", "\u3000", "'", "/", "!"]
 
 
-def pieces_by_regex(name: str, text: str) -> list[bytes]:
+def pre_tokens_by_regex(name: str, text: str) -> list[bytes]:
     spans = split(SPLIT_PATTERNS[name], text).spans()
     return [bytetext.to_bytes(text[start:end]) for start, end in spans]
 
@@ -39,7 +39,7 @@ def scanner(name: str) -> Scanner:
 
 
 def ends_by_regex(name: str, parts: list[str]) -> npt.NDArray[np.int64]:
-    """Tell where the pieces of texts end, in bytes of all these texts together."""
+    """Tell where the pre-tokens of texts end, in bytes of all these texts together."""
     ends, start = array("q"), 0
     for part in parts:
         ends.extend([start + end for end in split(SPLIT_PATTERNS[name], part).ends])
@@ -59,42 +59,44 @@ def ends_by_scanner(name: str, parts: list[str]) -> npt.NDArray[np.int64]:
     return found[:, 1]
 
 
-def assert_same_pieces(name: str, parts: list[str]) -> None:
+def assert_same_pre_tokens(name: str, parts: list[str]) -> None:
     assert np.array_equal(ends_by_scanner(name, parts), ends_by_regex(name, parts))
 
 
-def pieces_in_blocks(name: str, blocks: list[bytes]) -> list[bytes]:
+def pre_tokens_in_blocks(name: str, blocks: list[bytes]) -> list[bytes]:
     """Scan a text that comes in blocks, as a reader would: the undecided rest comes again."""
-    pieces: list[bytes] = []
+    pre_tokens: list[bytes] = []
     rest = b""
     for index, block in enumerate(blocks):
         data = rest + block
         is_open = index < len(blocks) - 1
         done = 0
         for batch in batches(scanner(name), data, [0], [len(data)], is_open=is_open):
-            pieces += [data[a:b] for a, b in batch.tolist()]
+            pre_tokens += [data[a:b] for a, b in batch.tolist()]
             done = int(batch[-1, 1]) if len(batch) else done
         rest = data[done:]
     assert rest == b""
-    return pieces
+    return pre_tokens
 
 
 @pytest.mark.parametrize("name", NAMES)
 @given(text=st.one_of(texts, byte_texts))
-def test_pieces_are_those_of_the_regex(name: str, text: str) -> None:
-    assert pieces_of(scanner(name), bytetext.to_bytes(text)) == pieces_by_regex(name, text)
+def test_pre_tokens_are_those_of_the_regex(name: str, text: str) -> None:
+    assert pre_tokens_of(scanner(name), bytetext.to_bytes(text)) == pre_tokens_by_regex(name, text)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.binary(max_size=40))
 def test_any_bytes_are_cut_as_their_byte_text(name: str, data: bytes) -> None:
-    assert pieces_of(scanner(name), data) == pieces_by_regex(name, bytetext.from_bytes(data))
+    assert pre_tokens_of(scanner(name), data) == pre_tokens_by_regex(
+        name, bytetext.from_bytes(data)
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_four_characters_of_different_classes(name: str) -> None:
     parts = ["".join(some) for n in range(1, 5) for some in product(REPRESENTATIVES, repeat=n)]
-    assert_same_pieces(name, parts)
+    assert_same_pre_tokens(name, parts)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -105,7 +107,7 @@ def test_every_few_characters_within_a_long_text(name: str) -> None:
     apart = [f"x{part}y" for part in some]
     spaces = ["".join(some) for some in product("\n \u3000a", repeat=5)]
     parts = ["".join(some), "".join(apart), " 12".join(some), "a bc ".join(both), "".join(spaces)]
-    assert_same_pieces(name, parts)
+    assert_same_pre_tokens(name, parts)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -117,7 +119,7 @@ def test_a_run_that_ends_anywhere_within_a_block(name: str) -> None:
             f"x{start}{(run * n)[:n]}{end}y{'.' * 70}"
             for start, end, n in product(("", "\n", " "), ends, range(1, 70))
         ]
-        assert_same_pieces(name, parts)
+        assert_same_pre_tokens(name, parts)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 255), (9, 13), (65, 90), (128, 255), (39, 39)])
@@ -150,7 +152,7 @@ def test_every_character(name: str) -> None:
     letter, space = (np.full(len(codes), ord(char), np.uint32) for char in "a ")
     text = np.stack([codes, letter, space, codes], axis=1).tobytes().decode("utf-32-le")
     assert text[:8] == "\0a \0\1a \1"
-    assert_same_pieces(name, [text])
+    assert_same_pre_tokens(name, [text])
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt4", "gpt4o"])
@@ -159,7 +161,7 @@ def test_contractions_with_every_character_that_has_a_case(name: str) -> None:
     parts = [f"a'{c}" for c in cased]
     parts += [f"'{c}e'{c}x" for c in cased] + [f"A'r{c}'V{c}'l{c}" for c in cased]
     assert "a'ſ" in parts
-    assert_same_pieces(name, parts)
+    assert_same_pre_tokens(name, parts)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -170,12 +172,12 @@ def test_a_border_between_blocks_at_every_character(name: str, kind: str) -> Non
         "word": "HTMLのAAAa'LL'ſ1234 'S!!\n//\r\n",
         "white space": " \n  \u3000\t a\n\n   b  ",
     }[kind]
-    expected = pieces_by_regex(name, text)
+    expected = pre_tokens_by_regex(name, text)
     for cut in range(len(text) + 1):
         blocks = [bytetext.to_bytes(text[:cut]), bytetext.to_bytes(text[cut:])]
-        assert pieces_in_blocks(name, blocks) == expected
+        assert pre_tokens_in_blocks(name, blocks) == expected
     single = [bytetext.to_bytes(char) for char in text]
-    assert pieces_in_blocks(name, single) == expected
+    assert pre_tokens_in_blocks(name, single) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -184,7 +186,7 @@ def test_borders_between_blocks_change_nothing(name: str, text: str, data: st.Da
     inner = data.draw(st.lists(st.integers(0, len(text)), max_size=6))
     cuts = [0, *sorted(inner), len(text)]
     blocks = [bytetext.to_bytes(text[a:b]) for a, b in pairwise(cuts)]
-    assert pieces_in_blocks(name, blocks) == pieces_by_regex(name, text)
+    assert pre_tokens_in_blocks(name, blocks) == pre_tokens_by_regex(name, text)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -197,8 +199,8 @@ def test_what_ends_at_a_cut_ends_there_whatever_follows(
     if cut == 0:
         assert name == "none"
         return
-    parts = pieces_of(scanner(name), data[:cut]) + pieces_of(scanner(name), data[cut:])
-    assert parts == pieces_of(scanner(name), data)
+    parts = pre_tokens_of(scanner(name), data[:cut]) + pre_tokens_of(scanner(name), data[cut:])
+    assert parts == pre_tokens_of(scanner(name), data)
 
 
 def test_a_cut_is_found_soon_or_not_at_all() -> None:
@@ -209,13 +211,13 @@ def test_a_cut_is_found_soon_or_not_at_all() -> None:
     assert gpt4.last_cut(b"one two", 3, 7) == 3
 
 
-def test_more_pieces_than_a_batch_holds() -> None:
+def test_more_pre_tokens_than_a_batch_holds() -> None:
     for n in (BATCH - 1, BATCH, BATCH + 1, 3 * BATCH):
-        assert pieces_of(scanner("gpt2"), b" a" * n) == [b" a"] * n
+        assert pre_tokens_of(scanner("gpt2"), b" a" * n) == [b" a"] * n
 
 
-def test_no_text_has_no_pieces() -> None:
-    assert pieces_of(scanner("gpt4"), b"") == []
+def test_no_text_has_no_pre_tokens() -> None:
+    assert pre_tokens_of(scanner("gpt4"), b"") == []
     assert ends_by_scanner("gpt4", ["", "a b", "", ""]).tolist() == [1, 3]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.oracles.nasty import FRAGMENTS, byte_texts
 from tests.tokenizer.pretokenize import tables
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
-from tokviz.tokenizer.pretokenize.skeleton import LONGEST, pieces, skeleton, skeleton_regex
+from tokviz.tokenizer.pretokenize.skeleton import LONGEST, pre_tokens, skeleton, skeleton_regex
 from tokviz.tokenizer.pretokenize.split import split, split_in_steps
 from tokviz.tokenizer.pretokenize.unicode_classes import AGREED, CLASSES, as_tiktoken_sees
 
@@ -32,13 +32,13 @@ def lengths_by_regex(name: str, text: str) -> list[int]:
 
 
 def lengths_by_skeleton(name: str, text: str) -> list[int] | None:
-    found = pieces(SPLIT_PATTERNS[name].regex, text)
+    found = pre_tokens(SPLIT_PATTERNS[name].regex, text)
     return None if found is None else list(map(len, found))
 
 
 @pytest.mark.parametrize("name", NAMES)
 @given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=30), more=byte_texts)
-def test_pieces_are_those_of_regex(name: str, parts: list[str], more: str) -> None:
+def test_pre_tokens_are_those_of_regex(name: str, parts: list[str], more: str) -> None:
     """A text is left to the regex only for a character that is not certain, or its length."""
     text = "".join(parts) + more
     is_ours = len(text) <= LONGEST and all(skeleton(char) is not None for char in text)
@@ -47,7 +47,7 @@ def test_pieces_are_those_of_regex(name: str, parts: list[str], more: str) -> No
 
 @pytest.mark.parametrize("name", NAMES)
 @given(text=st.text(st.sampled_from(TELLING)))
-def test_pieces_of_any_neighbours_are_those_of_regex(name: str, text: str) -> None:
+def test_pre_tokens_of_any_neighbours_are_those_of_regex(name: str, text: str) -> None:
     assert lengths_by_skeleton(name, text) == lengths_by_regex(name, text)
 
 
@@ -72,7 +72,7 @@ def test_every_certain_character_has_the_class_that_tiktoken_gives_it() -> None:
 @pytest.mark.parametrize("text", ["ſ", "\u212a", "\u0558", "\U000323b0", "ab\ue000"])
 def test_an_uncertain_character_is_left_to_regex(text: str) -> None:
     assert skeleton(text) is None
-    assert pieces(SPLIT_PATTERNS["gpt4"].regex, text) is None
+    assert pre_tokens(SPLIT_PATTERNS["gpt4"].regex, text) is None
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_an_uncertain_character_is_left_to_regex(text: str) -> None:
     ],
 )
 def test_a_regex_that_asks_for_more_than_a_skeleton_keeps_is_left_to_regex(regex_text: str) -> None:
-    assert pieces(regex_text, "a") is None
+    assert pre_tokens(regex_text, "a") is None
     pattern = SplitPattern("mine", regex_text, "here", gapless=True, unicode_of_tiktoken=True)
     text = "q'é Éa々 #0٣ ¿wört.世界 १२、sS"
     ends = [end for part in split_in_steps(pattern, text) for end in part.ends]
@@ -104,12 +104,12 @@ def test_a_regex_that_asks_for_more_than_a_skeleton_keeps_is_left_to_regex(regex
 
 def test_a_new_pattern_of_classes_that_a_skeleton_keeps_is_cut_without_the_regex_package() -> None:
     regex_text = r"[^\s\p{L}]+|\p{L}\p{M}*|\s+(?=1)|\s"
-    assert pieces(regex_text, "é\u0301 1.世  1") == ["q\x04", " ", "1.", "\x03", "  ", "1"]
+    assert pre_tokens(regex_text, "é\u0301 1.世  1") == ["q\x04", " ", "1.", "\x03", "  ", "1"]
 
 
 def test_a_long_text_is_left_to_regex() -> None:
-    assert pieces(SPLIT_PATTERNS["gpt4"].regex, "a" * LONGEST) == ["a" * LONGEST]
-    assert pieces(SPLIT_PATTERNS["gpt4"].regex, "a" * (LONGEST + 1)) is None
+    assert pre_tokens(SPLIT_PATTERNS["gpt4"].regex, "a" * LONGEST) == ["a" * LONGEST]
+    assert pre_tokens(SPLIT_PATTERNS["gpt4"].regex, "a" * (LONGEST + 1)) is None
 
 
 def test_a_short_text_is_split_without_the_regex_package() -> None:

@@ -23,8 +23,10 @@ AGREED = "".join(
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 
-def pieces_by_tiktoken(pattern: str, text: str) -> list[bytes]:
-    """Let tiktoken show its pieces: whole pieces are looked up first, so each gets one token."""
+def pre_tokens_by_tiktoken(pattern: str, text: str) -> list[bytes]:
+    """Let tiktoken show its pre-tokens: whole pre-tokens are looked up first, so each gets one
+    token.
+    """
     candidates = {text[a:b].encode() for a in range(len(text)) for b in range(a + 1, len(text) + 1)}
     ranks = dict(BYTES)
     for candidate in sorted(candidates):
@@ -35,11 +37,11 @@ def pieces_by_tiktoken(pattern: str, text: str) -> list[bytes]:
 
 @pytest.mark.parametrize("name", SPLIT_PATTERNS)
 @given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=10))
-def test_pieces_are_tiktokens(name: str, parts: list[str]) -> None:
+def test_pre_tokens_are_tiktokens(name: str, parts: list[str]) -> None:
     text = "".join(parts)[:24]
     pattern = SPLIT_PATTERNS[name]
     ours = [text[a:b].encode() for a, b in split(pattern, text).spans()]
-    assert ours == pieces_by_tiktoken(pattern.regex, text)
+    assert ours == pre_tokens_by_tiktoken(pattern.regex, text)
 
 
 @pytest.mark.parametrize("name", SPLIT_PATTERNS)
@@ -68,7 +70,7 @@ def test_gaps_zero_width_matches_and_groups() -> None:
 
 
 @given(text=texts, n_chars=st.integers(1, 30))
-def test_steps_give_the_same_pieces(text: str, n_chars: int) -> None:
+def test_steps_give_the_same_pre_tokens(text: str, n_chars: int) -> None:
     pattern = get_split_pattern(r"\w+|\s")
     whole = split(pattern, text)
     ends: list[int] = []
@@ -95,7 +97,7 @@ REGEXES = [
 
 @pytest.mark.parametrize("number", range(len(REGEXES)))
 @given(text=st.text("ab1x \n\u0301中", max_size=30), data=st.data())
-def test_splitting_goes_on_behind_any_piece_as_if_it_had_never_stopped(
+def test_splitting_goes_on_behind_any_pre_token_as_if_it_had_never_stopped(
     number: int, text: str, data: st.DataObject
 ) -> None:
     pattern = SplitPattern("custom", REGEXES[number], "custom")
@@ -143,7 +145,7 @@ def test_a_warning_of_gaps_is_for_patterns_that_leave_some(name: str) -> None:
 
 def test_a_regex_that_explodes_on_everyday_text_is_warned_of() -> None:
     warning = gap_warning(get_split_pattern(r"(?:(?:\w|\w\w)+)+(?=!!)|[^}]"))
-    assert "s for one piece" in warning
+    assert "s for one pre-token" in warning
 
 
 def test_a_backslash_before_a_k_is_no_escape() -> None:
@@ -152,7 +154,7 @@ def test_a_backslash_before_a_k_is_no_escape() -> None:
 
 @pytest.mark.parametrize("name", SPLIT_PATTERNS)
 @given(left=texts, right=texts)
-def test_safe_cuts_are_piece_boundaries(name: str, left: str, right: str) -> None:
+def test_safe_cuts_are_pre_token_boundaries(name: str, left: str, right: str) -> None:
     pattern = SPLIT_PATTERNS[name]
     if pattern.safe_cut is None:
         assert name == "none"

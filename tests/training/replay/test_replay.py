@@ -16,7 +16,7 @@ import tokviz
 from tests.formats.samples import beginning, with_every_merge
 from tests.oracles import replay as oracle
 from tests.profiles import examples
-from tests.training.trainers import corpora, finished, piece_counts
+from tests.training.trainers import corpora, finished, pre_token_counts
 from tests.training.trainers import settings as train_settings
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import InputFileError, TokvizError, UnknownTokenizerError
@@ -26,7 +26,7 @@ from tokviz.training.engines import PythonTrainer
 from tokviz.training.history import TrainingHistory
 from tokviz.training.replay import compiled as replay_compiled
 from tokviz.training.replay import corpus as replay_corpus
-from tokviz.training.replay.corpus import MOST_PIECE_BYTES
+from tokviz.training.replay.corpus import MOST_PRE_TOKEN_BYTES
 from tokviz.training.replay.replay import PairCount, Replay
 from tokviz.training.run import TrainingRun, TrainTimings, tokenizer_of
 from tokviz.training.settings import SpecialIds
@@ -40,10 +40,10 @@ TIMES = TrainTimings(0.0, 0.0)
 
 
 def run_of(
-    pieces: list[bytes], counts: list[int], rule: str, n_merges: int, specials=(), ids="first"
+    pre_tokens: list[bytes], counts: list[int], rule: str, n_merges: int, specials=(), ids="first"
 ):
     asked = train_settings(rule, n_merges)._replace(special_tokens=tuple(specials), special_ids=ids)
-    counted = piece_counts(pieces, counts)
+    counted = pre_token_counts(pre_tokens, counts)
     history = finished(PythonTrainer(counted, train_settings(rule, n_merges))).history()
     shifted = history.with_ids(asked.layout)
     tokens = [bytes([byte]) for byte in range(256)]
@@ -64,8 +64,8 @@ def as_oracle(pairs: list[PairCount], number_of) -> list[tuple[tuple[int, int], 
     data=st.data(),
 )
 def test_every_state_is_the_one_of_the_training(corpus, rule, ids, data) -> None:
-    pieces, counts = corpus
-    run = run_of(pieces, counts, rule, 40, specials=["<|a|>", "<|b|>"], ids=ids)
+    pre_tokens, counts = corpus
+    run = run_of(pre_tokens, counts, rule, 40, specials=["<|a|>", "<|b|>"], ids=ids)
     id_of = run.settings.layout.id_of
     number_of = {id_of(number): number for number in range(256 + 40)}.__getitem__
     replay = Replay.open(run)
@@ -73,7 +73,7 @@ def test_every_state_is_the_one_of_the_training(corpus, rule, ids, data) -> None
     tokens = [bytes([byte]) for byte in range(256)]
     tokens += [left + right for left, right in run.tokenizer.merges]
     for k in data.draw(st.lists(st.integers(0, replay.n_merges), min_size=1, max_size=6)):
-        corpus_then = oracle.corpus_after(pieces, pairs[:k])
+        corpus_then = oracle.corpus_after(pre_tokens, pairs[:k])
         ranking = oracle.ranking(corpus_then, counts, rule, tokens)
         state = replay.state(k)
         assert as_oracle(state.top_pairs(10), number_of) == ranking[:10]
@@ -81,17 +81,17 @@ def test_every_state_is_the_one_of_the_training(corpus, rule, ids, data) -> None
             i == 0 and k < replay.n_merges for i in range(len(ranking[:3]))
         ]
         assert state.n_tokens == sum(
-            len(piece) * n for piece, n in zip(corpus_then, counts, strict=True)
+            len(pre_token) * n for pre_token, n in zip(corpus_then, counts, strict=True)
         )
-        shown = [[*map(number_of, piece.ids)] for piece in state.pieces(0, 100)]
+        shown = [[*map(number_of, pre_token.ids)] for pre_token in state.pre_tokens(0, 100)]
         assert shown == corpus_then
         for (left, right), count in random.Random(k).sample(ranking, min(4, len(ranking))):
             assert state.pair_count(id_of(left), id_of(right)) == count
         assert state.pair_count(1, 2) == dict(ranking).get((0, 1), 0)
         counted = replay._opened_corpus().pairs
         for token in (97, 98, 256 + k - 1):
-            in_pieces = [piece.count(token) for piece in corpus_then]
-            in_corpus = sum(map(int.__mul__, in_pieces, counts))
+            in_pre_tokens = [pre_token.count(token) for pre_token in corpus_then]
+            in_corpus = sum(map(int.__mul__, in_pre_tokens, counts))
             assert counted._tokens[token] == in_corpus
 
 
@@ -133,10 +133,10 @@ def test_a_large_corpus_in_chunks_is_the_same() -> None:
     rng = random.Random(5)
     text = " ".join("".join(rng.choices("abcde", k=rng.randint(1, 9))) for _ in range(4_000))
     run = tokviz.train([text], 900, split_pattern="gpt2")
-    pieces = run.piece_counts
+    pre_tokens = run.pre_token_counts
     columns = (run.history.left_id.astype(np.int32), run.history.right_id.astype(np.int32))
-    small, removed = replay_compiled.joined_by(pieces, *columns, chunk_bytes=50)
-    large, removed_too = replay_compiled.joined_by(pieces, *columns)
+    small, removed = replay_compiled.joined_by(pre_tokens, *columns, chunk_bytes=50)
+    large, removed_too = replay_compiled.joined_by(pre_tokens, *columns)
     assert small.joined.tolist() == large.joined.tolist()
     assert removed.tolist() == removed_too.tolist()
     plain = Replay.open(run)._opened_corpus()
@@ -151,8 +151,8 @@ def test_the_textbook_example() -> None:
         b"a", b"b", b"ab", 3, 1,
     )  # fmt: skip
     assert (step.n_tokens_before, step.n_tokens_after) == (8, 5)
-    (piece,) = replay.state(1).pieces()
-    assert (piece.ids, piece.byte_ends) == ((256, 256, 256, 99, 98), (2, 4, 6, 7, 8))
+    (pre_token,) = replay.state(1).pre_tokens()
+    assert (pre_token.ids, pre_token.byte_ends) == ((256, 256, 256, 99, 98), (2, 4, 6, 7, 8))
     assert [pair.count for pair in replay.state(1).top_pairs()] == [2, 1, 1]
 
 
@@ -184,19 +184,19 @@ def test_merges_out_of_range_are_refused() -> None:
         replay.state(-1)
 
 
-def test_the_pieces_of_a_merge_are_the_most_frequent_first() -> None:
+def test_the_pre_tokens_of_a_merge_are_the_most_frequent_first() -> None:
     replay = Replay.open(tokviz.train([TEXT], 300, split_pattern="gpt2"))
     for k in range(replay.n_merges):
         step = replay.step(k + 1)
-        found = replay.state(k).pieces_of_next(3)
+        found = replay.state(k).pre_tokens_of_next(3)
         assert found
-        assert [piece.count for piece in found] == sorted(
-            (piece.count for piece in found), reverse=True
+        assert [pre_token.count for pre_token in found] == sorted(
+            (pre_token.count for pre_token in found), reverse=True
         )
-        for piece in found:
-            pairs = list(zip(piece.ids, piece.ids[1:], strict=False))
+        for pre_token in found:
+            pairs = list(zip(pre_token.ids, pre_token.ids[1:], strict=False))
             assert (step.left_id, step.right_id) in pairs
-    assert replay.state(replay.n_merges).pieces_of_next() == []
+    assert replay.state(replay.n_merges).pre_tokens_of_next() == []
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -232,12 +232,12 @@ def test_search_finds_the_exact_token_first() -> None:
 def test_a_vocabulary_has_no_counts() -> None:
     replay = Replay.open("gpt2")
     assert not replay.has_counts
-    assert (replay.tie_break, replay.n_bytes, replay.n_pieces, replay.is_tiny) == (
+    assert (replay.tie_break, replay.n_bytes, replay.n_pre_tokens, replay.is_tiny) == (
         None, None, None, False,
     )  # fmt: skip
     state = replay.state(100)
     assert (state.n_tokens, state.bytes_per_token, state.pair_count(1, 2)) == (None, None, None)
-    assert (state.top_pairs(), state.pieces(), state.pieces_of_next()) == ([], [], [])
+    assert (state.top_pairs(), state.pre_tokens(), state.pre_tokens_of_next()) == ([], [], [])
     step = replay.step(1)
     assert (step.left, step.right, step.count, step.margin) == (b" ", b"t", None, None)
     assert "not known" in str(replay.why(1))
@@ -277,19 +277,19 @@ def test_no_loop_runs_over_merges_of_what_is_not_made_yet(wrong) -> None:
     columns["right_id"] = columns["right_id"].copy()
     columns["right_id"][4] = wrong
     ahead = replay_corpus.CorpusAhead()
-    ahead.begin(TrainingHistory.from_arrays(columns), run.piece_counts, run.settings)
+    ahead.begin(TrainingHistory.from_arrays(columns), run.pre_token_counts, run.settings)
     assert ahead.result() is None
-    ahead.begin(run.history, run.piece_counts, run.settings)
+    ahead.begin(run.history, run.pre_token_counts, run.settings)
     found = ahead.result()
     assert found is not None and found.times.n_merges == len(run.history)
 
 
 def test_work_on_a_corpus_ends_once_nobody_waits_for_it() -> None:
     run = tokviz.train([TEXT], 300)
-    pieces, history = run.piece_counts, run.history
+    pre_tokens, history = run.pre_token_counts, run.history
     with stopped_by(lambda: True):
         ahead = replay_corpus.CorpusAhead()
-        ahead.begin(history, pieces, run.settings)
+        ahead.begin(history, pre_tokens, run.settings)
         with pytest.raises(JobDroppedError):
             Replay.open(run)
     with pytest.raises(JobDroppedError):
@@ -317,7 +317,7 @@ def test_a_tokenizer_without_merges_of_bytes_is_refused(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("column", ["count", "n_tokens"])
-def test_a_history_of_other_pieces_is_refused(column) -> None:
+def test_a_history_of_other_pre_tokens_is_refused(column) -> None:
     run = tokviz.train([TEXT], 300)
     columns = run.history.arrays()
     columns[column] = columns[column].copy()
@@ -346,26 +346,26 @@ def test_a_list_of_every_way_to_build_a_token_is_one_merge_a_token() -> None:
     assert diff_merges(tok, gpt2).first_difference is None
 
 
-def test_of_a_piece_that_is_a_whole_document_the_part_around_the_merge_is_given() -> None:
+def test_of_a_pre_token_that_is_a_whole_document_the_part_around_the_merge_is_given() -> None:
     rare = "zq zq"
     text = "low lower lowest " * 2_000 + rare + " new newer newest" * 2_000
     replay = Replay.open(tokviz.train([text], 270, split_pattern="none"))
-    assert (replay.n_pieces, len(text) > 20 * MOST_PIECE_BYTES) == (1, True)
+    assert (replay.n_pre_tokens, len(text) > 20 * MOST_PRE_TOKEN_BYTES) == (1, True)
     for k in range(replay.n_merges):
         step = replay.step(k + 1)
         assert " = " not in said(replay.details(k + 1)), "what only a part of the corpus adds up to"
-        (part,) = replay.state(k).pieces_of_next()
+        (part,) = replay.state(k).pre_tokens_of_next()
         assert (step.left_id, step.right_id) in zip(part.ids, part.ids[1:], strict=False)
-        assert len(part.data) < 2 * MOST_PIECE_BYTES and part.is_cut
+        assert len(part.data) < 2 * MOST_PRE_TOKEN_BYTES and part.is_cut
         assert text.encode()[part.start :].startswith(part.data)
-        after = replay.piece(0, k + 1, part.start)
+        after = replay.pre_token(0, k + 1, part.start)
         assert (after.data, len(after.ids) < len(part.ids)) == (part.data, True)
         assert b"".join(map(replay.tokenizer.token_bytes, after.ids)) == part.data
-    (first,) = replay.state(0).pieces()
+    (first,) = replay.state(0).pre_tokens()
     assert (first.start, first.is_cut, first.data) == (0, True, text.encode()[: len(first.data)])
 
 
-def test_a_count_is_explained_by_the_pieces_it_comes_from() -> None:
+def test_a_count_is_explained_by_the_pre_tokens_it_comes_from() -> None:
     run = tokviz.train([TEXT], 264, split_pattern="whitespace", tie_break="lexicographic")
     replay = Replay.open(run)
     details = [said(replay.details(k)) for k in range(1, replay.n_merges + 1)]

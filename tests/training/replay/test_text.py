@@ -69,8 +69,8 @@ def test_pretrained_text_is_that_of_the_ranks_below(name, text, seed) -> None:
             if text[start:end] in tok.special_tokens:
                 expected.append(tok.special_tokens[text[start:end]])
             else:
-                piece = bytetext.to_bytes(text[start:end])
-                tokens = encode_by_ranks_below(piece, ranks, limits(replay, k))
+                pre_token = bytetext.to_bytes(text[start:end])
+                tokens = encode_by_ranks_below(pre_token, ranks, limits(replay, k))
                 expected += [ranks[token] for token in tokens]
         at = prepared.at(k)
         assert at.ids.tolist() == expected
@@ -99,55 +99,63 @@ def merge_lists(draw: st.DrawFn) -> list[tuple[bytes, bytes]]:
     return draw(st.permutations(merges)) if draw(st.booleans()) else merges
 
 
-pieces = st.lists(st.sampled_from(ALPHABET), max_size=14).map(b"".join)
+pre_tokens = st.lists(st.sampled_from(ALPHABET), max_size=14).map(b"".join)
 
 
 @examples(300)
-@given(merges=merge_lists(), piece=pieces)
-def test_text_of_any_merge_list_is_that_of_its_first_merges(merges, piece) -> None:
+@given(merges=merge_lists(), pre_token=pre_tokens)
+def test_text_of_any_merge_list_is_that_of_its_first_merges(merges, pre_token) -> None:
     tok = listed(*merges)
     replay = Replay.open(tok)
-    prepared = replay.text(piece.decode())
+    prepared = replay.text(pre_token.decode())
     assert replay.n_merges == len(list_lengths(merges)) - 1
     for k, length in enumerate(list_lengths(merges)):
-        expected = [tok.token_id(token) for token in encode_by_merges(piece, merges[:length])]
+        expected = [tok.token_id(token) for token in encode_by_merges(pre_token, merges[:length])]
         assert prepared.at(k).ids.tolist() == expected
 
 
 @examples(300)
 @given(
-    tokens=st.lists(pieces.filter(lambda p: 1 < len(p) < 7), unique=True, min_size=1, max_size=9),
-    piece=pieces,
+    tokens=st.lists(
+        pre_tokens.filter(lambda p: 1 < len(p) < 7), unique=True, min_size=1, max_size=9
+    ),
+    pre_token=pre_tokens,
 )
-def test_text_of_any_ranks_is_that_of_the_ranks_below(tokens, piece) -> None:
-    """Ranks in any order, tokens that no merge reaches, and pieces that are looked up whole."""
+def test_text_of_any_ranks_is_that_of_the_ranks_below(tokens, pre_token) -> None:
+    """Ranks in any order, tokens that no merge reaches, and pre-tokens that are looked up whole."""
     tok = ranked(*tokens)
     ranks = {token: rank for rank, token in tok.vocab.items() if rank < 900}
     replay = Replay.open(tok)
     assert replay.n_merges == len(tokens)
-    text = piece.decode() + "<|x|>" + piece.decode()
+    text = pre_token.decode() + "<|x|>" + pre_token.decode()
     prepared = replay.text(text)
     for k in range(len(tokens) + 1):
-        half = [ranks[token] for token in encode_by_ranks_below(piece, ranks, 256 + k)]
+        half = [ranks[token] for token in encode_by_ranks_below(pre_token, ranks, 256 + k)]
         assert prepared.at(k).ids.tolist() == [*half, 900, *half]
 
 
 @examples(300)
-@given(merges=merge_lists(), extra=st.sampled_from([b"abc", b"ab", b"ccc", b"bca"]), piece=pieces)
-def test_pieces_that_are_tokens_are_looked_up_where_merges_are_ignored(merges, extra, piece):
+@given(
+    merges=merge_lists(),
+    extra=st.sampled_from([b"abc", b"ab", b"ccc", b"bca"]),
+    pre_token=pre_tokens,
+)
+def test_pre_tokens_that_are_tokens_are_looked_up_where_merges_are_ignored(
+    merges, extra, pre_token
+):
     """From the first merge that makes the token on; from the start if none does."""
     products = [left + right for left, right in merges]
     vocab = BYTES | dict(enumerate(dict.fromkeys([*products, extra]), 256))
     tok = Tokenizer(vocab, list(merges), split_pattern="none", ignore_merges=True)
     replay = Replay.open(tok)
-    prepared = replay.text(piece.decode())
+    prepared = replay.text(pre_token.decode())
     for k, length in enumerate(list_lengths(merges)):
-        tokens = encode_by_merges(piece, merges[:length])
-        if piece in products[:length] or (piece == extra and piece not in products):
-            tokens = [piece]
+        tokens = encode_by_merges(pre_token, merges[:length])
+        if pre_token in products[:length] or (pre_token == extra and pre_token not in products):
+            tokens = [pre_token]
         expected = [tok.token_id(token) for token in tokens]
         assert prepared.at(k).ids.tolist() == expected
-    assert prepared.at(replay.n_merges).ids.tolist() == tok.encode(piece.decode())
+    assert prepared.at(replay.n_merges).ids.tolist() == tok.encode(pre_token.decode())
 
 
 @examples(60)
@@ -233,14 +241,14 @@ def test_bytes_that_have_no_token_yet_are_minus_one() -> None:
         replay.text("abc")
 
 
-def test_a_long_run_is_prepared_by_its_tokens_not_as_one_piece(
+def test_a_long_run_is_prepared_by_its_tokens_not_as_one_pre_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     replay, worked_on = Replay.open("cl100k_base"), list[int]()
 
-    def join(piece: bytes, *others: object) -> JoinTimes:
-        worked_on.append(len(piece))
-        return join_times(piece, *others)
+    def join(pre_token: bytes, *others: object) -> JoinTimes:
+        worked_on.append(len(pre_token))
+        return join_times(pre_token, *others)
 
     monkeypatch.setattr("tokviz.training.replay.text.join_times", join)
     text = replay.text("x" * 100_000)

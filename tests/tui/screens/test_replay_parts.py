@@ -151,9 +151,9 @@ def test_a_frame_shows_the_states_before_and_after_a_merge(tiny: Replay, number:
         return [tiny.tokenizer.token_id(token) for token in tokens]
 
     frame = make_frame(tiny, number, tiny.text("abab"), 7)
-    (piece,) = frame.pieces
-    assert list(piece.before) == encode(b"abababcb", max(number - 1, 0))
-    assert list(piece.after) == encode(b"abababcb", number)
+    (pre_token,) = frame.pre_tokens
+    assert list(pre_token.before) == encode(b"abababcb", max(number - 1, 0))
+    assert list(pre_token.after) == encode(b"abababcb", number)
     assert frame.own is not None and frame.revision == 7
     assert frame.own.after.ids.tolist() == encode(b"abab", number)
     assert sum(row.pair.is_next for row in frame.candidates) == 1
@@ -168,20 +168,20 @@ def test_candidates_know_the_merge_that_takes_them(tiny: Replay) -> None:
     assert shown[b"b", b"a"] == (2, None)
 
 
-def test_the_pieces_of_a_large_corpus_that_change_come_first() -> None:
+def test_the_pre_tokens_of_a_large_corpus_that_change_come_first() -> None:
     run = tokviz.train(["the theme of " * 50, *(f"word{i} " for i in range(900))], 300)
     replay = Replay.open(run)
     assert not replay.is_tiny
     frame = make_frame(replay, 5, None, 0)
-    assert frame.changed and all(piece.is_changed for piece in frame.changed)
-    counts = [piece.count for piece in frame.changed]
+    assert frame.changed and all(pre_token.is_changed for pre_token in frame.changed)
+    counts = [pre_token.count for pre_token in frame.changed]
     assert counts == sorted(counts, reverse=True)
 
 
 def test_without_counts_there_is_the_text_alone() -> None:
     replay = Replay.open("gpt2")
     frame = make_frame(replay, 1, replay.text(" the"), 0)
-    assert (frame.candidates, frame.pieces, frame.changed) == ((), (), ())
+    assert (frame.candidates, frame.pre_tokens, frame.changed) == ((), (), ())
     assert frame.own is not None
     assert len(frame.own.before.ids) - len(frame.own.after.ids) == 1
 
@@ -223,7 +223,7 @@ def test_every_word_of_the_ladder_has_a_column_and_separators_have_none() -> Non
     assert all(len(row) <= 12 for row in texts(ladder.rows(Position(2), 12)))
 
 
-def test_every_distinct_piece_is_listed_with_its_count() -> None:
+def test_every_distinct_pre_token_is_listed_with_its_count() -> None:
     run = tokviz.train(["low low lower"], 258, split_pattern="whitespace")
     replay = Replay.open(run)
     frame = make_frame(replay, 1, None, 0)
@@ -361,15 +361,15 @@ def test_a_term_of_the_count_lights_its_word_up_in_the_last_rung() -> None:
     links = {span.action for row in merge_rows(state, 80) for span in row if span.action}
     assert {Light(b"newest"), Light(b"widest")} <= links
     state.lit = number, b"widest"
-    rows = ladder.rows(state.position, 120, state.lit_piece)
+    rows = ladder.rows(state.position, 120, state.lit_pre_token)
     roles = {span.text: span.role for span in rows[-1] if span.text.strip()}
     assert (roles["3×"], roles["6×"], roles["l"]) == ("heading", "dim", "dim")
     assert {"left", "right"} <= {span.role for span in rows[-1]}, "its pair is still marked"
     state.position = Position(2)
-    assert state.lit_piece == b"", "another merge has other terms"
+    assert state.lit_pre_token == b"", "another merge has other terms"
     state.take(state.opened, "")
     state.position = Position(1)
-    assert state.lit_piece == b"", "another replay too"
+    assert state.lit_pre_token == b"", "another replay too"
 
 
 @pytest.mark.parametrize("special_ids", ["first", "after-bytes"])

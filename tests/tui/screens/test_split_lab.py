@@ -123,7 +123,7 @@ async def test_a_pattern_of_the_library_is_tried_handed_over_and_found_again(
         await until(pilot, lambda: "CS336  " in drawn(app))
         panel.choose(1, "qwen2")
 
-        # Tokens inside the pieces: the mark is in the rows and in the legend.
+        # Tokens inside the pre-tokens: the mark is in the rows and in the legend.
         await pilot.press("ctrl+l", "s")
         await pick(pilot, "tokens")
         await until(pilot, lambda: "▏token╎ization" in drawn(app))

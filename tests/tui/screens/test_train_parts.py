@@ -42,7 +42,7 @@ SUMMARY = TrainSummary(
     n_chars=990,
     n_documents=1,
     n_invalid=0,
-    n_pieces=30,
+    n_pre_tokens=30,
     n_tokens=400,
     longest_token=b" the",
     peak_memory_bytes=50_000_000,
@@ -331,7 +331,7 @@ def test_phases_show_what_is_done_what_goes_on_and_what_waits() -> None:
     lines = phases_content(learning, 40).plain.splitlines()
     assert lines[0].endswith("done") and lines[1].endswith("50 %")
     assert "3.0 s · 4.0 s left · 70 MB memory" in lines
-    assert "2 of 4 merges · 30 pieces" in lines
+    assert "2 of 4 merges · 30 pre-tokens" in lines
     learning.take(REPORT._replace(phase="saving", fraction=0.0, eta_seconds=None))
     lines = phases_content(learning, 40).plain.splitlines()
     assert lines[1].endswith("done") and lines[2].startswith("Saving") and lines[2].endswith(" …")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tokviz.errors import PatternError, TokvizError
 from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
 from tokviz.text import bytetext
-from tokviz.tokenizer.encoding.merging import merge_piece
+from tokviz.tokenizer.encoding.merging import merge_pre_token
 from tokviz.tokenizer.pretokenize.guard import split_ahead
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def unreachable_rows(
         for row in tried:
             if index.partial[row]:
                 token = index.tokens[row]
-                found[row] = merge_piece(token, index.tokenizer.pair_rank) != [token]
+                found[row] = merge_pre_token(token, index.tokenizer.pair_rank) != [token]
     return found
 
 

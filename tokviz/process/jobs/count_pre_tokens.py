@@ -1,18 +1,20 @@
-"""The job `count_pieces`: count the pieces of texts by a regex.
+"""The job `count_pre_tokens`: count the pre-tokens of texts by a regex.
 
 The child keeps the counts. Requests:
 
-- `{"do": "begin", …}`: the fields of the `SplitPattern`. If it is guarded, a step from one piece to
+- `{"do": "begin", …}`: the fields of the `SplitPattern`. If it is guarded, a step from one
+pre-token to
   the next that takes too long is an error.
 - `{"do": "take", "data": packed}`: a part of the data of texts to come.
 - `{"do": "count", "lengths": packed, "file": number}`: count texts of a file, so many bytes of the
-  data each. Answers all the while `{"n_unique": n, "n_counted": n}`: how many different pieces
+  data each. Answers all the while `{"n_unique": n, "n_counted": n}`: how many different pre-tokens
   there are so far, and how many bytes of these texts are counted. With `"part": [i, n]` only one of
   n parts of a text is, and the last answer has `"end"` besides; see `PlainCounter.part_steps`.
 - `{"do": "keep", "begin": place, "file": number}`: count that part, see `PlainCounter.keep`.
-- `{"do": "end"}`: answers `{"n_chars": n, "n_invalid": n}`, then all pieces in the order of their
+- `{"do": "end"}`: answers `{"n_chars": n, "n_invalid": n}`, then all pre-tokens in the order of
+their
   first occurrence, as many `{"data": packed, "lengths": packed, "counts": packed}` as it takes, and
-  `{"file": number, "pieces": packed, "times": packed}` for each file that is told apart.
+  `{"file": number, "pre_tokens": packed, "times": packed}` for each file that is told apart.
 """
 
 from __future__ import annotations
@@ -58,15 +60,15 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
         case {"do": "end"}:
             result = state["counter"].result(0, True)
             yield {"n_chars": result.n_chars, "n_invalid": result.n_invalid}
-            counted = result.pieces()
+            counted = result.pre_tokens()
             while part := dict(islice(counted, _SLICE)):
                 yield {
                     "data": pack(b"".join(part)),
                     "lengths": pack_numbers(array("q", map(len, part))),
                     "counts": pack_numbers(array("q", part.values())),
                 }
-            for file, pieces, times in result.by_file:
-                packed = {"pieces": pack(pieces.tobytes()), "times": pack(times.tobytes())}
+            for file, pre_tokens, times in result.by_file:
+                packed = {"pre_tokens": pack(pre_tokens.tobytes()), "times": pack(times.tobytes())}
                 yield {"file": file, **packed}
 
 

@@ -180,8 +180,8 @@ class _Loaded:
     def with_nothing_typed(self) -> Any:
         """Has no text for added tokens in its model.
 
-        Models that look up words or pieces (Unigram, WordPiece, WordLevel) find special tokens in
-        their vocabulary whether they are searched for or not.
+        Models that look up words or pre-tokens (Unigram, WordPiece, WordLevel) find special tokens
+        in their vocabulary whether they are searched for or not.
         """
         content = self._content()
         added = {token.get("content") for token in _added(content)}

@@ -5,16 +5,18 @@ changed. Requests:
 
 - `{"do": "text", "text": part}`: gather text for the next `replace`. Long text comes in parts.
 - `{"do": "replace", "start": n, "removed": n}`: put the gathered text in place of a stretch.
-- `{"do": "split", "regex": text, "seconds": n}`: split the kept text and answer with its pieces in
+- `{"do": "split", "regex": text, "seconds": n}`: split the kept text and answer with its pre-tokens
+in
   order: `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where `ends` are the
-  ends of the pieces counted from `start`, and `gaps` indexes the answer's own pieces. A step that
-  takes longer than `seconds` of processor time is a `PatternError`. With `"start": n`, where a
-  piece ends, only the text after it is split. With `"near": text` and `"at": n`, a part of the text
-  is split as if it stood alone, and each answer has `"near": true`: a guess until the whole text
-  is split.
+  ends of the pre-tokens counted from `start`, and `gaps` indexes the answer's own pre-tokens. A
+  step that takes longer than `seconds` of processor time is a `PatternError`. With `"start": n`,
+  where a pre-token ends, only the text after it is split. With `"near": text` and `"at": n`, a part
+  of the text is split as if it stood alone, and each answer has `"near": true`: a guess until the
+  whole text is split.
 - `{"do": "each", …, "ends": packed}`: split each of the texts that lie side by side in the kept
   text: `{"splits": [[ends, gaps, n_zero_width]…]}`, each counted from its start.
-- `{"do": "cut", "regex": text, "seconds": n, "start": n, "end": n}`: say how the regex took a piece
+- `{"do": "cut", "regex": text, "seconds": n, "start": n, "end": n}`: say how the regex took a
+pre-token
   of the kept text: `{"cut": …}`, the fields of `tokviz.tokenizer.pretokenize.alternatives.Cut`.
 - `{"do": "find", "regex": text, "flags": n, "seconds": n, "most": n, "put": text or null}`: find
   matches with a width in the kept text, `most` of them: `{"starts": packed, "ends": packed,
@@ -90,10 +92,10 @@ def _split(request: Body, text: str) -> Iterator[Body]:
     watch = partial(limit.matches, start=begin)
     steps = split_in_steps(pattern, near or text, n_chars=_STEP_CHARS, begin=begin, watch=watch)
     if near:
-        for body in _pieces(steps):
+        for body in _pre_tokens(steps):
             yield {**body, "start": body["start"] + request["at"], "near": True}
         return
-    yield from _pieces(steps)
+    yield from _pre_tokens(steps)
 
 
 def _prepared(request: Body) -> tuple[SplitPattern, StepLimit]:
@@ -203,8 +205,8 @@ def _compile(pattern: SplitPattern, limit: StepLimit) -> None:
         raise PatternError(pattern.regex, "takes too long to compile") from None
 
 
-def _pieces(steps: Iterable[SplitProgress]) -> Iterator[Body]:
-    """Give the pieces, one answer for every `ANSWER_SECONDS` of work."""
+def _pre_tokens(steps: Iterable[SplitProgress]) -> Iterator[Body]:
+    """Give the pre-tokens, one answer for every `ANSWER_SECONDS` of work."""
     gathered: list[SplitProgress] = []
     due = time.monotonic() + ANSWER_SECONDS
     for step in steps:

@@ -33,7 +33,7 @@ class SplitClient(JobClient):
         """Take the callbacks (from a thread, run id first); the child starts when needed.
 
         A regex that is invalid, cannot be compiled or takes more than `seconds` of processor time
-        for a piece comes to `on_error` as a `PatternError`.
+        for a pre-token comes to `on_error` as a `PatternError`.
         """
         super().__init__("split", limits=limits, patience=PATIENCE_SECONDS + seconds)
         self._seconds = seconds
@@ -56,7 +56,7 @@ class SplitClient(JobClient):
             chunks: The text in chunks; not to be changed any more. Chunks that did not change
                 since the last call should be the same objects.
             near: A part of the text that is cut first, by itself, and where it begins.
-            start: Where a piece ends behind which to begin, so that work can go on.
+            start: Where a pre-token ends behind which to begin, so that work can go on.
 
         Returns:
             The run id.

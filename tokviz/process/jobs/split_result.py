@@ -1,4 +1,4 @@
-"""The pieces of a text as they arrive from the job `split`."""
+"""The pre-tokens of a text as they arrive from the job `split`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tokviz.process.protocol import Body, unpack_numbers
 
 
-class Piece(NamedTuple):
+class PreToken(NamedTuple):
     """A stretch of text that no merge leaves; `gap` if the regex did not match it."""
 
     start: int
@@ -20,12 +20,12 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SplitPart:
-    """Some pieces of a text, in order.
+    """Some pre-tokens of a text, in order.
 
     Attributes:
-        start: Character offset of the first piece.
-        ends: Ends of the pieces, counted from `start`. Typecode "I".
-        gaps: Indexes (within this part) of pieces that the regex did not match, ascending.
+        start: Character offset of the first pre-token.
+        ends: Ends of the pre-tokens, counted from `start`. Typecode "I".
+        gaps: Indexes (within this part) of pre-tokens that the regex did not match, ascending.
         n_zero_width: Matches without any character.
         near: Whether only a part of the text was looked at, so that it is a guess.
     """
@@ -46,9 +46,9 @@ class SplitPart:
 
 @dataclass(slots=True)
 class SplitResult:
-    """All pieces known so far; they lie side by side and end at the character `n_chars`."""
+    """All pre-tokens known so far; they lie side by side and end at the character `n_chars`."""
 
-    n_pieces: int = 0
+    n_pre_tokens: int = 0
     n_gaps: int = 0
     n_zero_width: int = 0
     n_chars: int = 0
@@ -58,7 +58,7 @@ class SplitResult:
 
     def add(self, part: SplitPart) -> None:
         """Take the next part."""
-        self.n_pieces += len(part.ends)
+        self.n_pre_tokens += len(part.ends)
         self.n_gaps += len(part.gaps)
         self.n_zero_width += part.n_zero_width
         if part.ends:
@@ -67,32 +67,32 @@ class SplitResult:
             self._starts.append(part.start)
 
     def covers(self, lo: int, hi: int) -> bool:
-        """Tell whether the pieces of all characters `lo` to `hi` are known."""
+        """Tell whether the pre-tokens of all characters `lo` to `hi` are known."""
         return bool(self._starts) and self._starts[0] <= lo and hi <= self.n_chars
 
-    def pieces_in(self, lo: int, hi: int) -> list[Piece]:
-        """List the known pieces that touch the characters `lo` to `hi`, in order."""
-        pieces: list[Piece] = []
+    def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
+        """List the known pre-tokens that touch the characters `lo` to `hi`, in order."""
+        pre_tokens: list[PreToken] = []
         if lo >= hi:
-            return pieces
+            return pre_tokens
         for part in self._parts[max(0, bisect_right(self._starts, lo) - 1) :]:
             if part.start >= hi:
                 break
-            pieces.extend(_pieces_of_part(part, lo, hi))
-        return pieces
+            pre_tokens.extend(_pre_tokens_of_part(part, lo, hi))
+        return pre_tokens
 
 
-def _pieces_of_part(part: SplitPart, lo: int, hi: int) -> list[Piece]:
+def _pre_tokens_of_part(part: SplitPart, lo: int, hi: int) -> list[PreToken]:
     first = bisect_right(part.ends, lo - part.start)
     last = min(bisect_left(part.ends, hi - part.start), len(part.ends) - 1)
     start = part.start + (part.ends[first - 1] if first else 0)
-    pieces = []
+    pre_tokens = []
     for index in range(first, last + 1):
         end = part.start + part.ends[index]
         gap = _contains(part.gaps, index)
-        pieces.append(Piece(start, end, gap))
+        pre_tokens.append(PreToken(start, end, gap))
         start = end
-    return pieces
+    return pre_tokens
 
 
 def _contains(ascending: tuple[int, ...], value: int) -> bool:

@@ -148,7 +148,7 @@ class TrainSummary(NamedTuple):
         n_chars: Characters read.
         n_documents: Documents read.
         n_invalid: Bytes that are not valid UTF-8.
-        n_pieces: Distinct pieces.
+        n_pre_tokens: Distinct pre-tokens.
         n_tokens: Tokens of the whole corpus, without special ones.
         longest_token: The longest token that is not special; the first of several.
         peak_memory_bytes: The most physical memory that was in use.
@@ -167,7 +167,7 @@ class TrainSummary(NamedTuple):
     n_chars: int
     n_documents: int
     n_invalid: int
-    n_pieces: int
+    n_pre_tokens: int
     n_tokens: int
     longest_token: bytes
     peak_memory_bytes: int | None

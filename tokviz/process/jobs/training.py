@@ -113,7 +113,7 @@ class Training:
         """
         with self._phase("saving"):
             self.learned.save(self._request.run_folder)
-            if self._work_folder is not None and self.learned.piece_counts.complete:
+            if self._work_folder is not None and self.learned.pre_token_counts.complete:
                 shutil.rmtree(self._work_folder, ignore_errors=True)
 
     @property
@@ -136,7 +136,7 @@ class Training:
     def summary(self) -> TrainSummary:
         """Say what it came to."""
         run = self.learned
-        tokenizer, pieces, history = run.tokenizer, run.piece_counts, run.history
+        tokenizer, pre_tokens, history = run.tokenizer, run.pre_token_counts, run.history
         lengths = tokenizer.tables.lengths()
         longest = tokenizer.tables.ids()[lengths.index(max(lengths))]
         return TrainSummary(
@@ -146,11 +146,11 @@ class Training:
             n_merges_wanted=run.settings.n_merges,
             stopped_early=run.stopped_early,
             seconds_by_phase=self._seconds,
-            n_bytes=pieces.n_bytes,
-            n_chars=pieces.n_chars,
-            n_documents=pieces.n_documents,
-            n_invalid=pieces.n_invalid,
-            n_pieces=len(pieces),
+            n_bytes=pre_tokens.n_bytes,
+            n_chars=pre_tokens.n_chars,
+            n_documents=pre_tokens.n_documents,
+            n_invalid=pre_tokens.n_invalid,
+            n_pre_tokens=len(pre_tokens),
             n_tokens=run.n_tokens,
             longest_token=tokenizer.token_bytes(longest),
             peak_memory_bytes=peak_memory_bytes(),

@@ -21,7 +21,7 @@ from tokviz.process.processors import n_processors
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding import bulk_kernels as kernels
 from tokviz.tokenizer.encoding import vocabulary_kernels
-from tokviz.tokenizer.encoding.encoded import Columns, Encoded, Segments, ToBytes, piece_ends
+from tokviz.tokenizer.encoding.encoded import Columns, Encoded, Segments, ToBytes, pre_token_ends
 from tokviz.tokenizer.encoding.merge_kernels import Scratch
 from tokviz.tokenizer.encoding.vocabulary_kernels import (
     CONTEXT_BITS,
@@ -113,7 +113,7 @@ class BulkEncoder:
             pattern: The split pattern.
             segments: The texts; special tokens between them are not encoded.
             n_chars: About how long they are together: several threads encode what is long.
-            with_ends: Whether the ends of tokens and pieces are wanted.
+            with_ends: Whether the ends of tokens and pre-tokens are wanted.
             to_bytes: See `SegmentEncoder.encode`.
 
         Raises:
@@ -126,10 +126,10 @@ class BulkEncoder:
             n_threads = n_processors() if n_chars >= _WORTH_THREADS else 1
             parts = _parts(scanner, segments, to_bytes)
             return self._encode(scanner, parts, n_threads, with_ends, n_chars)
-        part, n_pieces = _cut_by_regex(pattern, segments, to_bytes)
+        part, n_pre_tokens = _cut_by_regex(pattern, segments, to_bytes)
         encoded = self._encode(_WHOLE, iter([part]), 1, with_ends)
         after = (0, *encoded.after)
-        return encoded._replace(after=array("q", (after[n] for n in accumulate(n_pieces))))
+        return encoded._replace(after=array("q", (after[n] for n in accumulate(n_pre_tokens))))
 
     def _encode(
         self,
@@ -217,7 +217,7 @@ class _Found:
         self.encoded = Encoded.none()
         if n_ends >= _MANY_ENDS:
             ends = _Borders(n_ends), _Borders(n_ends)
-            self.encoded = self.encoded._replace(token_borders=ends[0], piece_borders=ends[1])
+            self.encoded = self.encoded._replace(token_borders=ends[0], pre_token_borders=ends[1])
         self.is_done = False
 
     def add(self, other: _Found) -> None:
@@ -295,7 +295,7 @@ class _Worker:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         pool_size = 16 << _HASH_BITS
-        pool = zeros(pool_size + 2 * kernels.LONG_PIECE, "i")
+        pool = zeros(pool_size + 2 * kernels.LONG_PRE_TOKEN, "i")
         masks = [(1 << 8 * bits) - 1 for n in range(16) for bits in (min(n, 8), max(n - 8, 0))]
         self._state = zeros(kernels.N_STATE, "q")
         self._state[kernels.POOL_END], self._state[kernels.POOL_SIZE] = 1, pool_size
@@ -306,7 +306,7 @@ class _Worker:
             "hashes": zeros(2 << _HASH_BITS, "q"),
             "pool": pool,
             "pool_bytes": memoryview(pool).cast("B"),
-            "pieces": zeros(2 * kernels.BATCH, "q"),
+            "pre_tokens": zeros(2 * kernels.BATCH, "q"),
             "keys": zeros(3 * kernels.BATCH, "q"),
             "masks": memoryview(array("Q", masks)),
             "state": self._state,
@@ -318,9 +318,9 @@ class _Worker:
         n += kernels.MOST_IDS
         self._state[kernels.ROOM] = n
         self._ids = zeros(n, "i")
-        self._token_ends, self._piece_ends = zeros(n, "q"), zeros(n, "q")
+        self._token_ends, self._pre_token_ends = zeros(n, "q"), zeros(n, "q")
         found = {
-            "ids": self._ids, "token_ends": self._token_ends, "piece_ends": self._piece_ends
+            "ids": self._ids, "token_ends": self._token_ends, "pre_token_ends": self._pre_token_ends
         }  # fmt: skip
         scratch: list[Any] = [
             Scratch(zeros(n + 1, "i"), zeros(n, "i"), zeros(n, "i"), zeros(2 * n, "q"))
@@ -350,11 +350,11 @@ class _Worker:
         reason = kernels.FULL if n_texts else kernels.DONE
         while reason != kernels.DONE:
             reason = self._run(texts, after, with_ends)
-            n_ids, n_pieces = state[kernels.N_IDS], state[kernels.N_PIECES]
+            n_ids, n_pre_tokens = state[kernels.N_IDS], state[kernels.N_PRE_TOKENS]
             encoded.ids.frombytes(self._ids[:n_ids].cast("B"))
             if with_ends:
                 encoded.token_borders.frombytes(self._token_ends[:n_ids].cast("B"))
-                encoded.piece_borders.frombytes(self._piece_ends[:n_pieces].cast("B"))
+                encoded.pre_token_borders.frombytes(self._pre_token_ends[:n_pre_tokens].cast("B"))
             state[kernels.N_BEFORE] += n_ids
             if reason == kernels.LONG:
                 length = state[kernels.WANTED]
@@ -365,7 +365,7 @@ class _Worker:
                 ends = self._by_stretches(texts.data, start, start + length, encoded.ids, others)
                 if with_ends:
                     encoded.token_borders.extend([before + end for end in ends])
-                    encoded.piece_borders.append(before + start + length)
+                    encoded.pre_token_borders.append(before + start + length)
                 state[kernels.N_BEFORE] += len(encoded.ids) - n_before
                 state[kernels.POSITION] = start + length
             elif reason == kernels.MISSING:
@@ -396,9 +396,9 @@ class _Worker:
         ends = array("q", [start])
         while (at := ends[-1]) < end:
             stop = min(at + length, end)
-            found = other.as_piece(data, at, stop, others)
+            found = other.as_pre_token(data, at, stop, others)
             if at > start:
-                both = other.as_piece(data, ends[-2], found.token_borders[1], others)
+                both = other.as_pre_token(data, ends[-2], found.token_borders[1], others)
                 if both.ids.tolist() != [ids[-1], found.ids[0]]:
                     # Restart after an earlier token, if necessary with the whole pre-token.
                     del ids[-1], ends[-1]
@@ -411,7 +411,7 @@ class _Worker:
         del ends[0]
         return ends
 
-    def as_piece(self, data: Any, start: int, end: int, others: _Workers) -> Encoded:
+    def as_pre_token(self, data: Any, start: int, end: int, others: _Workers) -> Encoded:
         """Encode bytes at once, as one pre-token."""
         if end - start + kernels.MOST_IDS > self._state[kernels.ROOM]:
             self._make_room(end - start)
@@ -477,17 +477,17 @@ def _cut_by_regex(
     held: list[bytes] = []
     starts: list[int] = []
     ends: list[int] = []
-    n_pieces = []
+    n_pre_tokens = []
     at = 0
     for text, special in segments:
         held.append(to_bytes(text))
         if not special:
-            found = piece_ends(pattern, text, at)
+            found = pre_token_ends(pattern, text, at)
             starts += [at, *found[:-1]] if found else ()
             ends += found
-            n_pieces.append(len(found))
+            n_pre_tokens.append(len(found))
         at += len(held[-1])
-    return _Part(b"".join(held), starts, ends), n_pieces
+    return _Part(b"".join(held), starts, ends), n_pre_tokens
 
 
 def _joined(found: list[_Found]) -> Encoded:

@@ -26,7 +26,7 @@ from tokviz.tokenizer.encoding.vocabulary_kernels import (
 )
 from tokviz.tokenizer.pretokenize.character_kernels import load_word
 from tokviz.tokenizer.pretokenize.pre_token_keys import GOLDEN, MIXER, key_of, same, slot_of
-from tokviz.tokenizer.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pieces
+from tokviz.tokenizer.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pre_tokens
 
 DONE, FULL, LONG, MISSING = range(4)
 """Why the kernel returned: done; the arrays are full; a pre-token is longer than they are; a byte
@@ -37,7 +37,7 @@ has no token."""
     POSITION,
     AT_TEXT,
     N_IDS,
-    N_PIECES,
+    N_PRE_TOKENS,
     N_BEFORE,
     BYTES_BEFORE,
     WANTED,
@@ -57,7 +57,7 @@ ID_BITS = 20
 """Maximum number of bits of a token's place: three places and their count share one word."""
 
 MOST_IDS = 6
-SHORT_PIECE, LONG_PIECE = 16, 256
+SHORT_PRE_TOKEN, LONG_PRE_TOKEN = 16, 256
 _THREE = 3
 _ID = (1 << ID_BITS) - 1
 _COUNT_AT = 60
@@ -75,12 +75,12 @@ class Work(NamedTuple):
         hashes: Cache of long pre-tokens: hash and position in the pool, 0 for none.
         pool: At each position: length, number of tokens, the tokens, the bytes.
         pool_bytes: The same memory.
-        pieces: Starts and ends of the pre-tokens of a batch.
+        pre_tokens: Starts and ends of the pre-tokens of a batch.
         keys: For each pre-token, a key of two words and where to look for it.
         masks: For each length of a short pre-token, which bits of two words belong to it.
         ids: Receives the ids.
         token_ends: Receives the end of each token.
-        piece_ends: Receives the end of each pre-token.
+        pre_token_ends: Receives the end of each pre-token.
         state: The text and position to continue at; the text being encoded; the number of ids and
             pre-tokens; the number of ids before them; the number of bytes before the texts'
             memory, from which ends are counted; the length of the pre-token that does not fit, or
@@ -92,19 +92,19 @@ class Work(NamedTuple):
     hashes: Int64s
     pool: Int32s
     pool_bytes: Bytes
-    pieces: Int64s
+    pre_tokens: Int64s
     keys: Int64s
     masks: Int64s
     ids: Int32s
     token_ends: Int64s
-    piece_ends: Int64s
+    pre_token_ends: Int64s
     state: Int64s
 
 
 @helper
 def _short_key(work: Work, source: Bytes, n_bytes: int, start: int, length: int) -> tuple[int, int]:
     """Return the key of a short pre-token: its bytes and its length."""
-    if start + SHORT_PIECE <= n_bytes:
+    if start + SHORT_PRE_TOKEN <= n_bytes:
         first = load_word(source, start) & word(work.masks[2 * length])
         second = load_word(source, start + 8) & word(work.masks[2 * length + 1])
     else:
@@ -163,7 +163,7 @@ def _keep_long(
     pool = work.pool
     state = work.state
     place = state[POOL_END]
-    if place + 2 + n + LONG_PIECE > state[POOL_SIZE]:
+    if place + 2 + n + LONG_PRE_TOKEN > state[POOL_SIZE]:
         for k in range(state[POOL_SIZE] >> 3):
             work.hashes[k] = 0
         place = 1
@@ -202,7 +202,7 @@ def _merge(
         while last < end and (source[last] < LEAD or not is_cut(tokens, source, start, last, end)):
             last += 1
         size = last - first
-        repeats = int(size < SHORT_PIECE and size < length)
+        repeats = int(size < SHORT_PRE_TOKEN and size < length)
         slot = -1
         line = 0
         key = word(0)
@@ -251,13 +251,13 @@ def _mark(texts: Texts, state: Int64s, start: int, n_ids: int, after: Int64s) ->
 
 
 @helper
-def _stop(work: Work, tokens: Vocabulary, position: int, n_ids: int, n_pieces: int) -> None:
+def _stop(work: Work, tokens: Vocabulary, position: int, n_ids: int, n_pre_tokens: int) -> None:
     """Store the position to continue at, and replace places by ids."""
     state = work.state
     state[TEXT] = state[AT_TEXT]
     state[POSITION] = position
     state[N_IDS] = n_ids
-    state[N_PIECES] = n_pieces
+    state[N_PRE_TOKENS] = n_pre_tokens
     if tokens.numbers[SPARSE]:
         for k in range(n_ids):
             work.ids[k] = tokens.ids[work.ids[k]]
@@ -290,7 +290,7 @@ def encode(
     source = texts.data
     n_bytes = texts.numbers[N_BYTES]
     state = work.state
-    pieces = work.pieces
+    pre_tokens = work.pre_tokens
     keys = work.keys
     lines = work.lines
     ids = work.ids
@@ -300,21 +300,21 @@ def encode(
     line_shift = state[LINE_SHIFT]
     hash_shift = state[HASH_SHIFT]
     out = 0
-    n_pieces = 0
+    n_pre_tokens = 0
     n_found = BATCH
     while n_found == BATCH:
-        n_found = find_pieces(texts, state, pieces, BATCH)
+        n_found = find_pre_tokens(texts, state, pre_tokens, BATCH)
         for i in range(n_found):
-            start = pieces[2 * i]
-            length = pieces[2 * i + 1] - start
+            start = pre_tokens[2 * i]
+            length = pre_tokens[2 * i + 1] - start
             first = word(0)
             second = word(0)
             at = 0
-            if length < SHORT_PIECE:
+            if length < SHORT_PRE_TOKEN:
                 first, second = _short_key(work, source, n_bytes, start, length)
                 at = _line_of(first, second, line_shift)
                 prefetch(lines, at)
-            elif length < LONG_PIECE:
+            elif length < LONG_PRE_TOKEN:
                 first = key_of(source, n_bytes, start, length)
                 at = slot_of(first, hash_shift)
                 prefetch(work.hashes, 2 * at)
@@ -322,22 +322,22 @@ def encode(
             keys[3 * i + 1] = integer(second)
             keys[3 * i + 2] = at
         for i in range(n_found):
-            start = pieces[2 * i]
-            end = pieces[2 * i + 1]
+            start = pre_tokens[2 * i]
+            end = pre_tokens[2 * i + 1]
             length = end - start
             if start >= texts.ends[state[AT_TEXT]]:
                 _mark(texts, state, start, out, after)
             if out + length + MOST_IDS > most:
-                _stop(work, tokens, start, out, n_pieces)
+                _stop(work, tokens, start, out, n_pre_tokens)
                 state[WANTED] = length
                 return LONG if length + MOST_IDS > most else FULL
             if with_ends:
-                work.piece_ends[n_pieces] = before + end
-                n_pieces += 1
+                work.pre_token_ends[n_pre_tokens] = before + end
+                n_pre_tokens += 1
             first_key = keys[3 * i]
             second_key = keys[3 * i + 1]
             place = keys[3 * i + 2]
-            if length < SHORT_PIECE:
+            if length < SHORT_PRE_TOKEN:
                 slot = _cached(lines, place, first_key, second_key)
                 if slot >= 0:
                     three = lines[slot + 2]
@@ -358,7 +358,7 @@ def encode(
                         ends[out + count - 1] = before + end
                     out += count
                     continue
-            elif length < LONG_PIECE:
+            elif length < LONG_PRE_TOKEN:
                 at = work.hashes[2 * place + 1]
                 if at and work.hashes[2 * place] == first_key and work.pool[at] == length:
                     count = integer(work.pool[at + 1])
@@ -384,16 +384,16 @@ def encode(
             for k in range(count):
                 ids[out + k] = whole.places[k]
                 if whole.places[k] == NEVER:
-                    _stop(work, tokens, start, out, n_pieces)
+                    _stop(work, tokens, start, out, n_pre_tokens)
                     state[WANTED] = start + whole.at[k]
                     return MISSING
                 if with_ends:
                     ends[out + k] = before + start + whole.at[k + 1]
-            if length < SHORT_PIECE and count <= MOST_IDS:
+            if length < SHORT_PRE_TOKEN and count <= MOST_IDS:
                 _keep_short(lines, place, first_key, second_key, whole, count)
-            elif length >= SHORT_PIECE and length < LONG_PIECE:
+            elif length >= SHORT_PRE_TOKEN and length < LONG_PRE_TOKEN:
                 _keep_long(work, place, first_key, source, start, length, whole, count)
             out += count
     _mark(texts, state, n_bytes, out, after)
-    _stop(work, tokens, n_bytes, out, n_pieces)
+    _stop(work, tokens, n_bytes, out, n_pre_tokens)
     return DONE

@@ -40,13 +40,13 @@ class Encoded(NamedTuple):
         ids: The ids of all tokens; typecode "I".
         after: Number of ids up to the end of each text, counted from the first; typecode "q".
         token_borders: 0, and the byte at which each token ends; only 0 if omitted; typecode "q".
-        piece_borders: The same for pre-tokens.
+        pre_token_borders: The same for pre-tokens.
     """
 
     ids: array[int]
     after: array[int]
     token_borders: Any
-    piece_borders: Any
+    pre_token_borders: Any
 
     @classmethod
     def none(cls) -> Encoded:
@@ -54,7 +54,7 @@ class Encoded(NamedTuple):
         return cls(array("I"), array("q"), array("q", [0]), array("q", [0]))
 
 
-def piece_ends(pattern: SplitPattern, text: str, at: int = 0) -> array[int]:
+def pre_token_ends(pattern: SplitPattern, text: str, at: int = 0) -> array[int]:
     """Return the end of each pre-token, for a text that starts at byte `at`; typecode "q"."""
     ends = split(pattern, text).ends
     if text.isascii():

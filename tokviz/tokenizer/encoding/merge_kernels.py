@@ -1,6 +1,6 @@
 """Compiled merging: lowest rank first, leftmost first, until no adjacent pair has a rank.
 
-`tokviz.tokenizer.encoding.merging.merge_piece` is the equivalent in Python.
+`tokviz.tokenizer.encoding.merging.merge_pre_token` is the equivalent in Python.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ PairRank = Callable[[bytes, bytes], int | None]
 """Returns the rank at which two adjacent tokens merge, None if they never do."""
 
 
-def merge_piece(
-    piece: bytes,
+def merge_pre_token(
+    pre_token: bytes,
     pair_rank: PairRank,
     *,
     below: int | None = None,
@@ -25,7 +25,7 @@ def merge_piece(
     stale and skipped, so n bytes take O(n log n) steps.
 
     Args:
-        piece: The bytes of one pre-token.
+        pre_token: The bytes of one pre-token.
         pair_rank: Returns the rank of two adjacent tokens.
         below: Apply only merges with a lower rank than this.
         on_merge: Called for every merge in order, with the byte offset at which its two tokens
@@ -35,11 +35,11 @@ def merge_piece(
         The tokens, whose concatenation is the pre-token.
 
     >>> ranks = {b"ab": 0, b"cd": 1, b"abcd": 2}
-    >>> merge_piece(b"abcde", lambda left, right: ranks.get(left + right))
+    >>> merge_pre_token(b"abcde", lambda left, right: ranks.get(left + right))
     [b'abcd', b'e']
     """
-    n = len(piece)
-    # Token i covers piece[i:ends[i]]; it is alive until it is merged into the previous token.
+    n = len(pre_token)
+    # Token i covers pre_token[i:ends[i]]; it is alive until it is merged into the previous token.
     ends = list(range(1, n + 1))
     starts_before = list(range(-1, n - 1))
     alive = bytearray(b"\x01") * n
@@ -49,7 +49,7 @@ def merge_piece(
         if middle >= n:
             return None
         end = ends[middle]
-        rank = pair_rank(piece[left:middle], piece[middle:end])
+        rank = pair_rank(pre_token[left:middle], pre_token[middle:end])
         if rank is None or (below is not None and rank >= below):
             return None
         return rank, left, middle, end
@@ -74,6 +74,6 @@ def merge_piece(
     tokens = []
     left = 0
     while left < n:
-        tokens.append(piece[left : ends[left]])
+        tokens.append(pre_token[left : ends[left]])
         left = ends[left]
     return tokens

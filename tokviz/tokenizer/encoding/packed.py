@@ -29,7 +29,7 @@ from operator import sub
 from tokviz.errors import InputFileError, VocabularyError
 from tokviz.storage.files import StrPath
 from tokviz.tokenizer.encoding.encoded import Columns
-from tokviz.tokenizer.encoding.merging import Merge, PairRank, merge_piece
+from tokviz.tokenizer.encoding.merging import Merge, PairRank, merge_pre_token
 
 MAGIC = b"tokviz ranks 2\n\n"
 
@@ -187,7 +187,7 @@ class PackedRanks:
 
 
 def _last_merge(token: bytes, rank: int, pair_rank: PairRank) -> Merge | None:
-    parts = merge_piece(token, pair_rank, below=rank) if len(token) > 1 else ()
+    parts = merge_pre_token(token, pair_rank, below=rank) if len(token) > 1 else ()
     return (parts[0], parts[1]) if len(parts) == 2 else None
 
 
@@ -341,7 +341,9 @@ class PackedMerges:
         if first is None or not self.lists_again:
             return first
         token, applied = self.packed.token(token_id) or b"", list[int]()
-        tokens = merge_piece(token, self.pair_rank, on_merge=lambda _, rank: applied.append(rank))
+        tokens = merge_pre_token(
+            token, self.pair_rank, on_merge=lambda _, rank: applied.append(rank)
+        )
         return applied[-1] if tokens == [token] else None
 
     def merge_of(self, token_id: int) -> Merge | None:

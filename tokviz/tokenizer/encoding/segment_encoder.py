@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from tokviz.errors import VocabularyError
 from tokviz.text import bytetext
-from tokviz.tokenizer.encoding.encoded import Encoded, Segments, ToBytes, piece_ends
-from tokviz.tokenizer.encoding.merging import merge_piece
+from tokviz.tokenizer.encoding.encoded import Encoded, Segments, ToBytes, pre_token_ends
+from tokviz.tokenizer.encoding.merging import merge_pre_token
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.split import split
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 SHORT_TEXT = 4096
 """Up to this many characters, Python is faster than loading compiled code and its tables."""
 
-_CACHED_PIECES = 8192
-_LONGEST_CACHED_PIECE = 64
+_CACHED_PRE_TOKENS = 8192
+_LONGEST_CACHED_PRE_TOKEN = 64
 
 
 class SegmentEncoder:
@@ -44,7 +44,7 @@ class SegmentEncoder:
         self._lock = Lock()
         self._compiled: BulkEncoder | None = None
         self._is_prepared = False
-        self._pieces: dict[bytes, list[int]] = {}
+        self._pre_tokens: dict[bytes, list[int]] = {}
 
     def encode(
         self,
@@ -79,13 +79,13 @@ class SegmentEncoder:
         for text, special in found:
             n_bytes = len(to_bytes(text))
             if not special:
-                ids = self._encode_pieces(pattern, text)
+                ids = self._encode_pre_tokens(pattern, text)
                 encoded.ids.extend(ids)
                 encoded.after.append(len(encoded.ids))
                 if with_ends:
                     ends = accumulate(map(length, ids), initial=at)
                     encoded.token_borders.extend(islice(ends, 1, None))
-                    encoded.piece_borders.extend(piece_ends(pattern, text, at))
+                    encoded.pre_token_borders.extend(pre_token_ends(pattern, text, at))
             at += n_bytes
         return encoded
 
@@ -98,29 +98,31 @@ class SegmentEncoder:
                 self._compiled = BulkEncoder.of(self._tables.columns(), whole=self._whole)
                 self._is_prepared = True
 
-    def _encode_pieces(self, pattern: SplitPattern, text: str) -> Sequence[int]:
+    def _encode_pre_tokens(self, pattern: SplitPattern, text: str) -> Sequence[int]:
         ids = array("I")
         for start, end in split(pattern, text).spans():
-            ids.extend(self._encode_piece(bytetext.to_bytes(text[start:end])))
+            ids.extend(self._encode_pre_token(bytetext.to_bytes(text[start:end])))
         return ids
 
-    def _encode_piece(self, piece: bytes) -> list[int]:
-        known = self._pieces.get(piece)
+    def _encode_pre_token(self, pre_token: bytes) -> list[int]:
+        known = self._pre_tokens.get(pre_token)
         if known is not None:
             return known
         id_of = self._tables.id_of
-        is_token = self._whole and id_of(piece) is not None
+        is_token = self._whole and id_of(pre_token) is not None
         ids: list[int] = []
-        for token in [piece] if is_token else merge_piece(piece, self._tables.pair_rank):
+        for token in (
+            [pre_token] if is_token else merge_pre_token(pre_token, self._tables.pair_rank)
+        ):
             token_id = id_of(token)
             if token_id is None:
                 raise VocabularyError(f"the byte 0x{token[0]:02x} has no token in this vocabulary")
             ids.append(token_id)
-        if len(piece) <= _LONGEST_CACHED_PIECE:
-            if len(self._pieces) >= _CACHED_PIECES:
-                for old in list(islice(self._pieces, _CACHED_PIECES // 2)):
-                    self._pieces.pop(old, None)
-            self._pieces[piece] = ids
+        if len(pre_token) <= _LONGEST_CACHED_PRE_TOKEN:
+            if len(self._pre_tokens) >= _CACHED_PRE_TOKENS:
+                for old in list(islice(self._pre_tokens, _CACHED_PRE_TOKENS // 2)):
+                    self._pre_tokens.pop(old, None)
+            self._pre_tokens[pre_token] = ids
         return ids
 
     def _length(self, token_id: int) -> int:

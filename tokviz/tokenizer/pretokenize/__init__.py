@@ -1,1 +1,1 @@
-"""Pre-tokenization: how text is cut into pieces before any merge."""
+"""Pre-tokenization: how text is cut into pre-tokens before any merge."""

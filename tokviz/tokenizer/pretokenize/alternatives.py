@@ -1,4 +1,4 @@
-r"""Which alternative of a split pattern takes a piece, and what it means in words.
+r"""Which alternative of a split pattern takes a pre-token, and what it means in words.
 
 >>> from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 >>> gpt4 = SPLIT_PATTERNS["gpt4"]
@@ -93,7 +93,7 @@ Limit = Literal["", "most", "look"]
 
 
 class Alternative(NamedTuple):
-    """The alternative of a pattern that takes a piece.
+    """The alternative of a pattern that takes a pre-token.
 
     Attributes:
         span: Where it stands in the regex.
@@ -109,7 +109,7 @@ class Alternative(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """How a pattern took a piece, and what kept it from going on.
+    """How a pattern took a pre-token, and what kept it from going on.
 
     Attributes:
         alternative: The alternative that took it; None if that cannot be told.
@@ -131,23 +131,23 @@ class Cut(NamedTuple):
 
 
 def alternative_of(pattern: SplitPattern, text: str, start: int, end: int) -> Alternative | None:
-    """Find the alternative that takes a piece.
+    """Find the alternative that takes a pre-token.
 
     Args:
         pattern: A pattern that is not guarded: it runs in this process.
         text: The text as it was split.
-        start: The character at which the piece starts.
+        start: The character at which the pre-token starts.
         end: The character behind it.
 
     Returns:
-        The first alternative that matches there; None if it does not end where the piece does, as
-        in a regex whose parts depend on each other.
+        The first alternative that matches there; None if it does not end where the pre-token does,
+        as in a regex whose parts depend on each other.
     """
     return cut_of(pattern, text, start, end).alternative
 
 
 def cut_of(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
-    r"""Find out how a pattern took a piece; the arguments are those of `alternative_of`.
+    r"""Find out how a pattern took a pre-token; the arguments are those of `alternative_of`.
 
     >>> from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
     >>> cut = cut_of(SPLIT_PATTERNS["gpt4"], "in 12345", 3, 6)
@@ -161,7 +161,7 @@ def cut_of(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
     flags = "".join(_GLOBAL_FLAGS.findall(pattern.regex))
 
     def end_of(part: str) -> int:
-        """Give where a part ends that matches at the piece's start; the start if it does not."""
+        """Return the end of a part's match at the pre-token's start, or the start if none."""
         compiled = _compiled(flags, part)
         match = None if compiled is None else compiled.match(text, start)
         return start if match is None else match.end()

@@ -1,9 +1,9 @@
-r"""Parts of the compiled scanner: where the pieces of 64 bytes start, all at once.
+r"""Parts of the compiled scanner: where the pre-tokens of 64 bytes start, all at once.
 
 A *mask* is a word whose bit k tells something of byte k. A few operations on the masks of the
-classes decide for all bytes what `scan_kernels` decides for one piece after the other, where every
-character is one of ASCII. What is rarer, such as contractions, is left to it: the masks say where
-the pieces start before that.
+classes decide for all bytes what `scan_kernels` decides for one pre-token after the other, where
+every character is one of ASCII. What is rarer, such as contractions, is left to it: the masks say
+where the pre-tokens start before that.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _AFTER_APOSTROPHE = sum(1 << (letter - ord("a")) for letter in b"dlmrstv")
 
 @helper
 def block_starts(data: Bytes, at: int, family: int, max_digits: int) -> int:
-    """Find where pieces start within a block, as far as its bytes tell.
+    """Find where pre-tokens start within a block, as far as its bytes tell.
 
     Args:
         data: Holds the text.
-        at: Where the block starts, and a piece with it.
-        family: Which family's pieces.
-        max_digits: How many digits a piece may hold (GPT4 only).
+        at: Where the block starts, and a pre-token with it.
+        family: Which family's pre-tokens.
+        max_digits: How many digits a pre-token may hold (GPT4 only).
 
     Returns:
-        A mask: bit k tells that a piece starts at `at + k`; bit 0 is not to be looked at. Where the
-        piece that starts last ends is not known.
+        A mask: bit k tells that a pre-token starts at `at + k`; bit 0 is not to be looked at. Where
+        the pre-token that starts last ends is not known.
     """
     blank = bytes_between(data, at, _BLANK, _BLANK)
     space = bytes_between(data, at, _TAB, _CR) | blank
@@ -49,8 +49,8 @@ def block_starts(data: Bytes, at: int, family: int, max_digits: int) -> int:
     number = bytes_between(data, at, ord("0"), ord("9"))
     letter = upper | lower
     symbol = ~(space | unknown | letter | number)
-    opening = symbol & ~_behind(symbol | blank)  # symbols at which a piece starts
-    # The last of white space before something else starts a piece, which that may belong to.
+    opening = symbol & ~_behind(symbol | blank)  # symbols at which a pre-token starts
+    # The last of white space before something else starts a pre-token, which that may belong to.
     last_space = space & ~(space >> word(1))
     if family == GPT2:
         starts = (letter & ~_behind(letter | blank)) | (number & ~_behind(number | blank)) | opening
@@ -59,7 +59,7 @@ def block_starts(data: Bytes, at: int, family: int, max_digits: int) -> int:
         return _known(starts, unknown)
     breaks = bytes_between(data, at, _LF, _LF) | bytes_between(data, at, _CR, _CR)
     gaps = space & ~breaks
-    # A letter goes on with what is no letter, number or break, if a piece starts there.
+    # A letter goes on with what is no letter, number or break, if a pre-token starts there.
     starts = opening | (letter & _behind(number | breaks | (symbol & ~opening)))
     starts |= _number_starts(number, max_digits)
     starts |= breaks & ~_behind(space | symbol)
@@ -72,7 +72,7 @@ def block_starts(data: Bytes, at: int, family: int, max_digits: int) -> int:
     if family == GPT4O:
         starts |= upper & _behind(lower)
         slashes = bytes_between(data, at, _SLASH, _SLASH) & _behind(breaks)
-        # Here they belong to the word before them: not even whether a piece starts is known.
+        # Here they belong to the word before them: not even whether a pre-token starts is known.
         contractions = _contractions(data, at, opening & _behind(letter))
         return _known(starts, unknown | slashes | contractions)
     return _known(starts, unknown | _behind(_contractions(data, at, opening)))
@@ -93,7 +93,7 @@ def _known(starts: int, unknown: int) -> int:
 
 @helper
 def _number_starts(number: int, max_digits: int) -> int:
-    """The digits at which a piece starts: the first of a number, and those so many behind it."""
+    """Return the digits at which a pre-token starts: every `max_digits` in a number."""
     starts = number & ~_behind(number)
     inside = number
     for _ in range(max_digits):

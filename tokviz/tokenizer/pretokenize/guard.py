@@ -2,8 +2,8 @@
 
 A regex may need years for thirty characters (`(?:z|z)*b` on z's), and the process that runs it
 handles no key meanwhile. So a guarded pattern is compiled and run by the job `split`. This process
-has one child for that, started when it is first needed. A step (from one piece to the next) that
-exceeds the limit is a `PatternError`.
+has one child for that, started when it is first needed. A step (from one pre-token to the next)
+that exceeds the limit is a `PatternError`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tokviz.process.runner import JobClient, JobDroppedError
 from tokviz.tokenizer.pretokenize.alternatives import Alternative, Cut
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.split import Split, SplitProgress, join_steps
-from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, piece_error, too_long
+from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, pre_token_error, too_long
 
 PATIENCE_SECONDS = 30.0 if HAS_CPU_LIMITS else 2.0
 """Wall-clock time: the child ends a step by itself, or itself, where there are timers for that."""
@@ -142,7 +142,7 @@ def _ask_child(pattern: SplitPattern, text: str) -> Split:
     except JobError as error:
         reason = too_long(STEP_SECONDS) if isinstance(error, JobTimeoutError) else str(error)
         place = max((step.ends[-1] for step in steps if step.ends), default=0)
-        raise piece_error(pattern.regex, reason, text, place) from None
+        raise pre_token_error(pattern.regex, reason, text, place) from None
     return join_steps(steps)
 
 

@@ -10,8 +10,8 @@ r"""The named split patterns, as data.
 | `deepseek3` | three in sequence, see `_DEEPSEEK3` below | DeepSeek-V3 `tokenizer.json` |
 | `nanochat` | `gpt4` with `\p{N}{1,2}` for `\p{N}{1,3}` | karpathy/nanochat `nanochat/tokenizer.py` |
 | `cs336` | `'(?:[sdmt]\|ll\|ve\|re)\| ?\p{L}+\| ?\p{N}+\| ?[^\s\p{L}\p{N}]+\|\s+(?!\S)\|\s+` | Stanford CS336 assignment 1, after tiktoken's `r50k_base` |
-| `whitespace` | `\S+\|\s+` | Sennrich et al. 2016 (words between white space); here lossless: the white space is a piece too |
-| `none` | `[\s\S]+` | the whole text is one piece |
+| `whitespace` | `\S+\|\s+` | Sennrich et al. 2016 (words between white space); here lossless: the white space is a pre-token too |
+| `none` | `[\s\S]+` | the whole text is one pre-token |
 
 To add a pattern, add one entry to `SPLIT_PATTERNS`.
 """  # noqa: E501
@@ -33,14 +33,14 @@ CUT_CONTEXT = 2
 
 
 class SplitPattern(NamedTuple):
-    r"""A regex that cuts text into pieces (pre-tokens); no merge crosses a piece boundary.
+    r"""A regex that cuts text into pre-tokens (pre-tokens); no merge crosses a pre-token boundary.
 
     Attributes:
         name: The registered name, or "custom".
         regex: The regex in the syntax of the `regex` package.
         source: Where the regex comes from.
         safe_cut: A regex that matches (with no width) between two characters that alone force a
-            piece boundary there, whatever stands elsewhere in the text; None if no such rule is
+            pre-token boundary there, whatever stands elsewhere in the text; None if no such rule is
             known. It may look at most two characters back and one ahead.
         gapless: True if the regex is known to match every text without gaps. It then captures no
             group.
@@ -186,8 +186,8 @@ _DEEPSEEK3 = (
 )
 CHINESE_OR_JAPANESE = r"[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]"
 """What a step of DeepSeek's takes for that."""
-# What is Chinese or Japanese and what is not share no piece; the last alternatives on either side
-# take what the third step leaves over.
+# What is Chinese or Japanese and what is not share no pre-token; the last alternatives on either
+# side take what the third step leaves over.
 _DEEPSEEK3_IN_ONE = (
     r"\p{N}{1,3}"
     r"|(?:(?=@)[^\p{L}\p{P}\p{S}])?(?:(?=@)[\p{L}\p{M}])+"
@@ -213,10 +213,11 @@ _CUT_GPT = (
     "(?:"
     # A space goes with what follows it, never with a visible character before it.
     rf"(?<=[{_VISIBLE}])(?= )"
-    # A line break directly behind a visible character ends a piece, unless o200k's `[\r\n/]*`
+    # A line break directly behind a visible character ends a pre-token, unless o200k's `[\r\n/]*`
     # takes the `/` behind it. (Behind white space it is no cut: the run's end decides there.)
     rf"|(?<=[{_VISIBLE}]\n)(?=[{_LETTERS}!-.0-@\[-`{{-~])"
-    # Letters and digits never share a piece with punctuation *behind* them but for contractions.
+    # Letters and digits never share a pre-token with punctuation *behind* them but for
+    # contractions.
     rf"|(?<=[{_LETTERS}0-9])(?=[!-&(-/:-@\[-`{{-~、。，！？：；（「『《])"
     r"|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
     ")"
@@ -256,7 +257,7 @@ SPLIT_PATTERNS: dict[str, SplitPattern] = {
         ),
         _gpt_like(
             "qwen2", "Qwen2", _GPT4.replace("{1,3}", ""), "Qwen2 tokenizer.json",
-            "As GPT-4, but every digit is a piece of its own.",
+            "As GPT-4, but every digit is a pre-token of its own.",
         ),
         _gpt_like(
             "deepseek3", "DeepSeek", _DEEPSEEK3_IN_ONE, "DeepSeek-V3 tokenizer.json",
@@ -274,11 +275,11 @@ SPLIT_PATTERNS: dict[str, SplitPattern] = {
         SplitPattern(
             "whitespace", r"\S+|\s+", "Sennrich et al. 2016, https://arxiv.org/abs/1508.07909",
             _CUT_WHITESPACE, gapless=True, unicode_of_tiktoken=True, title="words",
-            about="Whatever stands between white space is one piece, and so is the white space.",
+            about="Each run of non-space characters or of white space is a pre-token.",
         ),
         SplitPattern(
             "none", r"[\s\S]+", "no split at all", gapless=True, unicode_of_tiktoken=True,
-            about="The whole text is one piece: merges go across words.",
+            about="The whole text is one pre-token: merges go across words.",
         ),
     )
 }  # fmt: skip

@@ -26,9 +26,9 @@ class Scanner(NamedTuple):
 
     Attributes:
         family: Its family among those of `block_kernels`, by name.
-        max_digits: How many digits a piece may hold, where the family asks for it.
-        cuts_at_blanks: Whether a piece always ends between an ASCII letter and a blank behind it,
-            whatever stands elsewhere.
+        max_digits: How many digits a pre-token may hold, where the family asks for it.
+        cuts_at_blanks: Whether a pre-token always ends between an ASCII letter and a blank behind
+            it, whatever stands elsewhere.
     """
 
     family: str
@@ -62,7 +62,7 @@ class Scanner(NamedTuple):
         return scan_kernels.Texts(*columns)
 
     def last_cut(self, data: bytes, start: int, end: int) -> int:
-        """Find a late place, not before `start`, where a piece ends whatever follows `end`.
+        """Find a late place, not before `start`, where a pre-token ends whatever follows `end`.
 
         `start` itself if there is none, or none soon enough.
         """

@@ -1,13 +1,13 @@
-r"""The compiled scanner: where the pieces of the named split patterns end, over UTF-8 bytes.
+r"""The compiled scanner: where the pre-tokens of the named split patterns end, over UTF-8 bytes.
 
 What each regex does is written out as the decisions that its alternatives come to, in their order;
-tests hold the pieces against the regexes themselves. A byte that is not part of valid UTF-8 is one
-symbol, as in byte text.
+tests hold the pre-tokens against the regexes themselves. A byte that is not part of valid UTF-8 is
+one symbol, as in byte text.
 
-Text comes in blocks, and where a piece ends may depend on what follows it. Wherever a decision
+Text comes in blocks, and where a pre-token ends may depend on what follows it. Wherever a decision
 would look past the last byte of a text that goes on, the answer is UNDECIDED instead, and the
-caller asks again from the start of that piece when it has more. So cutting into blocks never
-changes a piece. Such a text must be cut between two characters.
+caller asks again from the start of that pre-token when it has more. So cutting into blocks never
+changes a pre-token. Such a text must be cut between two characters.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ from tokviz.tokenizer.pretokenize.scan_table import (
 UNDECIDED = -1
 
 _FEW = 3
-"""A block where fewer pieces are known was not worth a look. After two, the next bytes get none."""
+"""A block where fewer pre-tokens are known was not worth a look. After two, the next bytes get
+none.
+"""
 
 _VISIBLE = MARK | SYMBOL
 _NO_SPACE = LETTER | NUMBER | _VISIBLE
@@ -63,7 +65,7 @@ N_TEXTS, N_BYTES, IS_OPEN, FAMILY, MAX_DIGITS = range(5)
 
 
 class Texts(NamedTuple):
-    """Texts, and how they are cut into pieces.
+    """Texts, and how they are cut into pre-tokens.
 
     Attributes:
         data: Holds the texts.
@@ -71,8 +73,8 @@ class Texts(NamedTuple):
         ends: Where each ends.
         flags: The flags of all characters, from `scan_table`.
         numbers: How many texts there are; the size of `data`; 1 if the last text goes on after its
-            end here, else 0 (its rest may then be undecided); which family's pieces; how many
-            digits a piece may hold (GPT4 only).
+            end here, else 0 (its rest may then be undecided); which family's pre-tokens; how many
+            digits a pre-token may hold (GPT4 only).
     """
 
     data: Bytes
@@ -83,19 +85,19 @@ class Texts(NamedTuple):
 
 
 @helper
-def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int:
-    """Find the pieces of some texts until all are done or `pieces` is full.
+def find_pre_tokens(texts: Texts, reached: Int64s, pre_tokens: Int64s, most: int) -> int:
+    """Find the pre-tokens of some texts until all are done or `pre_tokens` is full.
 
     Args:
         texts: The texts.
         reached: The text and the position in it to go on with; receives them too. The text is
-            their number when all is done, and the last one, with room left in `pieces`, when its
-            rest is undecided.
-        pieces: Shape (most, 2), receives where each piece starts and ends.
-        most: How many pieces there is room for.
+            their number when all is done, and the last one, with room left in `pre_tokens`, when
+            its rest is undecided.
+        pre_tokens: Shape (most, 2), receives where each pre-token starts and ends.
+        most: How many pre-tokens there is room for.
 
     Returns:
-        The number of pieces found.
+        The number of pre-tokens found.
     """
     data = texts.data
     n_texts = texts.numbers[N_TEXTS]
@@ -117,22 +119,24 @@ def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int
             # Bytes beyond ASCII, of which one would be unknown at once, come many together.
             is_long = by_block and position + BLOCK <= end and position >= worth_it
             if is_long and data[position] | data[position + 1] < 0x80:
-                n_now = _find_in_block(texts, position, pieces, n_found, most)
+                n_now = _find_in_block(texts, position, pre_tokens, n_found, most)
                 is_poor = n_now - n_found < _FEW
                 if is_poor and was_poor:
                     worth_it = position + BLOCK
                 was_poor = is_poor
                 if n_now > n_found:
                     n_found = n_now
-                    position = pieces[2 * n_found - 1]
+                    position = pre_tokens[2 * n_found - 1]
                     continue
-            piece_end = end_of_piece(data, position, end, at_end, family, max_digits, texts.flags)
-            if piece_end == UNDECIDED:
+            pre_token_end = end_of_pre_token(
+                data, position, end, at_end, family, max_digits, texts.flags
+            )
+            if pre_token_end == UNDECIDED:
                 break
-            pieces[2 * n_found] = position
-            pieces[2 * n_found + 1] = piece_end
+            pre_tokens[2 * n_found] = position
+            pre_tokens[2 * n_found + 1] = pre_token_end
             n_found += 1
-            position = piece_end
+            position = pre_token_end
         if position < end:
             break
         text += 1
@@ -144,33 +148,33 @@ def find_pieces(texts: Texts, reached: Int64s, pieces: Int64s, most: int) -> int
 
 
 @helper
-def _find_in_block(texts: Texts, at: int, pieces: Int64s, n_found: int, most: int) -> int:
-    """Add the pieces that are whole, as far as a block tells; returns how many there are then."""
+def _find_in_block(texts: Texts, at: int, pre_tokens: Int64s, n_found: int, most: int) -> int:
+    """Add the whole pre-tokens of a block; return the number found so far."""
     numbers = texts.numbers
     starts = block_starts(texts.data, at, numbers[FAMILY], numbers[MAX_DIGITS]) & ~word(1)
     start = at
     while starts and n_found < most:
-        pieces[2 * n_found] = start
+        pre_tokens[2 * n_found] = start
         start = at + integer(trailing_zeros(starts))
-        pieces[2 * n_found + 1] = start
+        pre_tokens[2 * n_found + 1] = start
         n_found += 1
         starts &= starts - word(1)
     return n_found
 
 
 @helper
-def end_of_piece(
+def end_of_pre_token(
     data: Bytes, i: int, end: int, at_end: int, family: int, max_digits: int, table: Bytes
 ) -> int:
-    """Find where the piece at `i` ends.
+    """Find where the pre-token at `i` ends.
 
     Args:
         data: Holds the text.
-        i: Where the piece starts.
+        i: Where the pre-token starts.
         end: Where the text ends, as far as it is known.
-        at_end: The answer where the piece goes as far: `end`, or UNDECIDED if the text goes on.
-        family: Which family's piece.
-        max_digits: How many digits a piece may hold (GPT4 only).
+        at_end: The answer where the pre-token goes as far: `end`, or UNDECIDED if the text goes on.
+        family: Which family's pre-token.
+        max_digits: How many digits a pre-token may hold (GPT4 only).
         table: The flags of all characters, from `scan_table`.
     """
     if family == GPT2:
@@ -235,7 +239,7 @@ def _end_of_space(data: Bytes, i: int, end: int, at_end: int, breaks: bool, tabl
 
 @helper
 def _end_gpt2(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
-    """Find where the piece at `i` ends for GPT-2's pattern."""
+    """Find where the pre-token at `i` ends for GPT-2's pattern."""
     if data[i] == _APOSTROPHE:
         if i + 3 > end and at_end == UNDECIDED:
             return UNDECIDED
@@ -259,7 +263,7 @@ def _end_gpt2(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
 
 @helper
 def _end_gpt4(data: Bytes, i: int, end: int, at_end: int, max_digits: int, table: Bytes) -> int:
-    """Find where the piece at `i` ends for GPT-4's pattern and its relatives."""
+    """Find where the pre-token at `i` ends for GPT-4's pattern and its relatives."""
     first, width = character(data, i, end, table)
     j = i + width
     if first & LETTER:
@@ -312,7 +316,7 @@ def _end_of_symbols(data: Bytes, i: int, end: int, at_end: int, slashes: bool, t
 
 @helper
 def _end_gpt4o(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
-    """Find where the piece at `i` ends for o200k's pattern."""
+    """Find where the pre-token at `i` ends for o200k's pattern."""
     first, width = character(data, i, end, table)
     if first & NUMBER:
         return _end_of_number(data, i + width, end, at_end, 3, table)
@@ -370,7 +374,7 @@ def _end_of_word(
 
 @helper
 def _end_words(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
-    """Find where the piece at `i` ends for words between white space."""
+    """Find where the pre-token at `i` ends for words between white space."""
     first, width = character(data, i, end, table)
     wanted = SPACE if first & SPACE else _NO_SPACE
     j = run(data, i + width, end, wanted, table)

@@ -54,7 +54,7 @@ _SAYS_THE_SAME = re.compile(
 _FOLDED_TO_ASCII = "\u017f\u212a"
 
 
-def pieces(regex_text: str, text: str) -> list[str] | None:
+def pre_tokens(regex_text: str, text: str) -> list[str] | None:
     """Split a short text by the regex of a pattern that leaves no gap.
 
     Args:
@@ -62,8 +62,8 @@ def pieces(regex_text: str, text: str) -> list[str] | None:
         text: Any text.
 
     Returns:
-        The pieces, each as long as the text it stands for; None if the text, or the regex, is one
-        for the `regex` package.
+        The pre-tokens, each as long as the text it stands for; None if the text, or the regex, is
+        one for the `regex` package.
     """
     compiled = _compiled(regex_text) if len(text) <= LONGEST else None
     bones = skeleton(text) if compiled else None

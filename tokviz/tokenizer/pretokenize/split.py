@@ -1,6 +1,6 @@
-r"""Lossless splitting: every character belongs to exactly one piece, whatever the regex does.
+r"""Lossless splitting: every character belongs to exactly one pre-token, whatever the regex does.
 
-Where a regex leaves a stretch of text unmatched, the stretch becomes a piece of its own and is
+Where a regex leaves a stretch of text unmatched, the stretch becomes a pre-token of its own and is
 flagged as a gap. Matches of no width cut nothing and are only counted. Groups mean nothing.
 """
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 
 class Split:
-    """The pieces of a text.
+    """The pre-tokens of a text.
 
     Attributes:
-        ends: The character offset at which each piece ends; the first starts at 0 and the last
+        ends: The character offset at which each pre-token ends; the first starts at 0 and the last
             ends with the text. Typecode "q".
-        gaps: Indexes of the pieces that the regex did not match, ascending.
+        gaps: Indexes of the pre-tokens that the regex did not match, ascending.
         n_zero_width: Number of matches without any character.
     """
 
     __slots__ = ("ends", "gaps", "n_zero_width")
 
     def __init__(self, ends: array[int], gaps: tuple[int, ...] = (), n_zero_width: int = 0) -> None:
-        """Take the pieces."""
+        """Take the pre-tokens."""
         self.ends = ends
         self.gaps = gaps
         self.n_zero_width = n_zero_width
 
     def __len__(self) -> int:
-        """Count the pieces."""
+        """Count the pre-tokens."""
         return len(self.ends)
 
     def spans(self) -> Iterator[tuple[int, int]]:
-        """Give each piece's character span."""
+        """Give each pre-token's character span."""
         start = 0
         for end in self.ends:
             yield start, end
@@ -52,7 +52,7 @@ class Split:
 
 
 class SplitProgress(NamedTuple):
-    """Some pieces of a text whose splitting goes on: the same fields as `Split`, from `start`."""
+    """Some pre-tokens of a text that is still being split: the fields of `Split`, from `start`."""
 
     start: int
     ends: array[int]
@@ -61,7 +61,7 @@ class SplitProgress(NamedTuple):
 
 
 def split(pattern: SplitPattern, text: str) -> Split:
-    r"""Cut text into pieces.
+    r"""Cut text into pre-tokens.
 
     Args:
         pattern: The split pattern.
@@ -81,7 +81,7 @@ def split(pattern: SplitPattern, text: str) -> Split:
 
         return guarded_split(pattern, text)
     if pattern.gapless:
-        return Split(array("q", accumulate(map(len, _gapless_pieces(pattern, text)))))
+        return Split(array("q", accumulate(map(len, _gapless_pre_tokens(pattern, text)))))
     return join_steps(split_in_steps(pattern, text))
 
 
@@ -97,11 +97,11 @@ def join_steps(steps: Iterable[SplitProgress]) -> Split:
     return Split(ends, tuple(gaps), n_zero_width)
 
 
-def _gapless_pieces(pattern: SplitPattern, text: str) -> list[str]:
-    """Give pieces that are as long as those of the text."""
+def _gapless_pre_tokens(pattern: SplitPattern, text: str) -> list[str]:
+    """Give pre-tokens that are as long as those of the text."""
     if not pattern.unicode_of_tiktoken:
         return pattern.compile().findall(text)
-    found = skeleton.pieces(pattern.regex, text)
+    found = skeleton.pre_tokens(pattern.regex, text)
     return pattern.compile().findall(as_tiktoken_sees(text)) if found is None else found
 
 
@@ -117,7 +117,7 @@ def gap_warning(pattern: SplitPattern) -> str:
 
     >>> from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
     >>> gap_warning(get_split_pattern(r"\w+|[^\w-]"))
-    "the split pattern leaves gaps, '-' for one: each gap is a piece of its own"
+    "the split pattern leaves gaps, '-' for one: each gap is a pre-token of its own"
     """
     if pattern.gapless:
         return ""
@@ -129,7 +129,7 @@ def gap_warning(pattern: SplitPattern) -> str:
         return ""
     first = found.gaps[0]
     gap = _EVERYDAY[found.ends[first - 1] if first else 0]
-    words = f"the split pattern leaves gaps, {gap!r} for one: each gap is a piece of its own"
+    words = f"the split pattern leaves gaps, {gap!r} for one: each gap is a pre-token of its own"
     return words
 
 
@@ -144,7 +144,7 @@ def split_in_steps(
     begin: int = 0,
     watch: Callable[[Pattern[str], str], Iterator[tuple[int, int] | None]] | None = None,
 ) -> Iterator[SplitProgress]:
-    """Cut text into pieces, here and now, and report after every `n_chars` characters or so.
+    """Cut text into pre-tokens, here and now, and report after every `n_chars` characters or so.
 
     The whole is the same as `split` gives: the regex always sees the whole text.
 
@@ -152,8 +152,8 @@ def split_in_steps(
         pattern: The split pattern.
         text: Any text.
         n_chars: How often to report.
-        begin: The character to begin at: where a piece of this very text ends. `watch` begins there
-            by itself.
+        begin: The character to begin at: where a pre-token of this very text ends. `watch` begins
+            there by itself.
         watch: Gives the spans of the matches in place of `finditer`; it may leave some out, and
             give None to have a report of what there is.
 

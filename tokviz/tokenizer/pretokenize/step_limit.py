@@ -35,7 +35,7 @@ _SILENT_SECONDS_PER_CHAR = 2e-7
 
 _SHOWN_CHARS = 24
 
-_TOO_MUCH = "needs too much memory for one piece"
+_TOO_MUCH = "needs too much memory for one pre-token"
 
 
 class _TooLongError(Exception):
@@ -97,7 +97,7 @@ class StepLimit:
                 reason = too_long(self._seconds)
             except (MemoryError, RecursionError):
                 reason = _TOO_MUCH
-        raise piece_error(pattern.pattern, reason, text, start)
+        raise pre_token_error(pattern.pattern, reason, text, start)
 
     @contextmanager
     def watching(self, n_chars: int) -> Iterator[None]:
@@ -125,7 +125,7 @@ class StepLimit:
         """Take the next matches of a text, so many of them; the last one ended at `start`.
 
         Raises:
-            PatternError: If a step takes too long or too much memory; it names the piece.
+            PatternError: If a step takes too long or too much memory; it names the pre-token.
         """
         # A list that is extended grows with every step, and a signal's handler sees it grow.
         found = self._found = []
@@ -140,7 +140,7 @@ class StepLimit:
         finally:
             self._is_in_step = False
         place = found[-1].end() if found else start
-        raise piece_error(pattern.pattern, reason, text, place)
+        raise pre_token_error(pattern.pattern, reason, text, place)
 
     @contextmanager
     def _ticking(self, silent_seconds: float = 0.0) -> Iterator[None]:
@@ -182,17 +182,17 @@ def too_long(seconds: float) -> str:
     """Say that a step took longer than the limit of `seconds`.
 
     >>> too_long(0.7)
-    'takes longer than 0.7 s for one piece'
+    'takes longer than 0.7 s for one pre-token'
     """
-    return f"takes longer than {seconds:g} s for one piece"
+    return f"takes longer than {seconds:g} s for one pre-token"
 
 
-def piece_error(regex: str, reason: str, text: str, place: int) -> PatternError:
-    """Describe a regex that fails on the piece of a text that starts at the character `place`.
+def pre_token_error(regex: str, reason: str, text: str, place: int) -> PatternError:
+    """Describe a regex that fails on the pre-token of a text that starts at the character `place`.
 
-    >>> piece_error("a|b", "takes too long", "abc", 1).trouble
+    >>> pre_token_error("a|b", "takes too long", "abc", 1).trouble
     "takes too long at character 1 of the text, 'bc'"
     """
-    piece = text[place : place + _SHOWN_CHARS]
-    shown = repr(piece) + ("…" if place + len(piece) < len(text) else "")
-    return PatternError(regex, reason, place=place, piece=shown)
+    pre_token = text[place : place + _SHOWN_CHARS]
+    shown = repr(pre_token) + ("…" if place + len(pre_token) < len(text) else "")
+    return PatternError(regex, reason, place=place, pre_token=shown)

@@ -1,4 +1,4 @@
-"""Count the pieces of a corpus on a Dask cluster."""
+"""Count the pre-tokens of a corpus on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tokviz.errors import TokvizError
 from tokviz.storage.files import read_file, write_file, writing
 from tokviz.training.cluster.parts import Part, Rules, Span, parts_of
 from tokviz.training.corpus.readers import encode
-from tokviz.training.counting import CountProgress, PieceCounts
+from tokviz.training.counting import CountProgress, PreTokenCounts
 from tokviz.training.dask_cluster import finished
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def shared_folder(given: str | os.PathLike[str] | None) -> Iterator[Path]:
 
 
 class ClusterCount:
-    """Counts the different pieces of a corpus by workers, as `bpe.counting.count_pieces` does."""
+    """Count the distinct pre-tokens of a corpus on a cluster, as `count_pre_tokens` does."""
 
     def __init__(self, client: Client, folder: Path, skip_unreadable: bool = False) -> None:
         """Take the cluster and what it may do.
@@ -76,13 +76,13 @@ class ClusterCount:
         *,
         on_progress: Callable[[CountProgress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
-    ) -> PieceCounts:
-        """Count; see `count_pieces`, of which the arguments are.
+    ) -> PreTokenCounts:
+        """Count; see `count_pre_tokens`, of which the arguments are.
 
         Raises:
             OutputFileError: If the folder cannot be written.
             JobError: If workers die again and again.
-            TokvizError: If the corpus can only be read by one, or as `count_pieces` does.
+            TokvizError: If the corpus can only be read by one, or as `count_pre_tokens` does.
         """
         if reason := corpus.must_be_whole():
             raise TokvizError(
@@ -97,7 +97,7 @@ class ClusterCount:
         self._should_stop = should_stop or self._should_stop
         return self._count(corpus, rules)
 
-    def _count(self, corpus: Corpus, rules: Rules) -> PieceCounts:
+    def _count(self, corpus: Corpus, rules: Rules) -> PreTokenCounts:
         from tokviz.training.cluster import tasks
 
         total = corpus.n_bytes_total or 0
@@ -123,15 +123,15 @@ class ClusterCount:
         joined = [*finished(self._client, join, range(n_buckets), self._look)]
         if len(joined) < n_buckets:
             return _stopped()
-        pieces, by_file = tasks.gathered([*range(n_buckets)], folder)
+        pre_tokens, by_file = tasks.gathered([*range(n_buckets)], folder)
         in_order = [sums[number] for number in sorted(sums)]
         for part in in_order:
             corpus.unreadable += part.unreadable
-        return PieceCounts(
-            pieces.data,
-            pieces.offsets(),
-            pieces.counts,
-            lengths=pieces.lengths,
+        return PreTokenCounts(
+            pre_tokens.data,
+            pre_tokens.offsets(),
+            pre_tokens.counts,
+            lengths=pre_tokens.lengths,
             n_bytes=sum(part.n_bytes for part in in_order),
             n_chars=sum(part.n_chars for part in in_order),
             n_invalid=sum(part.n_invalid for part in in_order),
@@ -171,5 +171,5 @@ class ClusterCount:
         return self._should_stop()
 
 
-def _stopped() -> PieceCounts:
-    return PieceCounts.of({}, complete=False)
+def _stopped() -> PreTokenCounts:
+    return PreTokenCounts.of({}, complete=False)

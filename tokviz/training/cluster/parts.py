@@ -1,7 +1,7 @@
 """Cutting a corpus into parts that can be counted alone: together they give what the whole gives.
 
-A large file is cut where a piece ends whatever stands around it, and where no special token is cut.
-Where that is, is seen in the bytes around it: whoever counts a part finds its ends, and its
+A large file is cut where a pre-token ends whatever stands around it, and where no special token is
+cut. Where that is, is seen in the bytes around it: whoever counts a part finds its ends, and its
 neighbours find the same.
 """
 
@@ -41,7 +41,7 @@ class Rules(NamedTuple):
     """How a corpus is read and cut.
 
     Attributes:
-        pattern: Cuts texts into pieces.
+        pattern: Cuts texts into pre-tokens.
         specials: Cut out of the texts.
         delimiter: Cut out too, and it ends a document; empty for none.
         field: The field or column that holds the text.
@@ -173,7 +173,7 @@ def first_cut(file: BinaryIO, position: int, n_bytes: int, rules: Rules, kind: s
         file: The open file.
         position: Where to begin to look.
         n_bytes: The size of the file.
-        rules: How it is cut into texts and pieces.
+        rules: How it is cut into texts and pre-tokens.
         kind: The kind of the file, by the ending of its name.
     """
     if position <= 0 or position >= n_bytes:

@@ -19,7 +19,7 @@ from tokviz.storage.files import write_file
 from tokviz.tokenizer.pretokenize.scan import scanner_of
 from tokviz.training.cluster.parts import Part, PartReader, Rules
 from tokviz.training.cluster.tables import (
-    Pieces,
+    PreTokens,
     joined,
     read_about,
     read_bucket,
@@ -29,22 +29,22 @@ from tokviz.training.cluster.tables import (
 from tokviz.training.compiled_counter import CompiledCounter
 from tokviz.training.corpus.text_blocks import REST, capped, text_blocks
 from tokviz.training.counting import DocumentCount, FileCounts, PlainCounter, refuse_endless
-from tokviz.training.pre_token_table import PieceTable
+from tokviz.training.pre_token_table import PreTokenTable
 from tokviz.training.regex_counter import RegexCounter
 
 _FILES = "-files.npy"
 PLACES_OF_A_PART = 1 << 40
-"""The places of a part's pieces begin at its number times this."""
+"""The places of a part's pre-tokens begin at its number times this."""
 
 
 class PartSums(NamedTuple):
-    """What a part comes to, beside its pieces.
+    """What a part comes to, beside its pre-tokens.
 
     Attributes:
-        n_bytes: The bytes of all pieces.
+        n_bytes: The bytes of all pre-tokens.
         n_chars: Their characters.
         n_invalid: The bytes among them that are not UTF-8.
-        n_unique: How many different pieces there are.
+        n_unique: How many different pre-tokens there are.
         documents: Whether the first and the last document have any text, how many have, and how
             many there are.
         inside: Whether it begins and ends in the middle of a document.
@@ -77,17 +77,17 @@ def n_documents(parts: list[PartSums]) -> int:
 
 
 def part_file(folder: str, number: int) -> Path:
-    """Name the file that holds the pieces of a part."""
+    """Name the file that holds the pre-tokens of a part."""
     return Path(folder, f"part-{number:06}")
 
 
 def bucket_file(folder: str, number: int) -> Path:
-    """Name the file that holds the pieces of a bucket, of all parts together."""
+    """Name the file that holds the pre-tokens of a bucket, of all parts together."""
     return Path(folder, f"bucket-{number:04}")
 
 
 def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSums:
-    """Count the pieces of a part.
+    """Count the pre-tokens of a part.
 
     Raises:
         InputFileError: If a file cannot be read.
@@ -124,12 +124,12 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
         (reader.starts_inside, reader.ends_inside),
         tuple(reader.unreadable),
     )
-    write_table(path, *shared_out(Pieces.of(counted), n_buckets), sums._asdict())
+    write_table(path, *shared_out(PreTokens.of(counted), n_buckets), sums._asdict())
     return sums
 
 
 def join_bucket(number: int, parts: Sequence[tuple[int, int]], folder: str) -> int:
-    """Join what the parts hold of a bucket, and count its different pieces.
+    """Join what the parts hold of a bucket, and count its different pre-tokens.
 
     Args:
         number: The bucket.
@@ -144,20 +144,20 @@ def join_bucket(number: int, parts: Sequence[tuple[int, int]], folder: str) -> i
     done = read_about(path)
     if done is not None:
         return int(done["n_unique"])
-    table = PieceTable()
+    table = PreTokenTable()
     places = [np.empty(0, np.int64)]
     by_file = []
     for part, file in parts:
-        pieces = read_bucket(part_file(folder, part), number)
-        before, counts = len(table), pieces.counts.copy()
-        other = PieceTable.of(pieces.data, pieces.offsets(), pieces.counts)
+        pre_tokens = read_bucket(part_file(folder, part), number)
+        before, counts = len(table), pre_tokens.counts.copy()
+        other = PreTokenTable.of(pre_tokens.data, pre_tokens.offsets(), pre_tokens.counts)
         table.add(other, 0, len(other))
         # The counts of what was added have become its places in the table.
-        is_new = pieces.counts >= before
-        places.append(pieces.places[is_new] + part * PLACES_OF_A_PART)
+        is_new = pre_tokens.counts >= before
+        places.append(pre_tokens.places[is_new] + part * PLACES_OF_A_PART)
         if file != REST:
-            by_file.append((file, pieces.counts, counts))
-    result = Pieces(
+            by_file.append((file, pre_tokens.counts, counts))
+    result = PreTokens(
         np.asarray(table.data),
         np.diff(np.asarray(table.offsets)),
         np.asarray(table.counts),
@@ -177,14 +177,14 @@ def join_bucket(number: int, parts: Sequence[tuple[int, int]], folder: str) -> i
     return len(table)
 
 
-def gathered(numbers: list[int], folder: str) -> tuple[Pieces, list[FileCounts]]:
+def gathered(numbers: list[int], folder: str) -> tuple[PreTokens, list[FileCounts]]:
     """Read all buckets, in the order of the first occurrences; and what files have of them."""
     paths = [bucket_file(folder, number) for number in numbers]
     buckets = [read_bucket(path) for path in paths]
     sizes = [len(bucket.lengths) for bucket in buckets]
-    pieces = joined(buckets)
+    pre_tokens = joined(buckets)
     buckets.clear()  # where there are very many, memory for all of them once more is too much
-    order = np.argsort(pieces.places, kind="stable")
+    order = np.argsort(pre_tokens.places, kind="stable")
     ranks = np.empty(len(order), np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
     by_file = []
@@ -195,7 +195,7 @@ def gathered(numbers: list[int], folder: str) -> tuple[Pieces, list[FileCounts]]
             which, times = rows[rows[:, 0] == file, 1:].T.copy()
             by_file.append(FileCounts(file, memoryview(ranks[first + which]), memoryview(times)))
         first += size
-    return pieces.taken(order), by_file
+    return pre_tokens.taken(order), by_file
 
 
 def _never(n_unique: int) -> bool:

@@ -35,7 +35,9 @@ STANDARD_INPUT = "-"
 DELIMITER = "<|endoftext|>"
 
 MOST_APART = 31
-"""So many files are told apart when pieces are counted, the largest ones; the others together."""
+"""So many files are told apart when pre-tokens are counted, the largest ones; the others
+together.
+"""
 
 _HEAD_BYTES = 8192
 

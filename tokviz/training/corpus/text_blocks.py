@@ -1,6 +1,6 @@
 """Documents become texts: cut at special tokens and delimiters, within caps, in blocks of memory.
 
-A text is what lies between two cuts: no piece crosses its ends. Blocks are about 512 KB, so a
+A text is what lies between two cuts: no pre-token crosses its ends. Blocks are about 512 KB, so a
 text may go on from one block to the next; then it is cut between two characters.
 """
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tokviz.process.runner import raise_if_stopped
-from tokviz.training.counting import PieceCounts
+from tokviz.training.counting import PreTokenCounts
 from tokviz.training.history import TrainingHistory
 from tokviz.training.replay import join_kernels as joining
 from tokviz.training.replay import pair_kernels as pairing
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokviz.training.settings import IdLayout
 
 _CHUNK_BYTES = 1 << 15
-"""So many bytes of pieces are joined at a time: what is needed for them stays in the cache."""
+"""So many bytes of pre-tokens are joined at a time: what is needed for them stays in the cache."""
 
 _CHUNKS_AT_ONCE = 64
 """Before the next ones somebody may say that nobody waits for it any more."""
@@ -47,17 +47,17 @@ class CompiledCorpus(NamedTuple):
 
 
 def compiled_corpus(
-    pieces: PieceCounts, history: TrainingHistory, layout: IdLayout
+    pre_tokens: PreTokenCounts, history: TrainingHistory, layout: IdLayout
 ) -> CompiledCorpus:
     """Work out when the bytes of a corpus come together, and count its pairs.
 
     Args:
-        pieces: The pieces of the corpus.
+        pre_tokens: The pre-tokens of the corpus.
         history: The merges.
         layout: The ids of the tokens in the history.
     """
     lefts, rights = map(layout.numbers_of, (history.left_id, history.right_id))
-    times, removed = joined_by(pieces, lefts, rights)
+    times, removed = joined_by(pre_tokens, lefts, rights)
     raise_if_stopped()
     pairs = CompiledPairs(times)
     raise_if_stopped()
@@ -66,13 +66,13 @@ def compiled_corpus(
 
 
 def joined_by(
-    pieces: PieceCounts, lefts: Int32s, rights: Int32s, chunk_bytes: int = _CHUNK_BYTES
+    pre_tokens: PreTokenCounts, lefts: Int32s, rights: Int32s, chunk_bytes: int = _CHUNK_BYTES
 ) -> tuple[CorpusTimes, Int64s]:
     """Find the times and what each merge removes, for merges of token numbers."""
     n_merges = len(lefts)
     table = new_table(slots_for(n_merges), 2)
     joining.index_merges(lefts, rights, n_merges, table, len(table))
-    data, offsets = pieces.data, pieces.offsets
+    data, offsets = pre_tokens.data, pre_tokens.offsets
     chunks = _chunks(offsets, chunk_bytes)
     room = int(np.diff(offsets[chunks]).max(initial=0))
     cells = np.empty((room, joining.N_CELL), np.int32)
@@ -83,18 +83,18 @@ def joined_by(
         raise_if_stopped()
         some = chunks[first : first + _CHUNKS_AT_ONCE + 1]
         joining.join(
-            data, offsets, pieces.counts, some, len(some) - 1, n_merges, table, len(table), queues,
-            cells, joined, removed,
+            data, offsets, pre_tokens.counts, some, len(some) - 1, n_merges, table, len(table),
+            queues, cells, joined, removed,
         )  # fmt: skip
-    return CorpusTimes(data, offsets, pieces.counts, joined, n_merges), removed
+    return CorpusTimes(data, offsets, pre_tokens.counts, joined, n_merges), removed
 
 
 def _chunks(offsets: Int64s, chunk_bytes: int) -> Int64s:
-    """Cut the pieces into stretches of about so many bytes: where each begins, and the end."""
-    chunks, n_pieces = [0], len(offsets) - 1
-    while (first := chunks[-1]) < n_pieces:
+    """Cut the pre-tokens into stretches of about so many bytes: where each begins, and the end."""
+    chunks, n_pre_tokens = [0], len(offsets) - 1
+    while (first := chunks[-1]) < n_pre_tokens:
         last = int(np.searchsorted(offsets, offsets[first] + chunk_bytes, side="right")) - 1
-        chunks.append(min(max(last, first + 1), n_pieces))
+        chunks.append(min(max(last, first + 1), n_pre_tokens))
     return np.array(chunks, np.int64)
 
 
@@ -104,14 +104,14 @@ class CompiledPairs:
     def __init__(self, times: CorpusTimes) -> None:
         """Take the corpus."""
         n_merges = times.n_merges
-        piece_of = np.empty(len(times.data), np.int32)
-        joining.number_pieces(times.offsets, len(times.counts), piece_of)
+        pre_token_of = np.empty(len(times.data), np.int32)
+        joining.number_pre_tokens(times.offsets, len(times.counts), pre_token_of)
         arrays: tuple[Any, ...] = (
             *(times.data, times.offsets, times.counts),
-            *(piece_of, times.joined),
+            *(pre_token_of, times.joined),
         )
         self._times = pairing.Times(*arrays)
-        self._n_bytes, self._n_pieces = len(times.data), len(times.counts)
+        self._n_bytes, self._n_pre_tokens = len(times.data), len(times.counts)
         self._starts = np.zeros(n_merges + 2, np.int64)
         self._places = np.empty(int((times.joined <= n_merges).sum()), np.int32)
         joining.sort_by_merge(times.joined, self._n_bytes, n_merges, self._starts, self._places)
@@ -152,7 +152,7 @@ class CompiledPairs:
     def _count(self, k: int) -> None:
         """Count all pairs anew; the table grows until less than half of it is used."""
         while not pairing.count_pairs(
-            self._times, self._n_pieces, k, self._counts, len(self._table), len(self._tokens),
+            self._times, self._n_pre_tokens, k, self._counts, len(self._table), len(self._tokens),
             np.empty((pairing.AHEAD, 3), np.int64),
         ):  # fmt: skip
             self._table = empty_table(2 * len(self._table), pairing.N_COLUMNS)
@@ -199,8 +199,8 @@ class CompiledPairs:
     def _first_places(self, slots: Int64s) -> Int64s:
         """Find where pairs that occur are first met."""
         pairing.settle_first(
-            self._times, self._n_pieces, self._k, self._table, len(self._table), slots, len(slots),
-            np.zeros(len(self._tokens), np.uint8),
+            self._times, self._n_pre_tokens, self._k, self._table, len(self._table),
+            slots, len(slots), np.zeros(len(self._tokens), np.uint8),
         )  # fmt: skip
         places: Int64s = self._table[slots, pairing.FIRST]
         return places

@@ -1,4 +1,4 @@
-"""A corpus at every moment of its training, from its different pieces and the merges alone."""
+"""A corpus at every moment of its training, from its different pre-tokens and the merges alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokviz.training.counting import PieceCounts
+    from tokviz.training.counting import PreTokenCounts
     from tokviz.training.history import TrainingHistory
     from tokviz.training.replay.compiled import CompiledCorpus, CompiledPairs
     from tokviz.training.replay.pairs import CorpusTimes
@@ -22,23 +22,26 @@ if TYPE_CHECKING:
     from tokviz.training.settings import IdLayout, TrainSettings
 
 LADDER_BYTES = 1_000
-"""The size of a corpus up to which its pieces are drawn after every merge, one row per merge."""
+"""The size of a corpus up to which its pre-tokens are drawn after every merge, one row per
+merge.
+"""
 
-MOST_PIECE_BYTES = 2_000
-"""More of a piece is not shown: without a split pattern a whole document is one."""
+MOST_PRE_TOKEN_BYTES = 2_000
+"""More of a pre-token is not shown: without a split pattern a whole document is one."""
 
 _BYTES_BEFORE = 40
 """So much of it is shown before the place where a merge happens, at least."""
 
 
 @dataclass(frozen=True, slots=True)
-class PieceTokens:
-    """One of the different pieces of a corpus, with its tokens, or a part of a long one.
+class TokenizedPreToken:
+    """One of the different pre-tokens of a corpus, with its tokens, or a part of a long one.
 
     Attributes:
-        index: Its place among the pieces, which are in the order of their first occurrence.
-        start: Where in the piece the part begins, a border of tokens after any number of merges.
-        is_cut: Whether the piece goes on behind it.
+        index: Its place among the pre-tokens, which are in the order of their first occurrence.
+        start: Where in the pre-token the part begins, a border of tokens after any number of
+            merges.
+        is_cut: Whether the pre-token goes on behind it.
         data: Its bytes.
         count: How often it occurs.
         ids: Its tokens.
@@ -55,10 +58,10 @@ class PieceTokens:
 
 
 class ReplayCorpus:
-    """The pieces of a corpus with their tokens and pairs after k merges.
+    """The pre-tokens of a corpus with their tokens and pairs after k merges.
 
     Attributes:
-        times: When the bytes of the pieces come together.
+        times: When the bytes of the pre-tokens come together.
         pairs: The pairs at one k.
     """
 
@@ -69,14 +72,18 @@ class ReplayCorpus:
         self._layout = layout
 
     def __len__(self) -> int:
-        """Count the different pieces."""
+        """Count the different pre-tokens."""
         return len(self.times.counts)
 
-    def piece(self, index: int, k: int, start: int = 0) -> PieceTokens:
-        """Give a piece, at most `MOST_PIECE_BYTES` of it, with its tokens after k merges."""
+    def pre_token(self, index: int, k: int, start: int = 0) -> TokenizedPreToken:
+        """Return at most `MOST_PRE_TOKEN_BYTES` of a pre-token with its tokens after k merges."""
         times = self.times
         first, end = int(times.offsets[index]) + start, int(times.offsets[index + 1])
-        last = end if end - first <= MOST_PIECE_BYTES else self._border(first + MOST_PIECE_BYTES, 1)
+        last = (
+            end
+            if end - first <= MOST_PRE_TOKEN_BYTES
+            else self._border(first + MOST_PRE_TOKEN_BYTES, 1)
+        )
         data = times.data[first:last].tobytes()
         ids, ends, latest = [], [], 0
         joined = times.joined[first:last].tolist()
@@ -89,7 +96,7 @@ class ReplayCorpus:
             ends.append(at)
             begun, latest = at, 0
         count, is_cut = int(times.counts[index]), last < end
-        return PieceTokens(index, start, is_cut, data, count, tuple(ids), tuple(ends))
+        return TokenizedPreToken(index, start, is_cut, data, count, tuple(ids), tuple(ends))
 
     def _border(self, place: int, step: int) -> int:
         """Go on to a byte that no merge ever joins to the one before, or to the end."""
@@ -98,13 +105,13 @@ class ReplayCorpus:
             place += step
         return place
 
-    def pieces(self, first: int, n: int, k: int) -> list[PieceTokens]:
-        """Give at most n pieces from an index on, with their tokens after k merges."""
+    def pre_tokens(self, first: int, n: int, k: int) -> list[TokenizedPreToken]:
+        """Give at most n pre-tokens from an index on, with their tokens after k merges."""
         indexes = range(max(first, 0), min(first + n, len(self)))
-        return [self.piece(index, k) for index in indexes]
+        return [self.pre_token(index, k) for index in indexes]
 
-    def pieces_of_merge(self, k: int, n: int) -> list[PieceTokens]:
-        """Give pieces in which merge k happens, as they are before it, the most frequent first.
+    def pre_tokens_of_merge(self, k: int, n: int) -> list[TokenizedPreToken]:
+        """Give pre-tokens in which merge k happens, as they are before it, the most frequent first.
 
         Of long ones it is the part around the first place.
         """
@@ -115,13 +122,13 @@ class ReplayCorpus:
         found, firsts = np.unique(indexes, return_index=True)
         order = np.argsort(-self.times.counts[found], kind="stable")[:n]
         places = zip(found[order].tolist(), positions[firsts[order]].tolist(), strict=True)
-        return [self.piece(index, k - 1, self._start(index, place)) for index, place in places]
+        return [self.pre_token(index, k - 1, self._start(index, place)) for index, place in places]
 
     def _start(self, index: int, place: int) -> int:
-        """Say where a part begins in which a place of a long piece is seen."""
+        """Say where a part begins in which a place of a long pre-token is seen."""
         first, end = self.times.offsets[index : index + 2].tolist()
         near = place - _BYTES_BEFORE
-        is_whole = end - first <= MOST_PIECE_BYTES or near <= first
+        is_whole = end - first <= MOST_PRE_TOKEN_BYTES or near <= first
         return 0 if is_whole else self._border(near, -1) - first
 
 
@@ -135,7 +142,9 @@ class CorpusAhead:
         """Begin with nothing to do."""
         self._found: Future[CompiledCorpus] | None = None
 
-    def begin(self, history: TrainingHistory, pieces: PieceCounts, settings: TrainSettings) -> None:
+    def begin(
+        self, history: TrainingHistory, pre_tokens: PreTokenCounts, settings: TrainSettings
+    ) -> None:
         """Begin, if the history is sound enough for the loops."""
         import numpy as np
 
@@ -149,7 +158,7 @@ class CorpusAhead:
         pool = ThreadPoolExecutor(1, thread_name_prefix="replay")
         # In this context it ends when nobody waits for what this thread does.
         run = copy_context().run
-        self._found = pool.submit(run, compiled_corpus, pieces, history, settings.layout)
+        self._found = pool.submit(run, compiled_corpus, pre_tokens, history, settings.layout)
         pool.shutdown(wait=False)
 
     def result(self) -> CompiledCorpus | None:
@@ -158,29 +167,29 @@ class CorpusAhead:
 
 
 def open_corpus(
-    pieces: PieceCounts, steps: RecordedSteps, layout: IdLayout, ahead: CorpusAhead | None
+    pre_tokens: PreTokenCounts, steps: RecordedSteps, layout: IdLayout, ahead: CorpusAhead | None
 ) -> ReplayCorpus:
     """Work out when the bytes of a corpus come together, and check the history by it.
 
     Args:
-        pieces: The pieces of the corpus.
+        pre_tokens: The pre-tokens of the corpus.
         steps: The merges, which are sound.
         layout: The ids of the tokens in the history.
         ahead: What has been begun of that.
 
     Raises:
-        TokvizError: If the pieces are not those of the history.
+        TokvizError: If the pre-tokens are not those of the history.
     """
     from tokviz.training.replay.compiled import compiled_corpus
 
     found = None if ahead is None else ahead.result()
-    times, removed, pairs = found or compiled_corpus(pieces, steps.history, layout)
-    _check(steps, removed[1 : steps.n_merges + 1], pieces.n_bytes)
+    times, removed, pairs = found or compiled_corpus(pre_tokens, steps.history, layout)
+    _check(steps, removed[1 : steps.n_merges + 1], pre_tokens.n_bytes)
     return ReplayCorpus(times, pairs, layout)
 
 
 def _check(steps: RecordedSteps, removed: npt.NDArray[np.int64], n_bytes: int) -> None:
-    """Compare what the merges do to the pieces with what the history says."""
+    """Compare what the merges do to the pre-tokens with what the history says."""
     import numpy as np
 
     history = steps.history
@@ -192,5 +201,6 @@ def _check(steps: RecordedSteps, removed: npt.NDArray[np.int64], n_bytes: int) -
     wrong = np.flatnonzero(~(same_tokens & same_counts))
     if len(wrong):
         raise TokvizError(
-            f"the history does not fit the pieces of the corpus, first at merge {wrong[0] + 1:,}"
+            f"the history does not fit the pre-tokens of the corpus, first at merge "
+            f"{wrong[0] + 1:,}"
         )

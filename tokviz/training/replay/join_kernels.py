@@ -88,15 +88,15 @@ def join(
     joined: Int32s,
     removed: Int64s,
 ) -> None:
-    """Replay all merges over the pieces, and note when their bytes come together.
+    """Replay all merges over the pre-tokens, and note when their bytes come together.
 
-    That is done for a few pieces at a time, so that what is needed for them stays in the cache.
+    That is done for a few pre-tokens at a time, so that what is needed for them stays in the cache.
 
     Args:
-        data: The bytes of all pieces.
-        offsets: Where each piece starts, and the last one ends.
-        counts: How often each piece occurs.
-        chunks: The first piece of each chunk, and one behind the last piece.
+        data: The bytes of all pre-tokens.
+        offsets: Where each pre-token starts, and the last one ends.
+        counts: How often each pre-token occurs.
+        chunks: The first pre-token of each chunk, and one behind the last pre-token.
         n_chunks: How many chunks there are.
         n_merges: How many merges there are, each of bytes and of what merges before it make.
         table: The table of `index_merges`.
@@ -110,18 +110,20 @@ def join(
     for chunk in range(n_chunks):
         first = chunks[chunk]
         last = chunks[chunk + 1]
-        _join_pieces(data, offsets, first, last, n_merges, table, n_slots, queues, cells, joined)
-        for piece in range(first, last):
-            for at in range(offsets[piece] + 1, offsets[piece + 1]):
-                removed[joined[at]] += counts[piece]
+        _join_pre_tokens(
+            data, offsets, first, last, n_merges, table, n_slots, queues, cells, joined
+        )
+        for pre_token in range(first, last):
+            for at in range(offsets[pre_token] + 1, offsets[pre_token + 1]):
+                removed[joined[at]] += counts[pre_token]
 
 
 @helper
-def _join_pieces(
+def _join_pre_tokens(
     data: Bytes,
     offsets: Int64s,
-    first_piece: int,
-    last_piece: int,
+    first_pre_token: int,
+    last_pre_token: int,
     n_merges: int,
     table: Int64s,
     n_slots: int,
@@ -136,10 +138,10 @@ def _join_pieces(
     take, so what it appends belongs to later queues. Places are appended from left to right in each
     queue, so that of overlapping occurrences the leftmost is merged, as it should be.
     """
-    base = offsets[first_piece]
-    for piece in range(first_piece, last_piece):
-        start = offsets[piece] - base
-        end = offsets[piece + 1] - base
+    base = offsets[first_pre_token]
+    for pre_token in range(first_pre_token, last_pre_token):
+        start = offsets[pre_token] - base
+        end = offsets[pre_token + 1] - base
         for at in range(start, end):
             cell = N_CELL * at
             joined[base + at] = n_merges + 1
@@ -170,11 +172,11 @@ def _join_pieces(
 
 
 @kernel
-def number_pieces(offsets: Int64s, n_pieces: int, piece_of: Int32s) -> None:
-    """Note for every byte which piece it is in."""
-    for piece in range(n_pieces):
-        for at in range(offsets[piece], offsets[piece + 1]):
-            piece_of[at] = piece
+def number_pre_tokens(offsets: Int64s, n_pre_tokens: int, pre_token_of: Int32s) -> None:
+    """Note for every byte which pre-token it is in."""
+    for pre_token in range(n_pre_tokens):
+        for at in range(offsets[pre_token], offsets[pre_token + 1]):
+            pre_token_of[at] = pre_token
 
 
 @kernel

@@ -25,17 +25,17 @@ class Times(NamedTuple):
     """A corpus, and when its bytes come together.
 
     Attributes:
-        data: The bytes of all pieces.
-        offsets: Where each piece starts, and the last one ends.
-        counts: How often each piece occurs.
-        piece_of: By byte of `data`, its piece.
+        data: The bytes of all pre-tokens.
+        offsets: Where each pre-token starts, and the last one ends.
+        counts: How often each pre-token occurs.
+        pre_token_of: By byte of `data`, its pre-token.
         joined: By byte, the number of the merge that joins it to the byte before.
     """
 
     data: Bytes
     offsets: Int64s
     counts: Int64s
-    piece_of: Int32s
+    pre_token_of: Int32s
     joined: Int32s
 
 
@@ -73,7 +73,7 @@ def _add_pair(counts: PairCounts, n_slots: int, pair: int, change: int, place: i
 @kernel
 def count_pairs(
     times: Times,
-    n_pieces: int,
+    n_pre_tokens: int,
     k: int,
     counts: PairCounts,
     n_slots: int,
@@ -84,7 +84,7 @@ def count_pairs(
 
     Args:
         times: The corpus.
-        n_pieces: How many pieces it has.
+        n_pre_tokens: How many pre-tokens it has.
         k: The number of merges.
         counts: To be filled anew.
         n_slots: How many slots the table has.
@@ -102,12 +102,12 @@ def count_pairs(
         counts.tokens[token] = 0
     counts.numbers[N_PAIRS] = 0
     n_met = 0
-    for piece in range(n_pieces):
-        end = times.offsets[piece + 1]
-        start = times.offsets[piece]
+    for pre_token in range(n_pre_tokens):
+        end = times.offsets[pre_token + 1]
+        start = times.offsets[pre_token]
         latest = 0
         before = -1
-        count = times.counts[piece]
+        count = times.counts[pre_token]
         for at in range(start + 1, end + 1):
             if at < end and times.joined[at] <= k:
                 latest = max(latest, integer(times.joined[at]))
@@ -154,7 +154,7 @@ def _token_before(times: Times, k: int, place: int) -> int:
 
 @helper
 def _token_at(times: Times, k: int, start: int, end: int) -> int:
-    """Find the token that starts at a byte, in a piece with the given end."""
+    """Find the token that starts at a byte, in a pre-token with the given end."""
     latest = 0
     at = start + 1
     while at < end and times.joined[at] <= k:
@@ -191,10 +191,10 @@ def _step(
     done = -1
     for index in range(first, last):
         place = integer(places[index])
-        piece = integer(times.piece_of[place])
-        change = sign * times.counts[piece]
-        begin = times.offsets[piece]
-        end = times.offsets[piece + 1]
+        pre_token = integer(times.pre_token_of[place])
+        change = sign * times.counts[pre_token]
+        begin = times.offsets[pre_token]
+        end = times.offsets[pre_token + 1]
         left = _token_before(times, number - 1, place)
         right = _token_at(times, number - 1, place, end)
         counts.tokens[left] -= change
@@ -294,7 +294,7 @@ def slot_of(table: Int64s, n_slots: int, left: int, right: int) -> int:
 @kernel
 def settle_first(
     times: Times,
-    n_pieces: int,
+    n_pre_tokens: int,
     k: int,
     table: Int64s,
     n_slots: int,
@@ -304,12 +304,12 @@ def settle_first(
 ) -> None:
     """Find where pairs really occur first.
 
-    The pieces are searched from the first place that is no longer true on, for all such pairs in
-    one go. In the table the counts of these pairs are complemented while they are searched for.
+    The pre-tokens are searched from the first place that is no longer true on, for all such pairs
+    in one go. In the table the counts of these pairs are complemented while they are searched for.
 
     Args:
         times: The corpus.
-        n_pieces: How many pieces it has.
+        n_pre_tokens: How many pre-tokens it has.
         k: The number of merges.
         table: A table of pairs.
         n_slots: How many slots it has.
@@ -318,11 +318,11 @@ def settle_first(
         is_left: By token, all 0: receives which ones begin a pair that is searched for.
     """
     n_missing = 0
-    place = times.offsets[n_pieces]
+    place = times.offsets[n_pre_tokens]
     for index in range(n_wanted):
         row = N_COLUMNS * slots[index]
         first = table[row + FIRST]
-        end = times.offsets[times.piece_of[first] + 1]
+        end = times.offsets[times.pre_token_of[first] + 1]
         if times.joined[first] > k:
             left = _token_before(times, k, first)
             if pair_of(left, _token_at(times, k, first, end)) == table[row]:
@@ -331,10 +331,10 @@ def settle_first(
         is_left[table[row] >> 32] = 1
         n_missing += 1
         place = min(place, first)
-    piece = integer(times.piece_of[place]) if n_missing else 0
-    while n_missing and piece < n_pieces:
-        end = times.offsets[piece + 1]
-        start = times.offsets[piece]
+    pre_token = integer(times.pre_token_of[place]) if n_missing else 0
+    while n_missing and pre_token < n_pre_tokens:
+        end = times.offsets[pre_token + 1]
+        start = times.offsets[pre_token]
         latest = 0
         before = -1
         for at in range(start + 1, end + 1):
@@ -351,4 +351,4 @@ def settle_first(
             before = token
             start = at
             latest = 0
-        piece += 1
+        pre_token += 1

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorpusTimes:
-    """The pieces of a corpus, and when their bytes come together.
+    """The pre-tokens of a corpus, and when their bytes come together.
 
     Tokens have numbers here: a byte its value, and the token of merge k 255 + k.
 
     Attributes:
-        data: The bytes of all pieces, one behind another. Shape (total,).
-        offsets: Where each piece starts, and at last where the last one ends. Shape (m + 1,).
-        counts: How often each piece occurs. Shape (m,).
+        data: The bytes of all pre-tokens, one behind another. Shape (total,).
+        offsets: Where each pre-token starts, and at last where the last one ends. Shape (m + 1,).
+        counts: How often each pre-token occurs. Shape (m,).
         joined: For every byte, the number of the merge that joins it to the byte before, one more
-            than there are merges if none does or a piece begins. Shape (total,).
+            than there are merges if none does or a pre-token begins. Shape (total,).
         n_merges: The number of merges.
     """
 
@@ -53,7 +53,7 @@ class TieOrder:
     """The order of pairs with equal counts, as numbers: of two pairs the lower is merged first."""
 
     def __init__(self, rule: TieBreak, tokens: list[bytes], offsets: Int64s) -> None:
-        """Take the rule, the bytes of every token by number, and where each piece starts."""
+        """Take the rule, the bytes of every token by number, and where each pre-token starts."""
         self._rule = rule
         self._tokens = tokens
         self._offsets = offsets
@@ -66,7 +66,7 @@ class TieOrder:
             lefts: The left tokens.
             rights: The right tokens.
             positions: Finds where the right token of each pair occurs first, in the bytes of all
-                pieces.
+                pre-tokens.
         """
         n = len(self._tokens)
         match self._rule.compiled:
@@ -89,10 +89,10 @@ class TieOrder:
         firsts = [(0, 0)] * len(lefts)
         if self._rule.looks_at_positions:
             places = positions()
-            pieces = np.searchsorted(self._offsets, places, side="right") - 1
-            starts = (places - self._offsets[pieces]).tolist()
+            pre_tokens = np.searchsorted(self._offsets, places, side="right") - 1
+            starts = (places - self._offsets[pre_tokens]).tolist()
             before = [len(self._tokens[left]) for left in lefts]
-            firsts = list(zip(pieces.tolist(), map(sub, starts, before), strict=True))
+            firsts = list(zip(pre_tokens.tolist(), map(sub, starts, before), strict=True))
         pairs = zip(lefts, rights, strict=True)
         by_pair = [
             self._rule.order(pair, self._tokens, first)

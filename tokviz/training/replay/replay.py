@@ -36,7 +36,7 @@ from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.encoding.segment_encoder import SegmentEncoder
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.training.replay.corpus import CorpusAhead, PieceTokens, ReplayCorpus, open_corpus
+from tokviz.training.replay.corpus import CorpusAhead, ReplayCorpus, TokenizedPreToken, open_corpus
 from tokviz.training.replay.pairs import TieOrder
 from tokviz.training.replay.steps import (
     ListedSteps,
@@ -60,10 +60,10 @@ from tokviz.training.ties import TIE_BREAKS, TokenPair, get_tie_break
 Source = str | PathLike[str] | TrainingRun | Tokenizer
 
 N_TERMS = 4
-"""Pieces that are named as those a count comes from."""
+"""Pre-tokens that are named as those a count comes from."""
 
 TINY_CORPUS_BYTES = 2_000
-"""Up to so many bytes of different pieces a corpus fits on a screen."""
+"""Up to so many bytes of different pre-tokens a corpus fits on a screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Replay:
                 "Choose a training, or a tokenizer that tokviz encodes with by itself"
             )
         if run is not None:
-            self._steps = RecordedSteps(tokenizer, run.history, run.piece_counts.n_bytes)
+            self._steps = RecordedSteps(tokenizer, run.history, run.pre_token_counts.n_bytes)
         elif tokenizer.by_ranks:
             self._steps = RankedSteps(tokenizer)
         else:
@@ -138,7 +138,7 @@ class Replay:
         Raises:
             InputFileError: If a folder is no run, or a file cannot be read, or is damaged.
             UnknownTokenizerError: If there is neither a file nor a tokenizer of that name.
-            TokvizError: If the history of a run does not fit its pieces, or a tokenizer has no
+            TokvizError: If the history of a run does not fit its pre-tokens, or a tokenizer has no
                 merges.
         """
         if isinstance(source, TrainingRun):
@@ -167,7 +167,7 @@ class Replay:
         """Do now what would otherwise delay the first state.
 
         Raises:
-            TokvizError: If the history of the run does not fit its pieces.
+            TokvizError: If the history of the run does not fit its pre-tokens.
         """
         if self.run is not None:
             self._opened_corpus()
@@ -192,17 +192,17 @@ class Replay:
     @property
     def n_bytes(self) -> int | None:
         """The bytes of the corpus; None if it is not known."""
-        return None if self.run is None else self.run.piece_counts.n_bytes
+        return None if self.run is None else self.run.pre_token_counts.n_bytes
 
     @property
-    def n_pieces(self) -> int | None:
-        """The different pieces of the corpus; None if it is not known."""
-        return None if self.run is None else len(self.run.piece_counts)
+    def n_pre_tokens(self) -> int | None:
+        """The different pre-tokens of the corpus; None if it is not known."""
+        return None if self.run is None else len(self.run.pre_token_counts)
 
     @property
     def is_tiny(self) -> bool:
         """Whether all of the corpus fits on a screen."""
-        return self.run is not None and len(self.run.piece_counts.data) <= TINY_CORPUS_BYTES
+        return self.run is not None and len(self.run.pre_token_counts.data) <= TINY_CORPUS_BYTES
 
     # -- merges
 
@@ -228,23 +228,29 @@ class Replay:
         """Say why merge k happened when it did."""
         return why_merged(self.step(k), self.tie_break)
 
-    def details(self, k: int, holding: Sequence[PieceTokens] | None = None) -> tuple[Sentence, ...]:
+    def details(
+        self, k: int, holding: Sequence[TokenizedPreToken] | None = None
+    ) -> tuple[Sentence, ...]:
         """Say how the count of merge k comes about, and what other rules would have merged.
 
         Takes a moment for a large corpus. Empty without counts.
 
         Args:
             k: The number of the merge.
-            holding: What `pieces_of_next` gives of the state before it, if that is known.
+            holding: What `pre_tokens_of_next` gives of the state before it, if that is known.
         """
         step, run = self.step(k), self.run
         if run is None or step.count is None:
             return ()
         before, wanted = self.state(k - 1), (step.left_id, step.right_id)
-        pieces = before.pieces_of_next(N_TERMS) if holding is None else holding[:N_TERMS]
+        pre_tokens = before.pre_tokens_of_next(N_TERMS) if holding is None else holding[:N_TERMS]
         terms = [
-            Term(piece.data, piece.count, sum(pair == wanted for pair in pairwise(piece.ids)))
-            for piece in pieces
+            Term(
+                pre_token.data,
+                pre_token.count,
+                sum(pair == wanted for pair in pairwise(pre_token.ids)),
+            )
+            for pre_token in pre_tokens
         ]
         others = {}
         if step.n_tied is not None and step.n_tied > 1:
@@ -252,7 +258,7 @@ class Replay:
                 best = before.top_pairs(1, name)[0]
                 others[name] = TokenPair(best.left_id, best.right_id, best.left, best.right)
         # Of whole documents only a part is known, and they would be no term to be read.
-        is_known = not any(piece.start or piece.is_cut for piece in pieces)
+        is_known = not any(pre_token.start or pre_token.is_cut for pre_token in pre_tokens)
         sums = [arithmetic(step.count, terms)] if is_known else []
         return *sums, *other_rules(step.pair, others)
 
@@ -305,20 +311,21 @@ class Replay:
             raise IndexError(f"there is no merge {k:,}, only 0 to {self.n_merges:,}")
         return ReplayState(self, k)
 
-    def piece(self, index: int, k: int, start: int = 0) -> PieceTokens:
-        """Give one of the different pieces of the corpus with its tokens after k merges.
+    def pre_token(self, index: int, k: int, start: int = 0) -> TokenizedPreToken:
+        """Give one of the different pre-tokens of the corpus with its tokens after k merges.
 
         Args:
-            index: Its place among the pieces.
+            index: Its place among the pre-tokens.
             k: The number of merges.
-            start: Where the part of a long piece begins that is wanted, one of `PieceTokens`.
+            start: Where the part of a long pre-token begins that is wanted, one of
+                `TokenizedPreToken`.
 
         Raises:
-            IndexError: If there is no such piece.
+            IndexError: If there is no such pre-token.
         """
-        if self.run is None or not 0 <= index < len(self.run.piece_counts):
-            raise IndexError(f"there is no piece {index:,}")
-        return self._opened_corpus().piece(index, k, start)
+        if self.run is None or not 0 <= index < len(self.run.pre_token_counts):
+            raise IndexError(f"there is no pre-token {index:,}")
+        return self._opened_corpus().pre_token(index, k, start)
 
     def text(self, text: str, parse_specials: bool = True) -> ReplayText:
         """Prepare byte text to be shown after any number of merges.
@@ -342,9 +349,9 @@ class Replay:
         assert self.run is not None and isinstance(self._steps, RecordedSteps)
         with self._lock:
             if self._corpus is None:
-                layout, pieces = self.run.settings.layout, self.run.piece_counts
+                layout, pre_tokens = self.run.settings.layout, self.run.pre_token_counts
                 try:
-                    self._corpus = open_corpus(pieces, self._steps, layout, self._ahead)
+                    self._corpus = open_corpus(pre_tokens, self._steps, layout, self._ahead)
                 except JobDroppedError:
                     raise
                 except TokvizError as error:
@@ -359,7 +366,7 @@ class Replay:
             self._tie_orders[name] = TieOrder(
                 get_tie_break(name),
                 [*tokens, *self._steps.tokens],
-                self.run.piece_counts.offsets,
+                self.run.pre_token_counts.offsets,
             )
         return self._tie_orders[name]
 
@@ -382,7 +389,7 @@ class ReplayState:
         run = self._replay.run
         if run is None:
             return None
-        return int(run.history.n_tokens[self.k - 1]) if self.k else run.piece_counts.n_bytes
+        return int(run.history.n_tokens[self.k - 1]) if self.k else run.pre_token_counts.n_bytes
 
     @property
     def bytes_per_token(self) -> float | None:
@@ -438,21 +445,21 @@ class ReplayState:
             pairs.move_to(self.k)
             return pairs.pair_count(left, right)
 
-    def pieces(self, first: int = 0, n: int = 100) -> list[PieceTokens]:
-        """Give n of the different pieces of the corpus, in the order of their first occurrence."""
+    def pre_tokens(self, first: int = 0, n: int = 100) -> list[TokenizedPreToken]:
+        """Return n distinct pre-tokens of the corpus, in the order of their first occurrence."""
         if self._replay.run is None:
             return []
-        return self._replay._opened_corpus().pieces(first, n, self.k)
+        return self._replay._opened_corpus().pre_tokens(first, n, self.k)
 
-    def pieces_of_next(self, n: int = 20) -> list[PieceTokens]:
-        """Give the pieces in which the next merge happens, as they are before it.
+    def pre_tokens_of_next(self, n: int = 20) -> list[TokenizedPreToken]:
+        """Give the pre-tokens in which the next merge happens, as they are before it.
 
         Those that occur most often come first.
         """
         if self._replay.run is None or self.k >= self._replay.n_merges:
             return []
         with self._replay._lock:
-            return self._replay._opened_corpus().pieces_of_merge(self.k + 1, n)
+            return self._replay._opened_corpus().pre_tokens_of_merge(self.k + 1, n)
 
 
 class _EarlyEncoder(SegmentEncoder):
@@ -465,6 +472,6 @@ class _EarlyEncoder(SegmentEncoder):
     def prepare(self) -> None:
         """Do nothing: long texts need no preparation."""
 
-    def _encode_pieces(self, pattern: SplitPattern, text: str) -> Sequence[int]:
+    def _encode_pre_tokens(self, pattern: SplitPattern, text: str) -> Sequence[int]:
         ids: list[int] = self._replay.text(text, parse_specials=False).at(self._k).ids.tolist()
         return ids

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Int64s = npt.NDArray[np.int64]
 
-_KEPT_PIECES = 1 << 16
+_KEPT_PRE_TOKENS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,8 +158,8 @@ class TextTimes:
 
     What happens inside a token does not depend on what is around it. So the final tokens, which
     come from the tokenizer itself, and the times inside each of them, which are worked out once,
-    give the times of a text: of a long run of one letter too, which is one piece. Only where a
-    vocabulary's ranks are out of order are the pieces of the text taken one by one.
+    give the times of a text: of a long run of one letter too, which is one pre-token. Only where a
+    vocabulary's ranks are out of order are the pre-tokens of the text taken one by one.
     """
 
     def __init__(self, tokenizer: Tokenizer, steps: MergeSteps) -> None:
@@ -167,7 +167,7 @@ class TextTimes:
         self._tokenizer = tokenizer
         self._steps = steps
         self._times_inside = cache(self._token_times)
-        self._times_of = lru_cache(_KEPT_PIECES)(self._piece_times)
+        self._times_of = lru_cache(_KEPT_PRE_TOKENS)(self._pre_token_times)
 
     @cached_property
     def _table(self) -> TokenTable:
@@ -189,7 +189,7 @@ class TextTimes:
         special_ids = dict(zip(starts, compress(story.ids, story.special), strict=True))
         joined, out_of_order = self._by_tokens(story.ids), list[tuple[int, int]]()
         if joined is None:
-            joined, out_of_order = self._by_pieces(data, story.pieces.tolist(), special_ids)
+            joined, out_of_order = self._by_pre_tokens(data, story.pre_tokens.tolist(), special_ids)
         places = _Places(np.array(joined, np.int32), list(special_ids.items()), out_of_order)
         return ReplayText(text, data, places, self._table)
 
@@ -204,13 +204,13 @@ class TextTimes:
             joined += times.numbers
         return joined
 
-    def _by_pieces(
-        self, data: bytes, pieces: list[tuple[int, int]], special_ids: Mapping[int, int]
+    def _by_pre_tokens(
+        self, data: bytes, pre_tokens: list[tuple[int, int]], special_ids: Mapping[int, int]
     ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Take the times piece by piece, and name the pieces in which some are not in order."""
+        """Return the times of each pre-token, and the pre-tokens with times out of order."""
         joined: list[int] = []
         out_of_order = []
-        for first, last in pieces:
+        for first, last in pre_tokens:
             joined.append(self._steps.n_merges + 1)
             if first in special_ids:
                 joined += [0] * (last - first - 1)
@@ -234,7 +234,7 @@ class TextTimes:
         in_order = times.in_order and made <= self._steps.n_merges and is_first
         return JoinTimes(times.numbers, in_order)
 
-    def _piece_times(self, piece: bytes) -> JoinTimes:
-        times = join_times(piece, self._tokenizer, self._steps.n_merges)
-        whole = number_of_whole(piece, self._tokenizer)
+    def _pre_token_times(self, pre_token: bytes) -> JoinTimes:
+        times = join_times(pre_token, self._tokenizer, self._steps.n_merges)
+        whole = number_of_whole(pre_token, self._tokenizer)
         return looked_up_whole(times, whole)

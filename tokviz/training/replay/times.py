@@ -1,4 +1,4 @@
-"""When the bytes of a piece come together: the number of the merge that joins each to the last.
+"""When the bytes of a pre-token come together: the number of the merge that joins each to the last.
 
 Merges only ever join tokens. So a whole encoding, with all its states, is one number for every two
 neighbouring bytes: that of the merge after which they are in one token. The tokens after k merges
@@ -6,21 +6,21 @@ lie between the neighbours whose number is greater than k.
 
 This holds for ranks in any order too. Encoding with the ranks below a limit does the same merges as
 encoding with all ranks, up to the first one that is not below the limit; so the number of a merge
-counts as that of the latest merge before it in the same piece, if that is greater.
+counts as that of the latest merge before it in the same pre-token, if that is greater.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.tokenizer.encoding.merging import merge_piece
+from tokviz.tokenizer.encoding.merging import merge_pre_token
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 class JoinTimes(NamedTuple):
-    """How a piece's bytes come together.
+    """How a pre-token's bytes come together.
 
     Attributes:
         numbers: For every byte but the first, the number of the merge that joins it to the byte
@@ -33,16 +33,16 @@ class JoinTimes(NamedTuple):
     in_order: bool
 
 
-def join_times(piece: bytes, tokenizer: Tokenizer, n_merges: int) -> JoinTimes:
-    """Encode a piece, and note when its bytes come together.
+def join_times(pre_token: bytes, tokenizer: Tokenizer, n_merges: int) -> JoinTimes:
+    """Encode a pre-token, and note when its bytes come together.
 
     Args:
-        piece: The bytes of a piece.
+        pre_token: The bytes of a pre-token.
         tokenizer: The tokenizer, which numbers its merges.
         n_merges: The number of its merges.
     """
     never = n_merges + 1
-    numbers = [never] * (len(piece) - 1)
+    numbers = [never] * (len(pre_token) - 1)
     latest, in_order = 0, True
 
     def note(middle: int, rank: int) -> None:
@@ -52,15 +52,15 @@ def join_times(piece: bytes, tokenizer: Tokenizer, n_merges: int) -> JoinTimes:
         latest = max(latest, number)
         numbers[middle - 1] = latest
 
-    merge_piece(piece, tokenizer.pair_rank, on_merge=note)
+    merge_pre_token(pre_token, tokenizer.pair_rank, on_merge=note)
     return JoinTimes(numbers, in_order)
 
 
-def number_of_whole(piece: bytes, tokenizer: Tokenizer) -> int | None:
-    """Say from which merge on a whole piece is one token for an encoder that looks pieces up.
+def number_of_whole(pre_token: bytes, tokenizer: Tokenizer) -> int | None:
+    """Return the merge from which an encoder that looks up pre-tokens has this one as a token.
 
     tiktoken does, and others do that ignore merges (`Tokenizer.ignore_merges`): a token which
-    merges reach late or never is used nevertheless where it is a piece.
+    merges reach late or never is used nevertheless where it is a pre-token.
 
     Returns:
         The merge's number, 0 if none is listed for the token; None if there is no such token, or
@@ -68,7 +68,7 @@ def number_of_whole(piece: bytes, tokenizer: Tokenizer) -> int | None:
     """
     if not (tokenizer.by_ranks or tokenizer.ignore_merges):
         return None
-    token_id = tokenizer.token_id(piece)
+    token_id = tokenizer.token_id(pre_token)
     if token_id is None:
         return None
     rank = tokenizer.tables.first_rank(token_id)
@@ -76,7 +76,7 @@ def number_of_whole(piece: bytes, tokenizer: Tokenizer) -> int | None:
 
 
 def looked_up_whole(times: JoinTimes, number: int | None) -> JoinTimes:
-    """Let a piece be one token from a merge on, whatever its own merges are."""
+    """Let a pre-token be one token from a merge on, whatever its own merges are."""
     if number is None or not times.numbers or max(times.numbers) <= number:
         return times
     return JoinTimes([min(at, number) for at in times.numbers], False)

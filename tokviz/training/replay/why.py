@@ -53,16 +53,16 @@ def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
 
 
 class Term(NamedTuple):
-    """What a piece adds to the count of a pair.
+    """What a pre-token adds to the count of a pair.
 
     Attributes:
-        piece: Its bytes.
-        n_pieces: How often it occurs in the corpus.
+        pre_token: Its bytes.
+        n_pre_tokens: How often it occurs in the corpus.
         n_pairs: How often the pair occurs in it, overlapping occurrences too.
     """
 
-    piece: bytes
-    n_pieces: int
+    pre_token: bytes
+    n_pre_tokens: int
     n_pairs: int
 
 
@@ -71,15 +71,15 @@ def arithmetic(total: int, terms: Sequence[Term]) -> Sentence:
 
     Args:
         total: How often the pair occurs.
-        terms: What pieces add to that; the rest of the total comes from others.
+        terms: What pre-tokens add to that; the rest of the total comes from others.
     """
     words: list[str | bytes] = [f"{total:,} = "]
     rest = total
     for term in terms:
         inside = f"{term.n_pairs} in " if term.n_pairs > 1 else ""
-        words += [f"{term.n_pieces:,} × {inside}", term.piece, " + "]
-        rest -= term.n_pieces * term.n_pairs
-    words[-1] = f" + {rest:,} in other pieces." if rest else "."
+        words += [f"{term.n_pre_tokens:,} × {inside}", term.pre_token, " + "]
+        rest -= term.n_pre_tokens * term.n_pairs
+    words[-1] = f" + {rest:,} in other pre-tokens." if rest else "."
     return tuple(words)
 
 
@@ -137,7 +137,11 @@ def _overlaps(step: MergeStep) -> Iterator[Sentence]:
 
 def _without_counts(step: MergeStep) -> Sentence:
     if not step.is_reached:
-        return "No merge makes ", step.token, ": it is used where it is a whole piece, or never."
+        return (
+            "No merge makes ",
+            step.token,
+            ": it is used where it is a whole pre-token, or never.",
+        )
     unknown = " was recovered from the vocabulary; how often it occurred is not known."
     return *step.pair.words, unknown
 

@@ -13,7 +13,7 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 
 from tokviz.errors import TokvizError
-from tokviz.explain.why import ELSEWHERE, PieceCut, Place, Why, as_text, explain
+from tokviz.explain.why import ELSEWHERE, Place, PreTokenCut, Why, as_text, explain
 from tokviz.formats.source_labels import short_name
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import Sentence, counted, why
@@ -33,7 +33,7 @@ Pick = Callable[[Callable[[str], object]], object]
 
 
 class WhyDialog(PageDialog):
-    """Shows what cut the pieces, the merges, why it is not one token, and where tokens come from.
+    """Explain a selection: pre-tokens, merges, why it is not one token, token sources.
 
     What it shows is worked out in a thread: a pattern that is not known runs in a child process.
     """
@@ -193,7 +193,7 @@ class WhyDialog(PageDialog):
 BESIDE_COLUMNS = 90
 """From this width on two answers stand side by side."""
 _MOST_TRACED = 4
-"""Pieces of a selection whose merges are shown."""
+"""Pre-tokens of a selection whose merges are shown."""
 _RULE = " │ "
 _MOST_CHIPS = 60
 
@@ -269,21 +269,21 @@ def _cut_rows(answer: Why, width: int) -> list[Row]:
     for number, cut in enumerate(answer.cuts):
         if len(answer.cuts) > 1:
             rows += [()] if number else []
-            rows += flow([(Span("“", "dim"), _piece(cut, width), Span("”", "dim"))], width)
+            rows += flow([(Span("“", "dim"), _pre_token(cut, width), Span("”", "dim"))], width)
         if cut.alternative is not None:
             span = cut.alternative.span
             regex = answer.regex if not shown else answer.regex[slice(*span)]
             rows += regex_rows(regex, span if not shown else (0, len(regex)), width)
             shown = True
         rows += _said(cut.sentences, width)
-    if answer.n_pieces > len(answer.cuts):
-        more = counted(answer.n_pieces - len(answer.cuts), "more piece")
+    if answer.n_pre_tokens > len(answer.cuts):
+        more = counted(answer.n_pre_tokens - len(answer.cuts), "more pre-token")
         rows += [(), (Span(f"… {more}", "dim"),)]
     return rows
 
 
-def _piece(cut: PieceCut, width: int) -> Span:
-    return Span(fit(label_of(cut.piece), max(1, width - 2)), "made")
+def _pre_token(cut: PreTokenCut, width: int) -> Span:
+    return Span(fit(label_of(cut.pre_token), max(1, width - 2)), "made")
 
 
 def regex_rows(regex: str, taken: tuple[int, int], width: int) -> list[Row]:
@@ -313,7 +313,7 @@ def regex_rows(regex: str, taken: tuple[int, int], width: int) -> list[Row]:
 def _merge_rows(answer: Why, width: int) -> list[Row]:
     rows: list[Row] = []
     # A single byte is no matter of merges.
-    traced = [cut for cut in answer.cuts if cut.trace is not None and len(cut.piece) > 1]
+    traced = [cut for cut in answer.cuts if cut.trace is not None and len(cut.pre_token) > 1]
     for cut in traced[:_MOST_TRACED]:
         assert cut.trace is not None
         rows += [()] if rows else []
@@ -321,7 +321,10 @@ def _merge_rows(answer: Why, width: int) -> list[Row]:
         if not cut.trace.steps and not cut.trace.note:
             rows += flow(words_of("No merge applies."), width)
     if len(traced) > _MOST_TRACED:
-        rows += [(), *flow(words_of("Select less to see the merges of the other pieces."), width)]
+        rows += [
+            (),
+            *flow(words_of("Select less to see the merges of the other pre-tokens."), width),
+        ]
     return rows
 
 

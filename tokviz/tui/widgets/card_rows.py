@@ -328,7 +328,7 @@ def sentence_words(
 
 
 def trace_rows(trace: EncodeTrace, width: int) -> list[Row]:
-    """Draw how a piece is encoded: a row per merge, its number first, the new token marked."""
+    """Draw how a pre-token is encoded: a row per merge, its number first, the new token marked."""
     heading: Row = (Span("How it is encoded", "heading"),)
     if trace.note and not trace.steps:
         return [heading, *flow(words_of(trace.note), width)]

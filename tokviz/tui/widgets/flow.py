@@ -43,9 +43,9 @@ class ToToken(NamedTuple):
 
 
 class Light(NamedTuple):
-    """Light up a piece of the corpus of a replay."""
+    """Light up a pre-token of the corpus of a replay."""
 
-    piece: bytes
+    pre_token: bytes
 
 
 class ToFinding(NamedTuple):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _WORDS = ("text", "label", "heading", "dim", "warning", "good")
 """What is said in words: the rest is tokens, and what can be clicked."""
 _TOKENS = ("token", "special", "made", "new", "left", "right", "result")
-"""What is a token, or a piece of one."""
+"""What is a token, or a pre-token of one."""
 
 
 class Link(NamedTuple):

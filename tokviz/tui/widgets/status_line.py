@@ -90,7 +90,7 @@ class StatusState(NamedTuple):
 
 
 class StatusSegment(NamedTuple):
-    """A piece of the line and what it is, for its colour and for clicks."""
+    """A pre-token of the line and what it is, for its colour and for clicks."""
 
     text: str
     role: Role | None

@@ -29,7 +29,7 @@ from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.splits.gloss import Spans
 from tokviz.tui.widgets.splits.rows import TokenRow
-from tokviz.tui.widgets.splits.view import GlossView, PieceClicked
+from tokviz.tui.widgets.splits.view import GlossView, PreTokenClicked
 from tokviz.workspace.session import GoToToken, ShowScreen
 
 if TYPE_CHECKING:
@@ -135,8 +135,8 @@ class Disagreements(Controller):
         index = self._state.live.token_index_at(self.char)
         self.session.ask(ShowScreen("tokens") if index is None else GoToToken(index))
 
-    @on(PieceClicked)
-    def _clicked(self, message: PieceClicked) -> None:
+    @on(PreTokenClicked)
+    def _clicked(self, message: PreTokenClicked) -> None:
         self._steps.clear()
         self._char, self.asked = message.offset, None
         if isinstance(message.row, TokenRow) and message.row.document is not self._state.live:

@@ -34,7 +34,7 @@ def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
             why = (*why, *others)
         else:
             why = state.frame.reasons
-    return card_rows(step, why, state.position, replay.n_bytes, width, terms, state.lit_piece)
+    return card_rows(step, why, state.position, replay.n_bytes, width, terms, state.lit_pre_token)
 
 
 def lesson_rows(state: ReplayState, width: int) -> Sequence[Row]:
@@ -74,8 +74,8 @@ def card_rows(
         position: Which frame is shown.
         n_bytes: The bytes of the corpus, None if there is none.
         width: Columns of a row.
-        terms: How its count comes about; a click on a piece lights it up in the corpus.
-        lit: The piece that is lit up.
+        terms: How its count comes about; a click on a pre-token lights it up in the corpus.
+        lit: The pre-token that is lit up.
     """
     if step is None:
         corpus = "" if n_bytes is None else f" The corpus is {n_bytes:,} tokens long."

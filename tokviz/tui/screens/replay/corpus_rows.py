@@ -11,10 +11,10 @@ from tokviz.live.hues_by_id import hues_of
 from tokviz.text.glyphs import token_label
 from tokviz.training.replay.corpus import LADDER_BYTES
 from tokviz.tui.screens.replay.merge_frame import (
-    TINY_PIECES,
+    TINY_PRE_TOKENS,
     Frame,
     Pair,
-    ShownPiece,
+    ShownPreToken,
     merged,
     pair_of,
 )
@@ -37,31 +37,31 @@ def label_for(token: bytes) -> str:
 
 
 def chips(
-    piece: ShownPiece,
+    pre_token: ShownPreToken,
     position: Position,
     pair: Pair | None,
     token: TokenBytes,
     lit: bytes = b"",
 ) -> list[Word]:
-    """Draw the tokens of a piece; the merged ones are lit up.
+    """Draw the tokens of a pre-token; the merged ones are lit up.
 
     Args:
-        piece: The piece.
+        pre_token: The pre-token.
         position: Which frame is shown.
         pair: The ids of the merged pair and of the token it makes; None at the start.
         token: Gives the bytes of a token.
-        lit: The piece beside which the others are dim; empty for none.
+        lit: The pre-token beside which the others are dim; empty for none.
     """
-    ids = piece.after if position.merged else piece.before
-    roles = _roles(ids, position, pair if piece.is_changed else None)
-    if lit and lit != b"".join(map(token, piece.before)):
+    ids = pre_token.after if position.merged else pre_token.before
+    roles = _roles(ids, position, pair if pre_token.is_changed else None)
+    if lit and lit != b"".join(map(token, pre_token.before)):
         roles = ["dim"] * len(ids)
     words: list[Word] = []
     for token_id, hue, role in zip(ids, hues_of(ids, 0, len(ids)), roles, strict=True):
         label = label_for(token(token_id))
         shown_hue = hue if role == "token" else -1
         words.append((Span(label, role, ToToken(token_id), shown_hue),))
-    (before, after), more = piece.cut, [(Span("…", "dim"),)]
+    (before, after), more = pre_token.cut, [(Span("…", "dim"),)]
     return [*more * before, *words, *more * after]
 
 
@@ -91,46 +91,46 @@ def corpus_rows(
     width: int,
     lit: bytes = b"",
 ) -> list[Row]:
-    """Draw the pieces that a merge changes, and the beginning of the corpus.
+    """Draw the pre-tokens that a merge changes, and the beginning of the corpus.
 
     Args:
         frame: What there is to draw.
         position: Which frame is shown.
         token: Gives the bytes of a token.
-        is_whole: Whether the pieces of the frame are all there are.
+        is_whole: Whether the pre-tokens of the frame are all there are.
         width: Columns of a row.
-        lit: The piece that is lit up.
+        lit: The pre-token that is lit up.
     """
     rows: list[Row] = []
     if frame.changed:
         rows += _listed(frame.changed, position, frame.pair, token, width, lit)
         rows.append(())
-    if not frame.pieces:
+    if not frame.pre_tokens:
         return rows
     if is_whole:
-        return rows + _listed(frame.pieces, position, frame.pair, token, width, lit)
-    rows += flow(words_of("The first different pieces of the corpus", "label"), width)
+        return rows + _listed(frame.pre_tokens, position, frame.pair, token, width, lit)
+    rows += flow(words_of("The first different pre-tokens of the corpus", "label"), width)
     words: list[Word] = []
-    for piece in frame.pieces:
-        words += chips(piece, position, frame.pair, token, lit)
+    for pre_token in frame.pre_tokens:
+        words += chips(pre_token, position, frame.pair, token, lit)
         words.append((Span("│", "tree"),))
     return rows + flow(words[:-1], width)
 
 
 def _listed(
-    pieces: Sequence[ShownPiece],
+    pre_tokens: Sequence[ShownPreToken],
     position: Position,
     pair: Pair | None,
     token: TokenBytes,
     width: int,
     lit: bytes,
 ) -> list[Row]:
-    """Draw one piece a row, with its count."""
-    columns = max((len(f"{piece.count:,}") for piece in pieces), default=1)
+    """Draw one pre-token a row, with its count."""
+    columns = max((len(f"{pre_token.count:,}") for pre_token in pre_tokens), default=1)
     rows: list[Row] = []
-    for piece in pieces:
-        count = Span(f"{piece.count:>{columns},}× ", "label")
-        rows += flow(chips(piece, position, pair, token, lit), width, (count,))
+    for pre_token in pre_tokens:
+        count = Span(f"{pre_token.count:>{columns},}× ", "label")
+        rows += flow(chips(pre_token, position, pair, token, lit), width, (count,))
     return rows
 
 
@@ -143,27 +143,29 @@ def draw(replay: Replay) -> Ladder | None:
     if not (replay.has_counts and replay.is_tiny) or (replay.n_bytes or 0) > LADDER_BYTES:
         return None
     # A space or a line end by itself only separates words: nothing is ever merged in it.
-    pieces = [
-        piece
-        for piece in replay.state(0).pieces(0, TINY_PIECES)
-        if len(piece.data) > 1 or not piece.data.isspace()
+    pre_tokens = [
+        pre_token
+        for pre_token in replay.state(0).pre_tokens(0, TINY_PRE_TOKENS)
+        if len(pre_token.data) > 1 or not pre_token.data.isspace()
     ]
-    ids: list[Sequence[int]] = [piece.ids for piece in pieces]
+    ids: list[Sequence[int]] = [pre_token.ids for pre_token in pre_tokens]
     states, pairs = [ids], []
     for number in range(1, replay.n_merges + 1):
         pair = pair_of(replay.step(number))
-        ids = [merged(piece, pair) if pair[0] in piece else piece for piece in ids]
+        ids = [merged(pre_token, pair) if pair[0] in pre_token else pre_token for pre_token in ids]
         states.append(ids)
         pairs.append(pair)
-    return Ladder([piece.count for piece in pieces], states, pairs, replay.tokenizer.token_bytes)
+    return Ladder(
+        [pre_token.count for pre_token in pre_tokens], states, pairs, replay.tokenizer.token_bytes
+    )
 
 
 class Ladder:
     """The rows of the ladder, to which each merge adds a rung.
 
     Attributes:
-        counts: How often each piece occurs.
-        states: For every number of merges, from 0 on, the ids of every piece.
+        counts: How often each pre-token occurs.
+        states: For every number of merges, from 0 on, the ids of every pre-token.
         pairs: For every merge the ids of its pair and of the token that it makes.
     """
 
@@ -185,10 +187,10 @@ class Ladder:
         """How many rows there are before each rung that is done."""
 
     def rows(self, position: Position, width: int, lit: bytes = b"") -> list[Row]:
-        """Draw the rungs up to a frame; the last one lights up what is merged, or one piece."""
+        """Draw the rungs up to a frame; the last one lights up what is merged, or one pre-token."""
         if width != self._made_for:
             self._made_for, self._done, self._ends = width, [], [0]
-            self._widths = [_width(words) for words in self._pieces(0, None)]
+            self._widths = [_width(words) for words in self._pre_tokens(0, None)]
         last = position.n_done
         for number in range(len(self._ends) - 1, last):
             self._done += self._rung(number, None, width)
@@ -204,7 +206,7 @@ class Ladder:
         role: Role = "heading" if here else "label"
         room = width - cell_len(label) - _GAP
         set_words: list[Word] = []
-        for wide, words in zip(self._widths, self._pieces(number, here, lit), strict=True):
+        for wide, words in zip(self._widths, self._pre_tokens(number, here, lit), strict=True):
             if wide > room:
                 set_words += words
                 continue
@@ -212,10 +214,12 @@ class Ladder:
             set_words.append((*spans, Span(" " * (wide - _width(words) + _GAP - 2))))
         return flow(set_words, width, (Span(label, role, ToMerge(number) if number else None),))
 
-    def _pieces(self, number: int, here: Position | None, lit: bytes = b"") -> Iterator[list[Word]]:
-        """Draw each piece after so many merges: its count and its tokens.
+    def _pre_tokens(
+        self, number: int, here: Position | None, lit: bytes = b""
+    ) -> Iterator[list[Word]]:
+        """Draw each pre-token after so many merges: its count and its tokens.
 
-        The pieces before a merge are those after the one before, with its pair to light up.
+        The pre-tokens before a merge are those after the one before, with its pair to light up.
         """
         shown, pair = here or Position(number), None
         before = after = self.states[number]
@@ -223,7 +227,7 @@ class Ladder:
             before, after = self.states[here.number - 1 : here.number + 1]
             pair = self.pairs[here.number - 1]
         for count, were, are in zip(self.counts, before, after, strict=True):
-            tokens = chips(ShownPiece(count, were, are), shown, pair, self._token, lit)
+            tokens = chips(ShownPreToken(count, were, are), shown, pair, self._token, lit)
             role: Role = "heading" if lit and tokens[0][0].role != "dim" else "dim"
             yield [(Span(f"{count:,}×", role),), *tokens] if count > 1 else tokens
 

@@ -26,26 +26,26 @@ class Lighting(Controller):
     @on(RowsView.Picked)
     def _picked(self, event: RowsView.Picked) -> None:
         if isinstance(event.action, Light):
-            self._light(event.action.piece)
+            self._light(event.action.pre_token)
 
-    def _light(self, piece: bytes) -> None:
-        """Light a piece up; if it is, no more."""
+    def _light(self, pre_token: bytes) -> None:
+        """Light a pre-token up; if it is, no more."""
         state = self._state
-        state.lit = state.position.number, b"" if piece == state.lit_piece else piece
+        state.lit = state.position.number, b"" if pre_token == state.lit_pre_token else pre_token
         self._show()
 
     @action("Light up the next word of the count", "h", section="This merge", priority=False,
-            words="term sum arithmetic pieces")  # fmt: skip
+            words="term sum arithmetic pre-tokens")  # fmt: skip
     def light_next(self) -> None:
         """Show where in the corpus the count of the merge comes from, one word after another."""
-        state, frame, pieces = self._state, self._state.frame, list[bytes]()
+        state, frame, pre_tokens = self._state, self._state.frame, list[bytes]()
         has_counts = state.replay is not None and state.replay.has_counts
         if has_counts and frame is not None and frame.number == state.position.number:
             terms = frame.reasons[0] if frame.reasons else ()
-            pieces = [part for part in terms if isinstance(part, bytes)]
-        if not pieces:
+            pre_tokens = [part for part in terms if isinstance(part, bytes)]
+        if not pre_tokens:
             self.say("There is no count here to look into.")
             return
-        following = [*pieces, b""]
-        lit = state.lit_piece
-        self._light(following[following.index(lit) + 1] if lit in pieces else pieces[0])
+        following = [*pre_tokens, b""]
+        lit = state.lit_pre_token
+        self._light(following[following.index(lit) + 1] if lit in pre_tokens else pre_tokens[0])

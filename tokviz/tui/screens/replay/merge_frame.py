@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tokviz.text.sentences import Sentence
-    from tokviz.training.replay.corpus import PieceTokens
+    from tokviz.training.replay.corpus import TokenizedPreToken
     from tokviz.training.replay.reference_training import Beside
     from tokviz.training.replay.replay import PairCount, Replay
     from tokviz.training.replay.steps import MergeStep
     from tokviz.training.replay.text import ReplayText, TokensAt
 
 N_CANDIDATES = 10
-N_PIECES = 60
-"""Pieces of a large corpus that are shown."""
-TINY_PIECES = 2_000
-"""All pieces of a tiny one."""
+N_PRE_TOKENS = 60
+"""Pre-tokens of a large corpus that are shown."""
+TINY_PRE_TOKENS = 2_000
+"""All pre-tokens of a tiny one."""
 
 Pair = tuple[int, int, int]
 """The ids of a merged pair's tokens, and of the one that they make."""
@@ -50,14 +50,14 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPiece:
-    """A piece of the corpus before and after a merge.
+class ShownPreToken:
+    """A pre-token of the corpus before and after a merge.
 
     Attributes:
         count: How often it occurs.
         before: The ids of its tokens before the merge.
         after: Those after it.
-        cut: Whether it is a part of a longer piece, at the beginning and at the end.
+        cut: Whether it is a part of a longer pre-token, at the beginning and at the end.
     """
 
     count: int
@@ -87,8 +87,8 @@ class Frame:
         number: The merge; 0 is the start, where before and after are the same.
         pair: The ids of the merged pair and of the token it makes; None at the start.
         candidates: The most frequent pairs before it; empty without counts.
-        changed: The pieces in which it happens, the most frequent first.
-        pieces: Pieces of the corpus in the order of their first occurrence.
+        changed: The pre-tokens in which it happens, the most frequent first.
+        pre_tokens: Pre-tokens of the corpus in the order of their first occurrence.
         own: The user's text; None if there is none.
         revision: Which of the user's texts that is.
         reasons: Sentences on its count, or on what it does to the user's text without one.
@@ -97,8 +97,8 @@ class Frame:
     number: int
     pair: Pair | None
     candidates: tuple[Candidate, ...]
-    changed: tuple[ShownPiece, ...]
-    pieces: tuple[ShownPiece, ...]
+    changed: tuple[ShownPreToken, ...]
+    pre_tokens: tuple[ShownPreToken, ...]
     own: OwnFrame | None
     revision: int
     reasons: tuple[Sentence, ...] = ()
@@ -123,8 +123,8 @@ def make_frame(
     before = replay.state(max(number - 1, 0))
     pair = pair_of(replay.step(number)) if number else None
     candidates = _candidates(replay, before.top_pairs(N_CANDIDATES))
-    holding = before.pieces_of_next(N_PIECES) if number else []
-    n_shown = TINY_PIECES if replay.is_tiny else N_PIECES
+    holding = before.pre_tokens_of_next(N_PRE_TOKENS) if number else []
+    n_shown = TINY_PRE_TOKENS if replay.is_tiny else N_PRE_TOKENS
     own, reasons = None, replay.details(number, holding) if number else ()
     if text is not None:
         own = own_frame(text.at(before.k), text.at(number))
@@ -137,8 +137,8 @@ def make_frame(
         number,
         pair,
         candidates,
-        () if replay.is_tiny else tuple(_shown(piece, pair) for piece in holding),
-        tuple(_shown(piece, pair) for piece in before.pieces(0, n_shown)),
+        () if replay.is_tiny else tuple(_shown(pre_token, pair) for pre_token in holding),
+        tuple(_shown(pre_token, pair) for pre_token in before.pre_tokens(0, n_shown)),
         own,
         revision,
         reasons,
@@ -163,9 +163,11 @@ def pair_of(step: MergeStep) -> Pair:
     return step.left_id, step.right_id, step.new_id
 
 
-def _shown(piece: PieceTokens, pair: Pair | None) -> ShownPiece:
-    after = piece.ids if pair is None else merged(piece.ids, pair)
-    return ShownPiece(piece.count, piece.ids, after, (piece.start > 0, piece.is_cut))
+def _shown(pre_token: TokenizedPreToken, pair: Pair | None) -> ShownPreToken:
+    after = pre_token.ids if pair is None else merged(pre_token.ids, pair)
+    return ShownPreToken(
+        pre_token.count, pre_token.ids, after, (pre_token.start > 0, pre_token.is_cut)
+    )
 
 
 def merged(ids: Sequence[int], pair: Pair) -> list[int]:

@@ -45,7 +45,7 @@ class CorpusSide(Vertical):
             self.head.show([BarItem((("Corpus", "active"),))])
             return
         replay, ladder = opened.replay, opened.ladder
-        lit = self._state.lit_piece
+        lit = self._state.lit_pre_token
         token, is_tiny = replay.tokenizer.token_bytes, replay.is_tiny
 
         def rows(width: int) -> Sequence[Row]:

@@ -36,7 +36,7 @@ class ReplayState:
         parse_specials: Whether special-token text in it is read as special tokens.
         is_own: Whether the user has typed or given it, so that no other may take its place.
         prepared: The text prepared for the replay, None until it is.
-        lit: A piece of the corpus that is lit up, and at which merge.
+        lit: A pre-token of the corpus that is lit up, and at which merge.
     """
 
     opened: Opened | None = None
@@ -74,10 +74,10 @@ class ReplayState:
         return self.opened.replay.step(number) if self.opened is not None and number else None
 
     @property
-    def lit_piece(self) -> bytes:
-        """The piece that is lit up at this merge, empty for none."""
-        number, piece = self.lit
-        return piece if number == self.position.number else b""
+    def lit_pre_token(self) -> bytes:
+        """The pre-token that is lit up at this merge, empty for none."""
+        number, pre_token = self.lit
+        return pre_token if number == self.position.number else b""
 
     @property
     def shown(self) -> Position:

@@ -42,7 +42,7 @@ def _ids(session: Session, palette: TokenPalette) -> Widget:
 
 
 def _splits(session: Session, palette: TokenPalette) -> Widget:
-    """The pieces that two named patterns and your own regex cut from the same text."""
+    """The pre-tokens that two named patterns and your own regex cut from the same text."""
     from tokviz.tui.widgets.splits.panel import SplitsPanel
 
     panel = SplitsPanel(session.live, palette)
@@ -89,7 +89,9 @@ class PanelKind(NamedTuple):
 
 PANELS = (
     PanelKind("ids", "IDs", ("alt+i",), _ids, "numbers list"),
-    PanelKind("splits", "Splits", ("alt+s",), _splits, "patterns regex compare pre-tokens pieces"),
+    PanelKind(
+        "splits", "Splits", ("alt+s",), _splits, "patterns regex compare pre-tokens pre-tokens"
+    ),
     PanelKind("token", "Token", ("alt+t",), _token, "explain why lineage merges bytes"),
     PanelKind("mask", "Mask", ("alt+m",), _mask, "explain chat template training targets"),
 )

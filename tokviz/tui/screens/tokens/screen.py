@@ -56,7 +56,7 @@ from tokviz.workspace.session import (
 
 if TYPE_CHECKING:
     from tokviz.tui.widgets.mask_panel import MaskPanel
-    from tokviz.tui.widgets.splits.view import PieceClicked
+    from tokviz.tui.widgets.splits.view import PreTokenClicked
 
 _SAMPLE = "sample: type or paste, and your text takes its place"
 
@@ -320,8 +320,8 @@ class TokensScreen(TokvizScreen):
     def _edit_prices(self, path: Path) -> None:
         self.files.unless_unsaved(lambda: self.files.open_path(path))
 
-    def on_piece_clicked(self, message: PieceClicked) -> None:
-        """Select the piece that was clicked in the Splits panel."""
+    def on_pre_token_clicked(self, message: PreTokenClicked) -> None:
+        """Select the pre-token that was clicked in the Splits panel."""
         self.text.go_to(message.offset, message.end)
 
     def on_mask_panel_chat_wanted(self, message: MaskPanel.ChatWanted) -> None:

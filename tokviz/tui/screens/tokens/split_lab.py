@@ -98,11 +98,11 @@ class SplitLab(Controller):
         dialog = PickDialog("Pattern", _named(), current=self._panel.patterns[row])
         self.ask(dialog, lambda name: self._panel.choose(row, name))
 
-    @action("Tokens inside the pieces", section=_SECTION, words="show hide switch splits")
-    def toggle_piece_tokens(self) -> None:
-        """Show or hide where tokens begin inside the pieces of every pattern.
+    @action("Tokens inside the pre-tokens", section=_SECTION, words="show hide switch splits")
+    def toggle_pre_token_tokens(self) -> None:
+        """Show or hide where tokens begin inside the pre-tokens of every pattern.
 
-        They are the tokens that your tokenizer's merges make of each piece.
+        They are the tokens that your tokenizer's merges make of each pre-token.
         """
         self._panel.toggle_tokens()
 

@@ -59,7 +59,7 @@ class Preset(NamedTuple):
         name: What people call it.
         about: What it is for, with its source.
         vocab_size: The tokens, bytes and special tokens included.
-        split_pattern: How text is cut into pieces.
+        split_pattern: How text is cut into pre-tokens.
         tie_break: The rule for ties.
         special_tokens: The special tokens.
     """

@@ -142,13 +142,12 @@ def numbers(report: TrainReport) -> list[str]:
     """Say how far a training is, in lines."""
     left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
     memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
-    done = f"{size_label(report.n_bytes)} read · {report.n_pieces:,} distinct pieces"
+    done = f"{size_label(report.n_bytes)} read · {report.n_pre_tokens:,} distinct pre-tokens"
     if report.phase == "starting":
         done = "Starting…"
     elif report.phase != "reading":
-        done = (
-            f"{report.n_merges:,} of {report.n_merges_wanted:,} merges · {report.n_pieces:,} pieces"
-        )
+        merges = f"{report.n_merges:,} of {report.n_merges_wanted:,} merges"
+        done = f"{merges} · {report.n_pre_tokens:,} pre-tokens"
     lines = [f"{clock(report.seconds)}{left}{memory}", done]
     if report.cluster is not None:
         cluster = report.cluster

@@ -140,7 +140,7 @@ class RegexVerdict(NamedTuple):
     Attributes:
         problem: Why it cannot be used.
         note: What is odd about it.
-        repeats: Whether it cuts text into pieces as short as words, of which most come again.
+        repeats: Whether it cuts text into pre-tokens as short as words, of which most come again.
     """
 
     problem: str = ""
@@ -224,7 +224,7 @@ def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool, repeats:
         n_bytes: The bytes of the text.
         n_merges: The merges to learn.
         is_custom: Whether the text is cut by a regex that is not compiled.
-        repeats: Whether pieces come again and again, so that each is merged once.
+        repeats: Whether pre-tokens come again and again, so that each is merged once.
     """
     reading = reading_seconds(n_bytes, is_regex=is_custom)
     merging = merging_seconds(expected_cells(n_bytes, is_split=repeats), n_merges)

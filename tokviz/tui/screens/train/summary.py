@@ -57,7 +57,7 @@ def _facts(summary: TrainSummary, width: int) -> list[Content]:
     facts = [
         ("Time", seconds),
         ("Corpus", f"{size_label(summary.n_bytes)}, {documents}"),
-        ("Pieces", f"{summary.n_pieces:,} distinct"),
+        ("Pre-tokens", f"{summary.n_pre_tokens:,} distinct"),
     ]
     if summary.peak_memory_bytes is not None:
         facts.append(("Memory", f"{size_label(summary.peak_memory_bytes)} at most"))

@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from tokviz.live.document import LiveDocument
 from tokviz.tui.widgets.splits.gloss import (
-    GlossPiece,
+    GlossPreToken,
     GlossRow,
     Look,
     Spans,
@@ -39,7 +39,7 @@ class Layout:
     rows: tuple[GlossRow, ...]
     stretches: tuple[Stretch, ...]
     shared: frozenset[int]
-    """Characters at which a piece begins in every row."""
+    """Characters at which a pre-token begins in every row."""
     differing: frozenset[int]
     """Characters at which rows differ."""
 
@@ -104,14 +104,14 @@ class Located:
         """Offset behind the last character."""
         return self.block.start + self.stretch.end
 
-    def piece_at(self, row: int, column: int) -> tuple[int, int] | None:
-        """Find the characters of the piece that is drawn in a row at a column of the text."""
+    def pre_token_at(self, row: int, column: int) -> tuple[int, int] | None:
+        """Find the characters of the pre-token that is drawn in a row at a column of the text."""
         char = self.stretch.char_at(column)
         if char is None:
             return None
         gloss = self.block.layout.rows[row]
-        index = gloss.piece_of(char)
-        start, end = (char, char + 1) if index is None else gloss.pieces[index][:2]
+        index = gloss.pre_token_of(char)
+        start, end = (char, char + 1) if index is None else gloss.pre_tokens[index][:2]
         return self.block.start + start, self.block.start + end
 
 
@@ -140,7 +140,7 @@ class Gloss:
             live: The document.
             rows: The rows.
             width: The columns.
-            starts_within: Tells at which characters of a piece, behind its first, tokens begin;
+            starts_within: Tells at which characters of a pre-token, behind its first, tokens begin;
                 None if these are not to be shown.
         """
         self._live = live
@@ -177,18 +177,18 @@ class Gloss:
         return start, min(line_end, start + BLOCK_CHARS)
 
     def _row(self, row: Row, start: int, end: int) -> GlossRow:
-        pieces = [GlossPiece(*piece) for piece in row.pieces_in(start, end)]
+        pre_tokens = [GlossPreToken(*pre_token) for pre_token in row.pre_tokens_in(start, end)]
         within = self._starts_within
         tokens = frozenset(
             one.start + char - start
-            for one in pieces
+            for one in pre_tokens
             if within is not None and 1 < one.end - one.start <= BLOCK_CHARS
             for char in within(self._live.text_in(one.start, one.end))
             if start <= one.start + char < end
         )
         return GlossRow(
             row.title,
-            tuple(one._replace(start=one.start - start, end=one.end - start) for one in pieces),
+            tuple(one._replace(start=one.start - start, end=one.end - start) for one in pre_tokens),
             tokens,
         )
 

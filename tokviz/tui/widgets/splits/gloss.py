@@ -1,8 +1,8 @@
 """Draw a stretch of text once for every way to cut it, one below the other.
 
-All rows share the columns: wherever any of them begins a piece (or a token), a column is kept free
-for the mark, in every row. So the same text stands at the same columns in each row, and a boundary
-that one row has and another lacks is seen at once.
+All rows share the columns: wherever any of them begins a pre-token (or a token), a column is kept
+free for the mark, in every row. So the same text stands at the same columns in each row, and a
+boundary that one row has and another lacks is seen at once.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import fit_name
 
 MARK = "▏"
-"""Where a piece begins in every row."""
+"""Where a pre-token begins in every row."""
 LONE_MARK = "▌"
-"""Where a piece begins that does not begin in every row."""
+"""Where a pre-token begins that does not begin in every row."""
 GAP_MARK = "×"
 """Where a stretch begins that the regex does not match."""
 JOINT = "‿"
-"""Where a piece goes on while one of another row begins."""
+"""Where a pre-token goes on while one of another row begins."""
 DIFFERENCE = "▲"
 """Below a boundary that the rows do not share."""
 TOKEN_MARK = "╎"
-"""Where a token begins within a piece."""
+"""Where a token begins within a pre-token."""
 
 _LEGENDS = (
     ("{} every row cuts", "{} only some rows cut", "{} no cut", "{} not matched", "{} rows differ"),
@@ -44,8 +44,8 @@ LABEL_COLUMNS = 9
 """Columns that labels may take however narrow the view is; a wide one leaves a sixth to them."""
 
 
-class GlossPiece(NamedTuple):
-    """A piece, or a token, as a row shows it.
+class GlossPreToken(NamedTuple):
+    """A pre-token, or a token, as a row shows it.
 
     Attributes:
         start: Its first character.
@@ -102,8 +102,8 @@ def stretches(
 
     Args:
         text: A line or a part of one.
-        marks: Numbers of the characters before which any pattern begins a piece.
-        breaks: Those of them at which a row ends well: where all patterns begin a piece.
+        marks: Numbers of the characters before which any pattern begins a pre-token.
+        breaks: Those of them at which a row ends well: where all patterns begin a pre-token.
         width: Columns of a row.
 
     Returns:
@@ -156,11 +156,11 @@ class Look:
     Attributes:
         base: Beside the text.
         label: For the name of a row, and the legend.
-        hues: For pieces and tokens.
+        hues: For pre-tokens and tokens.
         glyphs: For glyphs that stand for other characters, on each hue.
         split: For characters that several tokens divide, on each hue.
-        turns: The two hues of pieces that have none.
-        pending: For text whose pieces are not known.
+        turns: The two hues of pre-tokens that have none.
+        pending: For text whose pre-tokens are not known.
         gap: For text that the regex does not match.
         mark: Over a boundary of every row.
         lone_mark: Over any other boundary.
@@ -211,37 +211,41 @@ def _clipped(span: range, start: int, end: int) -> range:
 
 @dataclass(frozen=True, slots=True)
 class GlossRow:
-    """One row of the gloss: the pieces that touch a block of text, counted from its start."""
+    """One row of the gloss: the pre-tokens that touch a block of text, counted from its start."""
 
     label: str
-    pieces: tuple[GlossPiece, ...]
+    pre_tokens: tuple[GlossPreToken, ...]
     tokens: frozenset[int] = frozenset()
-    """Characters at which a token begins within a piece, where that is to be shown."""
+    """Characters at which a token begins within a pre-token, where that is to be shown."""
 
-    def piece_of(self, char: int) -> int | None:
-        """Find the piece a character is in; None if that is not known."""
-        index = bisect_right(self.pieces, char, key=lambda piece: piece.start) - 1
-        if index < 0 or self.pieces[index].end <= char:
+    def pre_token_of(self, char: int) -> int | None:
+        """Find the pre-token a character is in; None if that is not known."""
+        index = bisect_right(self.pre_tokens, char, key=lambda pre_token: pre_token.start) - 1
+        if index < 0 or self.pre_tokens[index].end <= char:
             return None
         return index
 
 
 def begins(rows: Sequence[GlossRow], n_chars: int) -> tuple[set[int], set[int], set[int]]:
-    """Compare where pieces begin in a block.
+    """Compare where pre-tokens begin in a block.
 
     A row that does not know about a character has no say about it.
 
     Returns:
-        The characters at which a piece begins in any row, those in every row, and those at which
-        rows differ.
+        The characters at which a pre-token begins in any row, those in every row, and those at
+        which rows differ.
     """
     starts = [
-        {piece.start: piece.inner for piece in row.pieces if 0 <= piece.start < n_chars}
+        {
+            pre_token.start: pre_token.inner
+            for pre_token in row.pre_tokens
+            if 0 <= pre_token.start < n_chars
+        }
         for row in rows
     ]
     anywhere: set[int] = set().union(*starts)
     lacking = [
-        {char for char in anywhere.difference(found) if row.piece_of(char) is not None}
+        {char for char in anywhere.difference(found) if row.pre_token_of(char) is not None}
         for row, found in zip(rows, starts, strict=True)
     ]
     divided = {char for found in starts for char, inner in found.items() if inner}
@@ -291,7 +295,7 @@ def row_strip(
     Args:
         row: The row.
         stretch: The characters, laid out.
-        shared: The characters at which a piece begins in every row.
+        shared: The characters at which a pre-token begins in every row.
         label_width: Columns of the label.
         spans: Tokens to point out.
         look: The styles.
@@ -308,24 +312,24 @@ _STAND_INS = frozenset("·→⏎␍")
 
 def _drawn(cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, look: Look) -> Segment:
     """Draw a glyph, or the room before a character: a boundary of this row, or of another one."""
-    index = row.piece_of(cell.char)
-    piece = None if index is None else row.pieces[index]
-    if index is None or piece is None:
+    index = row.pre_token_of(cell.char)
+    pre_token = None if index is None else row.pre_tokens[index]
+    if index is None or pre_token is None:
         ground = faint = look.pending
-    elif piece.gap:
+    elif pre_token.gap:
         ground = faint = look.gap
     else:
-        hue = piece.hue if piece.hue >= 0 else look.turns[index % 2]
-        ground, faint = (look.split if piece.inner else look.hues)[hue], look.glyphs[hue]
+        hue = pre_token.hue if pre_token.hue >= 0 else look.turns[index % 2]
+        ground, faint = (look.split if pre_token.inner else look.hues)[hue], look.glyphs[hue]
     if cell.glyph:
         style = faint if cell.glyph in _STAND_INS else ground
         overlay = spans.style(cell.char, look)
         return Segment(cell.glyph, style if overlay is None else style + overlay)
-    if piece is None:
+    if pre_token is None:
         return Segment(" ", ground)
-    if piece.start != cell.char:
+    if pre_token.start != cell.char:
         return Segment(TOKEN_MARK if cell.char in row.tokens else JOINT, faint)
-    if piece.gap:
+    if pre_token.gap:
         return Segment(GAP_MARK, ground)
     if cell.char in shared:
         return Segment(MARK, ground + look.mark)

@@ -1,4 +1,4 @@
-"""One line above the gloss for every row: which pattern, and how many pieces it makes."""
+"""One line above the gloss for every row: which pattern, and how many pre-tokens it makes."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _TITLE_COLUMNS = 10
 
 
 def head_text(title: str, note: str, width: int) -> str:
-    """Write a head: `◂ GPT-2    ▸     14 pieces`."""
+    """Write a head: `◂ GPT-2    ▸     14 pre_tokens`."""
     left = f"◂ {fit(title, _TITLE_COLUMNS):<{_TITLE_COLUMNS}} ▸"
     return left + fit(note, width - len(left) - 1).rjust(width - len(left))
 
 
-def pieces_note(n_pieces: int, complete: bool) -> str:
-    """Say how many pieces there are, or are known of yet."""
-    noun = "piece" if n_pieces == 1 else "pieces"
-    return f"{n_pieces:,} {noun}" if complete else f"{n_pieces:,}… {noun}"
+def pre_tokens_note(n_pre_tokens: int, complete: bool) -> str:
+    """Say how many pre-tokens there are, or are known of yet."""
+    noun = "pre_token" if n_pre_tokens == 1 else "pre_tokens"
+    return f"{n_pre_tokens:,} {noun}" if complete else f"{n_pre_tokens:,}… {noun}"
 
 
 class PatternsWanted(Message):

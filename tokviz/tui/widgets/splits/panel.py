@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.live.document import LiveDocument
-from tokviz.live.pre_tokens import PieceCounter
+from tokviz.live.pre_tokens import PreTokenCounter
 from tokviz.live.spans import starts_within
 from tokviz.process.jobs.split_client import SplitClient
 from tokviz.process.jobs.split_result import SplitPart, SplitResult
@@ -28,7 +28,7 @@ from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import Task, in_thread, later
 from tokviz.tui.widgets.field import first_line
 from tokviz.tui.widgets.splits.gloss import Spans, legend
-from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternHead, pieces_note
+from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternHead, pre_tokens_note
 from tokviz.tui.widgets.splits.regex_field import (
     DEFAULT_REGEX,
     MOST_KEPT_CHARS,
@@ -69,12 +69,12 @@ _PATTERNS = ("gpt2", "gpt4")
 
 
 class SplitsPanel(Vertical):
-    """Stacks the pieces of two named patterns and of a custom regex over the same text.
+    """Stacks the pre-tokens of two named patterns and of a custom regex over the same text.
 
     The named patterns are split near the view while drawing, and counted in a thread. The custom
     regex runs in a child process. Both stand still while the panel is hidden.
 
-    Posts `PieceClicked`.
+    Posts `PreTokenClicked`.
     """
 
     DEFAULT_CSS = """
@@ -98,7 +98,7 @@ class SplitsPanel(Vertical):
     """
 
     def __init__(self, live: LiveDocument, palette: TokenPalette) -> None:
-        """Take the document, and the colours of tokens, two of which tint the pieces."""
+        """Take the document, and the colours of tokens, two of which tint the pre-tokens."""
         super().__init__()
         self._live = live
         self._active = False
@@ -176,7 +176,7 @@ class SplitsPanel(Vertical):
         self._split_now()
 
     def toggle_tokens(self) -> None:
-        """Show the tokens inside the pieces, or show them no more."""
+        """Show the tokens inside the pre-tokens, or show them no more."""
         self._shows_tokens = not self._shows_tokens
         self._remember(split_tokens=self._shows_tokens)
         self._sync_view()
@@ -296,8 +296,10 @@ class SplitsPanel(Vertical):
         self._run = self._client.split(self._regex, chunks, near=near, start=start)
         self._show_progress()
 
-    def _count(self, counters: Sequence[PieceCounter], chunks: Sequence[Part], task: Task) -> None:
-        """Count the pieces of a text, in slices, until all are counted or nobody wants them."""
+    def _count(
+        self, counters: Sequence[PreTokenCounter], chunks: Sequence[Part], task: Task
+    ) -> None:
+        """Count the pre-tokens of a text, in slices, until all are counted or nobody wants them."""
         with self._one_counts:
             for counter in counters:
                 if task.cancelled:
@@ -312,7 +314,7 @@ class SplitsPanel(Vertical):
     def _show_counted(self) -> None:
         """Show how far the counting has come."""
         for row, head in zip(self._named, self._heads, strict=False):
-            head.note = pieces_note(row.counter.n_pieces, row.counter.complete)
+            head.note = pre_tokens_note(row.counter.n_pre_tokens, row.counter.complete)
         self._show_counts()
 
     def _show_counts(self) -> None:
@@ -323,20 +325,20 @@ class SplitsPanel(Vertical):
             for head in self._heads
             if head.note
         )
-        self._field.count("pieces: " + " · ".join(counts))
+        self._field.count("pre-tokens: " + " · ".join(counts))
 
     # -- very long stretches without a safe cut
 
     def _find_wanted(self) -> None:
-        """Find the pieces in threads that drawing found no other way to."""
+        """Find the pre-tokens in threads that drawing found no other way to."""
         if self._edit_timer is None and self._active:
             for row in self._named:
                 if row.wanted is not None and not row.busy:
-                    self._find_far_pieces(row, row.wanted)
+                    self._find_far_pre_tokens(row, row.wanted)
             if self._custom.wanted is not None and self._custom.incoming is not None:
                 self._split_custom(self._custom.wanted)
 
-    def _find_far_pieces(self, row: NamedRow, offset: int) -> None:
+    def _find_far_pre_tokens(self, row: NamedRow, offset: int) -> None:
         row.wanted, row.busy = None, True
         chunks, revision = self._live.parts(), self._live.revision
 
@@ -361,7 +363,7 @@ class SplitsPanel(Vertical):
     # -- the custom regex
 
     def on_regex_edited(self, message: RegexEdited) -> None:
-        """Split by another regex; the old pieces stay until it has done so."""
+        """Split by another regex; the old pre-tokens stay until it has done so."""
         self._regex = message.regex
         kept = self._regex if len(self._regex) <= MOST_KEPT_CHARS else ""
         self._remember(split_regex=kept, split_regexes=self._field.typed)
@@ -375,7 +377,7 @@ class SplitsPanel(Vertical):
         return run == self._run and self._custom.incoming is not None
 
     def _take_part(self, run: int, part: SplitPart) -> None:
-        """Take more pieces of the newest run from the child process."""
+        """Take more pre-tokens of the newest run from the child process."""
         if not self._is_wanted(run):
             return
         if part.near:
@@ -400,7 +402,7 @@ class SplitsPanel(Vertical):
             self._field.show_progress(result.n_chars / self._live.n_chars, is_exact=is_exact)
 
     def _take_end(self, run: int) -> None:
-        """Use the pieces of the newest run from now on."""
+        """Use the pre-tokens of the newest run from now on."""
         if self._is_wanted(run):
             self._custom.finish()
             self._good_regex = self._regex
@@ -425,8 +427,8 @@ class SplitsPanel(Vertical):
 
     def _show_custom_count(self) -> None:
         shown = self._custom.result
-        if shown.n_pieces or shown.complete:
-            self._heads[CUSTOM_ROW].note = pieces_note(shown.n_pieces, shown.complete)
+        if shown.n_pre_tokens or shown.complete:
+            self._heads[CUSTOM_ROW].note = pre_tokens_note(shown.n_pre_tokens, shown.complete)
             self._show_counts()
 
     # -- other patterns

@@ -39,7 +39,7 @@ DEBOUNCE_SECONDS = 0.12
 def verdict(result: SplitResult) -> str:
     """Say whether a regex matches all of the text.
 
-    >>> verdict(SplitResult(n_pieces=3, n_gaps=1, complete=True))
+    >>> verdict(SplitResult(n_pre_tokens=3, n_gaps=1, complete=True))
     '⚠ 1 gap'
     """
     gaps = f"⚠ {result.n_gaps:,} gap{'s' * (result.n_gaps != 1)}"
@@ -54,7 +54,7 @@ def complaint(error: TokvizError, shown: str | None) -> str:
 
     Args:
         error: What is wrong.
-        shown: The regex whose pieces are shown instead, None if there are none.
+        shown: The regex whose pre-tokens are shown instead, None if there are none.
     """
     words = f"✗ {error.trouble}" if isinstance(error, PatternError) else f"✗ {error}"
     return words if shown is None else f"{words} · still showing /{fit(shown, _MOST_SHOWN)}/"
@@ -229,12 +229,12 @@ class RegexField(Vertical):
         self._say(f"… {part:.0%} cut{here}", wrong=False, gaps=False)
 
     def blame(self, error: TokvizError, shown: str | None) -> None:
-        """Tell what is wrong, and whose pieces are shown instead."""
+        """Tell what is wrong, and whose pre-tokens are shown instead."""
         self._say(complaint(error, shown), wrong=True, gaps=False)
         self._input.underline(error.position if isinstance(error, PatternError) else None)
 
     def count(self, words: str) -> None:
-        """Say how many pieces there are, for a panel without heads."""
+        """Say how many pre-tokens there are, for a panel without heads."""
         if words != str(self._counts.content):
             self._counts.update(Text(safe(words)), layout=False)
 

@@ -1,7 +1,7 @@
-"""The rows of the gloss: each knows its pieces around any place, as well as it can by now.
+"""The rows of the gloss: each knows its pre-tokens around any place, as well as it can by now.
 
-A named pattern's pieces are found anew from the text nearby. Where that cannot be done, and for a
-custom regex, those of an older text are of use while newer ones are on their way.
+A named pattern's pre-tokens are found anew from the text nearby. Where that cannot be done, and for
+a custom regex, those of an older text are of use while newer ones are on their way.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Protocol
 
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
-from tokviz.live.pre_tokens import PieceCounter
+from tokviz.live.pre_tokens import PreTokenCounter
 from tokviz.live.spans import BEGINS_INSIDE
-from tokviz.process.jobs.split_result import Piece, SplitResult
+from tokviz.process.jobs.split_result import PreToken, SplitResult
 from tokviz.tokenizer.pretokenize.patterns import (
     CUT_CONTEXT,
     SPLIT_PATTERNS,
@@ -23,7 +23,7 @@ from tokviz.tokenizer.pretokenize.patterns import (
     first_cut,
 )
 from tokviz.tokenizer.pretokenize.split import split
-from tokviz.tui.widgets.splits.gloss import GlossPiece
+from tokviz.tui.widgets.splits.gloss import GlossPreToken
 
 CUSTOM = "custom"
 
@@ -40,15 +40,15 @@ Read = Callable[[int, int], str]
 """Gives the characters lo to hi of the text."""
 
 
-def pieces_near(
+def pre_tokens_near(
     pattern: SplitPattern, read: Read, n_chars: int, lo: int, hi: int
-) -> list[Piece] | None:
-    """List the pieces that touch the characters `lo` to `hi`, at a cost that depends on these only.
+) -> list[PreToken] | None:
+    """Return the pre-tokens that overlap `lo` to `hi`, at a cost that depends on these only.
 
-    The text is split between two places where the pattern is sure to begin a piece.
+    The text is split between two places where the pattern is sure to begin a pre-token.
 
     Returns:
-        The pieces, or None if there is no such place nearby.
+        The pre-tokens, or None if there is no such place nearby.
     """
     if lo >= min(hi, n_chars):
         return []
@@ -56,11 +56,11 @@ def pieces_near(
     end = _cut_behind(pattern, read, n_chars, hi)
     if start is None or end is None:
         return None
-    pieces = []
+    pre_tokens = []
     for first, last in _spans(pattern, read(start, end)):
         if start + last > lo and start + first < hi:
-            pieces.append(Piece(start + first, start + last))
-    return pieces
+            pre_tokens.append(PreToken(start + first, start + last))
+    return pre_tokens
 
 
 @lru_cache(maxsize=512)
@@ -99,13 +99,13 @@ def _cut_behind(pattern: SplitPattern, read: Read, n_chars: int, offset: int) ->
 
 
 _TENTATIVE_CHARS = 200
-"""An edited stretch up to this length is shown as one piece until it is known better."""
+"""An edited stretch up to this length is shown as one pre-token until it is known better."""
 
 NO_CHANGE = Change(0, 0, 0)
 
 
 @dataclass(slots=True)
-class KnownPieces:
+class KnownPreTokens:
     """A split of the text as it was at a revision, and what changed since then."""
 
     revision: int
@@ -113,43 +113,47 @@ class KnownPieces:
     change: Change | None = NO_CHANGE
     """None: it is not known what changed."""
 
-    def pieces_in(self, lo: int, hi: int) -> list[Piece]:
-        """List the pieces that touch the characters `lo` to `hi` of the text as it is now.
+    def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
+        """List the pre-tokens that touch the characters `lo` to `hi` of the text as it is now.
 
-        Characters in no piece are not known. A piece that was edited stays one piece, though the
-        regex may see it otherwise by now.
+        Characters in no pre-token are not known. A pre-token that was edited stays one pre-token,
+        though the regex may see it otherwise by now.
         """
         change = self.change
         if change is None:
             return []
         if change == NO_CHANGE:
-            return self.result.pieces_in(lo, hi)
-        before = self.result.pieces_in(lo, min(hi, change.start))
-        before = [piece for piece in before if piece.end <= change.start]
-        behind = self.result.pieces_in(max(lo - change.shift, change.old_end), hi - change.shift)
+            return self.result.pre_tokens_in(lo, hi)
+        before = self.result.pre_tokens_in(lo, min(hi, change.start))
+        before = [pre_token for pre_token in before if pre_token.end <= change.start]
+        behind = self.result.pre_tokens_in(
+            max(lo - change.shift, change.old_end), hi - change.shift
+        )
         moved = [
-            Piece(piece.start + change.shift, piece.end + change.shift, piece.gap)
-            for piece in behind
-            if piece.start >= change.old_end
+            PreToken(pre_token.start + change.shift, pre_token.end + change.shift, pre_token.gap)
+            for pre_token in behind
+            if pre_token.start >= change.old_end
         ]
         edited = self._edited(change)
         middle = [edited] if edited and edited.start < hi and edited.end > lo else []
         return before + middle + moved
 
-    def _edited(self, change: Change) -> Piece | None:
-        """Give the pieces that were edited as one, unless that would be too rash a guess.
+    def _edited(self, change: Change) -> PreToken | None:
+        """Give the pre-tokens that were edited as one, unless that would be too rash a guess.
 
-        What was written between two pieces may belong to either or to none: it is not known.
+        What was written between two pre-tokens may belong to either or to none: it is not known.
         """
-        around = self.result.pieces_in(change.start - 1, change.old_end + 1)
+        around = self.result.pre_tokens_in(change.start - 1, change.old_end + 1)
         if change.start == change.old_end:
-            edited = [piece for piece in around if piece.start < change.start < piece.end]
+            edited = [
+                pre_token for pre_token in around if pre_token.start < change.start < pre_token.end
+            ]
         else:
             edited = [p for p in around if p.start < change.old_end and p.end > change.start]
         if not edited:
             return None
         start, end = edited[0].start, edited[-1].end + change.shift
-        return Piece(start, end) if start < end <= start + _TENTATIVE_CHARS else None
+        return PreToken(start, end) if start < end <= start + _TENTATIVE_CHARS else None
 
 
 class Row(Protocol):
@@ -158,8 +162,8 @@ class Row(Protocol):
     title: str
     """The label beside the row."""
 
-    def pieces_in(self, lo: int, hi: int) -> Sequence[Piece | GlossPiece]:
-        """List the pieces that touch the characters `lo` to `hi`; others are not known yet."""
+    def pre_tokens_in(self, lo: int, hi: int) -> Sequence[PreToken | GlossPreToken]:
+        """List the pre-tokens that touch the characters `lo` to `hi`; others are not known yet."""
 
 
 class TokenRow:
@@ -170,9 +174,9 @@ class TokenRow:
         self.title = title
         self.document = document
 
-    def pieces_in(self, lo: int, hi: int) -> list[GlossPiece]:
+    def pre_tokens_in(self, lo: int, hi: int) -> list[GlossPreToken]:
         """List the tokens that touch some characters; those that divide a character are one."""
-        tokenizer, found = self.document.tokenizer, list[GlossPiece]()
+        tokenizer, found = self.document.tokenizer, list[GlossPreToken]()
         for start, end, _, token_id, hue, parts in self.document.tokens_in(lo, hi):
             if token_id < 0 or tokenizer is None:
                 continue
@@ -180,55 +184,55 @@ class TokenRow:
             if parts & BEGINS_INSIDE and found and found[-1].end > start:
                 found[-1] = found[-1]._replace(end=end, inner=found[-1].inner + inner)
             else:
-                found.append(GlossPiece(start, end, hue=hue, inner=inner))
+                found.append(GlossPreToken(start, end, hue=hue, inner=inner))
         return found
 
 
 class NamedRow:
-    """The pieces of a named pattern.
+    """The pre-tokens of a named pattern.
 
     Attributes:
         title: The pattern's short title.
         pattern: The pattern.
-        counter: Counts all its pieces, in a thread.
-        wanted: The character around which pieces must be found in a thread, None for nowhere.
+        counter: Counts all its pre-tokens, in a thread.
+        wanted: The character around which pre-tokens must be found in a thread, None for nowhere.
         busy: Whether a thread is at it.
     """
 
     def __init__(self, live: LiveDocument, name: str, want: Callable[[], object]) -> None:
-        """Take the document, the pattern's name and whom to tell that pieces are `wanted`."""
+        """Take the document, the pattern's name and whom to tell that pre-tokens are `wanted`."""
         self.title = title_of(name)
         self.pattern = SPLIT_PATTERNS[name]
-        self.counter = PieceCounter(self.pattern)
+        self.counter = PreTokenCounter(self.pattern)
         self.wanted: int | None = None
         self.busy = False
         self._live = live
         self._want = want
         self._asked = set[int]()
         """The characters that were asked about, which need not be known then."""
-        self._far: list[KnownPieces] = []
+        self._far: list[KnownPreTokens] = []
 
-    def pieces_in(self, lo: int, hi: int) -> list[Piece]:
-        """List the pieces that touch the characters `lo` to `hi`; others are not known yet."""
+    def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
+        """List the pre-tokens that touch the characters `lo` to `hi`; others are not known yet."""
         live = self._live
         for far in self._far:
             if far.change == NO_CHANGE and far.result.covers(lo, hi):
-                return far.pieces_in(lo, hi)
-        near = pieces_near(self.pattern, live.text_in, live.n_chars, lo, hi)
+                return far.pre_tokens_in(lo, hi)
+        near = pre_tokens_near(self.pattern, live.text_in, live.n_chars, lo, hi)
         if near is not None:
             return near
         if self.wanted is None and not self.busy and lo not in self._asked:
             self._asked.add(lo)
             self.wanted = lo
             self._want()
-        return sorted({piece for far in self._far for piece in far.pieces_in(lo, hi)})
+        return sorted({pre_token for far in self._far for pre_token in far.pre_tokens_in(lo, hi)})
 
     def take_far(self, revision: int, result: SplitResult) -> None:
-        """Take the pieces that a thread found around a wanted place."""
+        """Take the pre-tokens that a thread found around a wanted place."""
         self.busy = False
         change = self._live.changes.since(revision)
         self._far = [far for far in self._far if far.revision == revision]
-        self._far.append(KnownPieces(revision, result, change))
+        self._far.append(KnownPreTokens(revision, result, change))
 
     def note_changes(self) -> None:
         """Notice that the text was edited."""
@@ -242,25 +246,25 @@ NEAR_CHARS = 65_536
 
 
 class CustomRow:
-    """The pieces of the custom regex, as the child process gives them.
+    """The pre-tokens of the custom regex, as the child process gives them.
 
     Attributes:
-        known: The pieces of the last text that was split to its end.
+        known: The pre-tokens of the last text that was split to its end.
         incoming: Those of the text that is being split, None if none is.
         near: Those around a place that is in view, from the text around it alone. They may differ
             from those that a look at the whole text gives, and stand in for them until then.
-        wanted: The character around which such pieces are wanted, None for nowhere.
+        wanted: The character around which such pre-tokens are wanted, None for nowhere.
     """
 
     title = CUSTOM
 
     def __init__(self, live: LiveDocument, want: Callable[[], object]) -> None:
-        """Take the document, and whom to tell that pieces are `wanted`."""
+        """Take the document, and whom to tell that pre-tokens are `wanted`."""
         self._live = live
         self._want = want
-        self.known = KnownPieces(live.revision)
-        self.incoming: KnownPieces | None = None
-        self.near: KnownPieces | None = None
+        self.known = KnownPreTokens(live.revision)
+        self.incoming: KnownPreTokens | None = None
+        self.near: KnownPreTokens | None = None
         self.wanted: int | None = None
         self._asked = range(0)
 
@@ -270,8 +274,8 @@ class CustomRow:
         return (self.incoming or self.known).result
 
     def begin(self) -> None:
-        """Expect the pieces of the text as it is now; the old ones stay until then."""
-        self.incoming = KnownPieces(self._live.revision)
+        """Expect the pre-tokens of the text as it is now; the old ones stay until then."""
+        self.incoming = KnownPreTokens(self._live.revision)
         self.near, self.wanted, self._asked = None, None, range(0)
 
     def text_near(self, offset: int) -> tuple[int, str] | None:
@@ -282,30 +286,30 @@ class CustomRow:
         start = self._live.line_start(self._live.location(offset - NEAR_CHARS // 4)[0])
         start = max(start, offset - NEAR_CHARS // 2)
         self._asked = range(start, min(self._live.n_chars, offset + NEAR_CHARS // 2))
-        self.near = KnownPieces(self._live.revision)
+        self.near = KnownPreTokens(self._live.revision)
         return start, self._live.text_in(start, self._asked.stop)
 
     def finish(self) -> None:
-        """Use the new pieces from now on."""
+        """Use the new pre-tokens from now on."""
         if self.incoming is not None:
             self.incoming.result.complete = True
             self.known, self.incoming, self.near = self.incoming, None, None
 
     def fail(self) -> None:
-        """Keep the old pieces."""
+        """Keep the old pre-tokens."""
         self.incoming = self.near = None
 
-    def pieces_in(self, lo: int, hi: int) -> list[Piece]:
-        """List the pieces that touch the characters `lo` to `hi`; others are not known yet."""
+    def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
+        """List the pre-tokens that touch the characters `lo` to `hi`; others are not known yet."""
         incoming = self.incoming
         for newer in filter(None, (incoming, self.near)):
             if newer.change == NO_CHANGE and newer.result.covers(lo, hi):
-                return newer.pieces_in(lo, hi)
+                return newer.pre_tokens_in(lo, hi)
         if incoming and lo - incoming.result.n_chars >= NEAR_CHARS and lo not in self._asked:
             self.wanted = lo
             self._want()
         old = self.known if incoming is None or self.known.result.complete else incoming
-        return old.pieces_in(lo, hi)
+        return old.pre_tokens_in(lo, hi)
 
     def note_changes(self) -> None:
         """Notice that the text was edited."""

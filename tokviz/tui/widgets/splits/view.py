@@ -1,4 +1,4 @@
-"""Rows of pieces, or of tokens, over the same text: they scroll together."""
+"""Rows of pre-tokens, or of tokens, over the same text: they scroll together."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tokviz.tui.widgets.splits.gloss import Look, Spans
 from tokviz.tui.widgets.splits.rows import Row
 
 
-class PieceClicked(Message):
-    """The user pointed at a piece: the editor goes there."""
+class PreTokenClicked(Message):
+    """The user pointed at a pre-token: the editor goes there."""
 
     def __init__(self, offset: int, end: int, row: Row) -> None:
-        """Take the characters of the piece, and the row in which it was."""
+        """Take the characters of the pre-token, and the row in which it was."""
         super().__init__()
         self.offset = offset
         self.end = end
@@ -80,7 +80,7 @@ class GlossView(Widget, can_focus=True):
         self._redraw()
 
     def sync(self) -> None:
-        """Notice that the text or the pieces changed; the view stays with the same text."""
+        """Notice that the text or the pre-tokens changed; the view stays with the same text."""
         change = self._live.changes.since(self._revision)
         self._revision = self._live.revision
         if change is not None and self.top >= change.old_end:
@@ -97,7 +97,7 @@ class GlossView(Widget, can_focus=True):
         self.sync()
 
     def set_tokens(self, starts_within: Callable[[str], Iterable[int]] | None) -> None:
-        """Show where tokens begin within pieces, as this tells; None for nowhere."""
+        """Show where tokens begin within pre-tokens, as this tells; None for nowhere."""
         self._starts_within = starts_within
         self.sync()
 
@@ -215,13 +215,13 @@ class GlossView(Widget, can_focus=True):
         self.action_step(-1)
 
     def on_click(self, event: events.Click) -> None:
-        """Tell which piece was clicked."""
+        """Tell which pre-token was clicked."""
         lines = self._current_lines()
         if event.y >= len(lines) or lines[event.y].row >= len(self._rows):
             return
         line = lines[event.y]
-        piece = line.place.piece_at(line.row, event.x - self._current_gloss().label_width)
-        if piece is not None:
-            self.post_message(PieceClicked(*piece, self._rows[line.row]))
+        pre_token = line.place.pre_token_at(line.row, event.x - self._current_gloss().label_width)
+        if pre_token is not None:
+            self.post_message(PreTokenClicked(*pre_token, self._rows[line.row]))
             if event.button == RIGHT:
                 self.post_message(WhyWanted())
