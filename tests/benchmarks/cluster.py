@@ -26,7 +26,7 @@ import psutil
 from _report import Report, Target, arguments
 from _terminal import HERE, PROJECT, tokviz_command
 
-COLUMNS = ("GB", "workers", "s", "reading s", "merging s", "pre_tokens", "worker MB", "merging MB")
+COLUMNS = ("GB", "workers", "s", "reading s", "merging s", "pre-tokens", "worker MB", "merging MB")
 _SECONDS_BETWEEN_LOOKS = 0.1
 
 

@@ -28,7 +28,7 @@ from _texts import parse_size
 from _train_peer import PEERS, WITH_OWN_GPT2
 
 COLUMNS = ("trainer", "text", "pattern", "tokens", "median s", "min s", "peak MB", "same tokens %")
-SLOPE_COLUMNS = ("text", "MB", "pre_tokens", "median s", "ns/byte", "peak MB", "bytes/pre-token")
+SLOPE_COLUMNS = ("text", "MB", "pre-tokens", "median s", "ns/byte", "peak MB", "bytes/pre-token")
 TIMES_FASTER = {"gigabpe": 3.0, "rustbpe": 4.0, "tokenizers": 9.0}
 MOST_MEMORY_MB = 210
 FIRST_TRAINING = """

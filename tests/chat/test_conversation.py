@@ -93,7 +93,7 @@ def test_of_an_instruction_and_its_input_only_the_output_is_learned():
         learned = zip(rendering.ids, rendering.mask, strict=True)
         assert rendering.tokenizer.decode([i for i, mask in learned if mask][:1]) == "three"
         assert rendering.n_learned == 2  # with the end of the turn
-    assert [aside.key for aside in conversation.asides()] == ["history"]
+    assert [aside.key for aside in conversation.extra_fields()] == ["history"]
 
 
 @pytest.mark.parametrize("key", REASONING_KEYS)

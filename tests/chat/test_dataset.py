@@ -224,7 +224,7 @@ def test_parquet_may_hold_sharegpt_alpaca_or_json_text(tmp_path):
 def test_parquet_has_what_stands_beside_the_messages(tmp_path):
     beside = {"documents": [["D"]], "functions": ["F"], "reasoning": ["R"], "notes": ["N"]}
     write_parquet(tmp_path / "a.parquet", {"messages": [turns("Hi")], **beside})
-    found = Dataset.open(tmp_path / "a.parquet").row(0).asides()
+    found = Dataset.open(tmp_path / "a.parquet").row(0).extra_fields()
     assert {aside.key for aside in found} == {"documents", "functions", "reasoning"}
 
 

@@ -12,8 +12,8 @@ from tests.chat import originals
 from tests.chat.conversations import turns
 from tests.oracles.nanochat import SPECIALS
 from tokviz.chat.conversation import (
-    CONVERSATION_ASIDES,
-    MESSAGE_ASIDES,
+    CONVERSATION_EXTRA_FIELDS,
+    MESSAGE_EXTRA_FIELDS,
     PART_KINDS,
     ROLES,
     Conversation,
@@ -61,11 +61,11 @@ def conversations() -> Iterator[tuple[str, Any]]:
         unfinished = {"role": role, "content": [{"type": "tool_call", "text": f"{{{WORD}"}]}
         yield f"{role}, unfinished call", [*before, unfinished, *after]
         yield role, [*before, {"role": role, "content": WORD}, *after]
-        for key in MESSAGE_ASIDES:
+        for key in MESSAGE_EXTRA_FIELDS:
             for value in (WORD, [{"text": WORD}]):
                 message = {"role": role, "content": "x", key: value}
                 yield f"{role}, {key}: {value}", [*before, message, *after]
-    for key in CONVERSATION_ASIDES:
+    for key in CONVERSATION_EXTRA_FIELDS:
         for value in ([WORD], [{"function": {"name": WORD}}]):
             yield f"{key}: {value}", {"messages": turns("Hi", "Hello"), key: value}
     first = {"role": "system", "content": "S"}

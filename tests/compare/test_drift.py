@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import tokviz
 from tokviz.compare.drift import Drift
 from tokviz.errors import TokenIdError
-from tokviz.text.sentences import said
+from tokviz.text.sentences import format_sentences
 
 GPT4 = tokviz.load("gpt-4")
 
@@ -58,7 +58,7 @@ def test_a_token_that_crosses_a_border_of_pre_tokens_is_the_split():
     )
     [span] = Drift(crossing, [256]).spans
     assert span.cause == "split"
-    assert said([span.why]) == (
+    assert format_sentences([span.why]) == (
         "The token 'x1' crosses a pre-token boundary: the split pattern gpt4 cuts between "
         "'x' and '1'."
     )
@@ -67,7 +67,7 @@ def test_a_token_that_crosses_a_border_of_pre_tokens_is_the_split():
 def test_other_merges_of_the_same_pre_token_are_named():
     [span] = Drift(GPT4, [one_token(b"h"), one_token(b"ello")]).spans
     assert span.cause == "merges"
-    assert said([span.why]) == (
+    assert format_sentences([span.why]) == (
         "In the pre-token 'hello', encoding merges 'h' + 'ello' (merge 15,084)."
     )
 
@@ -76,7 +76,7 @@ def test_tokens_that_no_merges_make_are_merges_too():
     unreachable = tokviz.Tokenizer({**{i: bytes([i]) for i in range(256)}, 256: b"ab"}, [])
     [span] = Drift(unreachable, [256]).spans
     assert (span.cause, span.encoded) == ("merges", (97, 98))
-    assert "encoding leaves more tokens there" in said([span.why])
+    assert "encoding leaves more tokens there" in format_sentences([span.why])
 
 
 def test_special_tokens_that_are_spelled_out_and_ones_that_become_text():
@@ -85,7 +85,7 @@ def test_special_tokens_that_are_spelled_out_and_ones_that_become_text():
     assert (span.cause, span.encoded) == ("specials", (100257,))
     [span] = Drift(GPT4, GPT4.encode("a<|endoftext|>b"), "none").spans
     assert (span.cause, span.sampled) == ("specials", (100257,))
-    assert "reads it as plain text" in said([span.why])
+    assert "reads it as plain text" in format_sentences([span.why])
 
 
 def test_a_tokenizer_that_composes_text_drifts_by_normalization():

@@ -14,7 +14,7 @@ from tests.oracles import nasty
 from tokviz.explain.character import MOST_POINTS, char_at, clusters, inspect
 from tokviz.text import bytetext
 from tokviz.text.glyphs import UNSAFE
-from tokviz.text.sentences import said
+from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.character import as_text, character_rows
 
@@ -75,7 +75,7 @@ def test_the_character_of_a_byte_is_found(text: str) -> None:
     ids=lambda value: ascii(value) if len(value) < 5 else "",
 )  # fmt: skip
 def test_what_cannot_be_seen_is_named(char: str, words: str) -> None:
-    assert words in said(inspect(char, 0, gpt4()).notes)
+    assert words in format_sentences(inspect(char, 0, gpt4()).notes)
 
 
 @pytest.mark.parametrize("char", ["a", " ", "é", "世", "🙂"])
@@ -130,7 +130,7 @@ def test_every_invalid_byte_names_the_rule_its_sequence_breaks(
         assert point.label == f"byte {data[number : number + 1].hex()}"
         assert point.name.startswith(f"invalid UTF-8: {name}")
         assert (f"byte {number + 1} of {data.hex(' ')}" in point.name) == (len(data) > 1)
-        note = said(found.notes)
+        note = format_sentences(found.notes)
         assert note.startswith(f"{data.hex(' ')} ") and words in note
         assert f"(here {data.decode(errors='replace').count(chr(0xFFFD))} ×)" in note
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import tokviz
 from tests.profiles import examples
 from tokviz.explain.stability import MOST_TAIL, sentences_of, unstable_end
-from tokviz.text.sentences import said
+from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 SAMPLE = [
@@ -59,7 +59,7 @@ def test_a_text_that_ends_in_a_space_says_what_it_makes_unreachable() -> None:
     assert found.examples[0] == (b" the", 262)
     for token, token_id in found.examples:
         assert tok.encode("once upon a" + token.decode()) == [*tok.encode("once upon a"), token_id]
-    sentences = said(sentences_of(found))
+    sentences = format_sentences(sentences_of(found))
     assert "The text ends in white space." in sentences
     assert "33,134 longer tokens start with ' '" in sentences
     assert "Token healing" in sentences

@@ -23,7 +23,7 @@ from tokviz.explain.why import (
     token_place,
 )
 from tokviz.live.document import LiveDocument
-from tokviz.text.sentences import said
+from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.pretokenize.alternatives import cut_of, top_level
 from tokviz.tokenizer.pretokenize.guard import guarded_cut
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
@@ -173,7 +173,7 @@ def test_what_is_too_long_or_nothing_gets_a_whole_sentence() -> None:
     live = LiveDocument("a" * (MOST_BYTES + 9), tok)
     for place in (selected_place(live, 0, live.n_chars), bytes_place(b"")):
         found = explain(tok, place)
-        assert said(found.notes).endswith(".")
+        assert format_sentences(found.notes).endswith(".")
         assert not found.tokens
 
 
@@ -206,7 +206,7 @@ def test_of_another_librarys_tokenizer_it_says_what_is_not_known(tmp_path: Path)
         found = explain(tok, token_place(live, 0))
         assert [token_id for _, token_id in found.tokens] == [0]
         assert all(cut.alternative is None and cut.trace is None for cut in found.cuts)
-        assert "This tokenizer's own library encodes" in said(found.notes)
+        assert "This tokenizer's own library encodes" in format_sentences(found.notes)
         assert not found.at_end
     finally:
         tok.close()
@@ -220,7 +220,7 @@ def test_text_that_a_tokenizer_leaves_out_is_said_to_be_left_out(tmp_path: Path)
     tok = tokviz.load(path)
     try:
         found = explain(tok, selected_place(LiveDocument("xx", tok), 0, 1))
-        assert said(found.notes).startswith("The tokenizer omits this text")
+        assert format_sentences(found.notes).startswith("The tokenizer omits this text")
         assert not found.tokens
     finally:
         tok.close()
@@ -231,7 +231,7 @@ def test_a_regex_that_explodes_is_a_sentence() -> None:
     pattern = get_split_pattern(r"(?:z|z)*b|[^z]+")
     tok = base.with_parts(pattern, base.specials, nfc=False)
     found = explain(tok, bytes_place(b"a " + b"z" * 60))
-    assert "s for one pre-token" in said(found.notes)
+    assert "s for one pre-token" in format_sentences(found.notes)
 
 
 def test_text_that_is_composed_before_it_is_cut_keeps_its_pre_tokens_in_place() -> None:
@@ -243,7 +243,7 @@ def test_text_that_is_composed_before_it_is_cut_keeps_its_pre_tokens_in_place() 
         found = explain(tok, token_place(live, index))
         assert token_id in [one for _, one in found.tokens]
         assert found.cuts[0].alternative is not None
-        assert "normalized" in said(found.notes)
+        assert "normalized" in format_sentences(found.notes)
 
 
 def test_characters_are_named_by_what_a_pattern_asks_of_them() -> None:

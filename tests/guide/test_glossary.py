@@ -53,7 +53,7 @@ def examples() -> dict[str, str]:
         "byte": "“e” is {} byte, “é” {}, “漢” {}, “🎉” {}.".format(*sizes),
         "character": f"“漢” is {len('漢')} character and {len(GPT4.encode('漢'))} tokens in "
         "cl100k_base.",
-        "pre_token": f"cl100k_base cuts “{year}” into {n_pre_tokens(GPT4, year)} pre-tokens: It, "
+        "pre-token": f"cl100k_base cuts “{year}” into {n_pre_tokens(GPT4, year)} pre-tokens: It, "
         "'s, the space, 198, 4, !",
         "split pattern": f"“1984” is {n_pre_tokens(GPT2, '1984')} pre-token for gpt2's pattern, "
         f"and {n_pre_tokens(GPT4, '1984')} for that of cl100k_base, which takes at most 3 digits.",

@@ -42,8 +42,8 @@ def write_corpus(folder: Path, n_words: int) -> None:
 
 def content(run: TrainingRun) -> list[bytes]:
     """Give all that has to be the same."""
-    assert run.blame is not None
-    parts = run.history.memory, run.pre_token_counts.memory, run.blame.memory
+    assert run.attribution is not None
+    parts = run.history.memory, run.pre_token_counts.memory, run.attribution.memory
     return [bytes(column) for memory in parts for column in memory.values()]
 
 

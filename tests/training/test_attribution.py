@@ -15,13 +15,13 @@ from tests.oracles.train import replaced
 from tokviz.errors import TokvizError
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.training import counting, engines, regex_counter
-from tokviz.training.attribution import Blame
+from tokviz.training.attribution import Attribution
 from tokviz.training.corpus import corpus as corpus_module
 from tokviz.training.corpus import text_blocks
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.replay.replay import Replay
 from tokviz.training.replay.why import by_file
-from tokviz.training.run import TrainingRun, load_blame
+from tokviz.training.run import TrainingRun, load_attribution
 
 APART = 4
 REGEX = r"\p{L}+|\s+|\S"
@@ -53,9 +53,9 @@ def by_hand(texts: dict[str, str], run: TrainingRun, regex: str) -> list[dict[st
     return merges
 
 
-def kept(blame: Blame | None, n_merges: int) -> list[dict[str | None, int]]:
-    assert blame is not None
-    return [{part.file: part.n for part in blame.of(k)} for k in range(1, n_merges + 1)]
+def kept(attribution: Attribution | None, n_merges: int) -> list[dict[str | None, int]]:
+    assert attribution is not None
+    return [{part.file: part.n for part in attribution.of(k)} for k in range(1, n_merges + 1)]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -77,12 +77,12 @@ def test_every_merge_knows_its_files(tmp_path, monkeypatch, seed, regex, is_comp
     run = tokviz.train([*map(Path, texts)], 420, split_pattern=regex, special_ids="first")
     assert run.engine == ("compiled" if is_compiled else "python")
     expected = by_hand(texts, run, regex)
-    assert kept(run.blame, len(expected)) == expected
+    assert kept(run.attribution, len(expected)) == expected
     run.save(tmp_path / "run")
-    assert run.blame is not None
-    again = TrainingRun.load(tmp_path / "run").blame
-    assert kept(again, len(expected)) == kept(run.blame, len(expected))
-    totals = {part.file: part for part in run.blame.of_all()}
+    assert run.attribution is not None
+    again = TrainingRun.load(tmp_path / "run").attribution
+    assert kept(again, len(expected)) == kept(run.attribution, len(expected))
+    totals = {part.file: part for part in run.attribution.of_all()}
     for file, part in totals.items():
         shares = [merge.get(file, 0) / sum(merge.values()) for merge in expected]
         assert part.share == pytest.approx(sum(shares) / len(expected))
@@ -92,21 +92,21 @@ def test_every_merge_knows_its_files(tmp_path, monkeypatch, seed, regex, is_comp
 def test_one_file_or_typed_texts_keep_nothing(tmp_path):
     (tmp_path / "a.txt").write_text("low lower lowest")
     for source in (tmp_path / "a.txt", ["low lower", "lowest"]):
-        blame = tokviz.train(source, 260).blame
-        assert blame is not None
-        assert blame.of(1) == blame.of_all() == []
-        assert by_file(blame, 1) == ("The corpus was a single file or text.",)
+        attribution = tokviz.train(source, 260).attribution
+        assert attribution is not None
+        assert attribution.of(1) == attribution.of_all() == []
+        assert by_file(attribution, 1) == ("The corpus was a single file or text.",)
 
 
 def test_files_that_are_not_told_apart_are_named_or_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(corpus_module, "MOST_APART", 1)
     for name, n in ("big", 9), ("small", 8), ("tiny", 7):
         (tmp_path / f"{name}.txt").write_text("low " * n)
-    blame = tokviz.train([tmp_path / "big.txt", tmp_path / "tiny.txt"], 257).blame
-    assert by_file(blame, 1) == ("It comes from big.txt (9, 56%), 1 smaller file (7, 44%).",)
-    blame = tokviz.train(tmp_path, 257).blame
+    attribution = tokviz.train([tmp_path / "big.txt", tmp_path / "tiny.txt"], 257).attribution
+    assert by_file(attribution, 1) == ("It comes from big.txt (9, 56%), 1 smaller file (7, 44%).",)
+    attribution = tokviz.train(tmp_path, 257).attribution
     said = "It comes from 2 smaller files together (15, 62%), big.txt (9, 38%)."
-    assert by_file(blame, 1) == (said,), "the largest share first"
+    assert by_file(attribution, 1) == (said,), "the largest share first"
 
 
 @pytest.mark.parametrize("vocab_size", [256, 300])
@@ -114,7 +114,7 @@ def test_files_without_a_merge_are_not_attributed(tmp_path, vocab_size):
     write_files(tmp_path, 0)
     run = tokviz.train(tmp_path, vocab_size, should_stop=lambda: vocab_size > 256)
     assert len(run.history) == 0
-    assert run.blame is not None and run.blame.of_all() == []
+    assert run.attribution is not None and run.attribution.of_all() == []
     run.save(tmp_path / "run")
     assert TrainingRun.load(tmp_path / "run").tokenizer.vocab == run.tokenizer.vocab
 
@@ -122,9 +122,11 @@ def test_files_without_a_merge_are_not_attributed(tmp_path, vocab_size):
 def test_a_run_of_before_says_that_nothing_was_kept(tmp_path):
     write_files(tmp_path, 0)
     tokviz.train(tmp_path, 300).save(tmp_path / "run")
-    assert load_blame(tmp_path / "run") is not None
+    assert load_attribution(tmp_path / "run") is not None
     (tmp_path / "run" / "files.npz").unlink()
-    assert TrainingRun.load(tmp_path / "run").blame is load_blame(tmp_path / "run") is None
+    assert (
+        TrainingRun.load(tmp_path / "run").attribution is load_attribution(tmp_path / "run") is None
+    )
     assert "not kept" in str(Replay.open(tmp_path / "run").files(1))
 
 
@@ -155,6 +157,6 @@ def test_a_damaged_table_is_refused(tmp_path, column, change):
     if change is not None:
         arrays[column] = change(old)
     np.savez(path, **arrays)
-    for load in (TrainingRun.load, load_blame):
+    for load in (TrainingRun.load, load_attribution):
         with pytest.raises(TokvizError, match=r"files\.npz.* damaged"):
             load(tmp_path / "run")

@@ -154,10 +154,10 @@ def is_same(together: TrainingRun, alone: TrainingRun) -> None:
     assert all_of(together.pre_token_counts) == all_of(alone.pre_token_counts)
     for name, column in alone.history.memory.items():
         assert bytes(together.history.memory[name]) == bytes(column)
-    assert together.blame is not None
-    assert alone.blame is not None
-    for name, column in alone.blame.memory.items():
-        assert bytes(together.blame.memory[name]) == bytes(column)
+    assert together.attribution is not None
+    assert alone.attribution is not None
+    for name, column in alone.attribution.memory.items():
+        assert bytes(together.attribution.memory[name]) == bytes(column)
 
 
 @pytest.mark.skipif(not HAS_CPU_LIMITS, reason="such a system has no such timers")

@@ -22,7 +22,7 @@ from textual.worker import WorkerCancelled
 import tokviz
 from tests.tui.waiting import is_still, until
 from tokviz.chat.conversation import Conversation
-from tokviz.compare.compared_documents import Other
+from tokviz.compare.compared_documents import ComparedTokenizer
 from tokviz.process.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, key_label
@@ -356,7 +356,7 @@ async def page_gone_to(stage: Stage) -> None:
 async def prepare_compare(stage: Stage) -> None:
     others = stage.screen.state.others
     while len(others) < 2:
-        stage.screen.lanes.add(Other(stage.run if others else "gpt2"))
+        stage.screen.lanes.add(ComparedTokenizer(stage.run if others else "gpt2"))
         await settle(stage.pilot)
     stage.screen.disagreements.forget()
     stage.screen.disagreements.count()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tokviz
 from tests.oracles.nasty import FRAGMENTS
 from tokviz.chat.conversation import Conversation
-from tokviz.compare.compared_documents import Other
+from tokviz.compare.compared_documents import ComparedTokenizer
 from tokviz.errors import InputFileError
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.workspace import session_file
@@ -59,7 +59,7 @@ def test_what_is_written_is_read(
 
 def test_a_session_is_saved_and_restored(tmp_path: Path) -> None:
     ours = Session(Opened("some text"), tokviz.load("gpt2"), remember=False)
-    ours.others.append(Other("cl100k_base", tokviz.load("cl100k_base")))
+    ours.others.append(ComparedTokenizer("cl100k_base", tokviz.load("cl100k_base")))
     fields = {"cursor": 3, "conversation": HI, "template": "chatml", "lesson": "minbpe", "merge": 2}
     made = saved_of(ours, "compare", fields | {"replayed": "/home/me/secret/minbpe"})()
     assert "secret" not in session_file.to_bytes(made).decode()

@@ -40,7 +40,7 @@ MEDIA_KEYS = ("image", "images", "video", "videos", "audio", "audios")
 ADDRESS_KEYS = ("name", "channel", "recipient")
 """The keys by which a message says from whom, how and to whom it is; two are Harmony's."""
 
-MESSAGE_ASIDES = (
+MESSAGE_EXTRA_FIELDS = (
     *(*REASONING_KEYS, "reasoning_details", "tool_plan", "refusal"),
     *(*MEDIA_KEYS, *ADDRESS_KEYS),
 )
@@ -52,7 +52,7 @@ UNTRAINED_KEYS = ("weight", "train", "training", "train_on_turn", "loss")
 They are those of OpenAI's fine-tuning API, of axolotl (three spellings) and of ms-swift.
 """
 
-CONVERSATION_ASIDES = (
+CONVERSATION_EXTRA_FIELDS = (
     *("tools", "functions", "documents", "system", "history"),
     *(*REASONING_KEYS, *MEDIA_KEYS),
 )
@@ -187,9 +187,9 @@ class Message:
         said = ((key, value) for key, value in values if isinstance(value, int | float))
         return next((key for key, value in said if not value), None)
 
-    def asides(self) -> Iterator[tuple[str, Any]]:
-        """List what is under `MESSAGE_ASIDES`, but for what is empty or as usual."""
-        for key in MESSAGE_ASIDES if self.extra else ():
+    def extra_fields(self) -> Iterator[tuple[str, Any]]:
+        """List what is under `MESSAGE_EXTRA_FIELDS`, but for what is empty or as usual."""
+        for key in MESSAGE_EXTRA_FIELDS if self.extra else ():
             value = self.extra.get(key)
             if value and not (key in ADDRESS_KEYS and value in _USUAL_ADDRESSES):
                 yield key, value
@@ -200,12 +200,12 @@ class Message:
         return {"role": self.role, "content": content, **calls, **self.extra}
 
 
-class Aside(NamedTuple):
+class ExtraField(NamedTuple):
     """Something for the model that is not among the contents of the messages.
 
     Attributes:
-        key: Where it is: one of `CONVERSATION_ASIDES`, or of a message one of `MESSAGE_ASIDES`, or
-            a key of one of its tool calls.
+        key: Where it is: one of `CONVERSATION_EXTRA_FIELDS`, or of a message one of
+            `MESSAGE_EXTRA_FIELDS`, or a key of one of its tool calls.
         value: What is there.
         message: The message, counted from 0; None for the whole conversation.
         role: The role of that message.
@@ -259,17 +259,21 @@ class Conversation:
         keys = ((index, message.untrained_by) for index, message in enumerate(self.messages))
         return {index: key for index, key in keys if key is not None}
 
-    def asides(self) -> list[Aside]:
+    def extra_fields(self) -> list[ExtraField]:
         """List what a template may leave out, for it is not among the contents.
 
         The name of a tool that answers is not there if a call before it says it.
         """
-        found = [Aside(key, value) for key in CONVERSATION_ASIDES if (value := self.extra.get(key))]
+        found = [
+            ExtraField(key, value)
+            for key in CONVERSATION_EXTRA_FIELDS
+            if (value := self.extra.get(key))
+        ]
         called: list[object] = []
         for index, message in enumerate(self.messages):
             values = [
                 (key, value)
-                for key, value in message.asides()
+                for key, value in message.extra_fields()
                 if not (key == "name" and message.role in TOOL_ROLES and value in called)
             ]
             for part in () if isinstance(message.content, str) else message.content:
@@ -279,7 +283,7 @@ class Conversation:
                         called.append(value)
                     elif value and key != "arguments":
                         values.append((key, value))
-            found += [Aside(key, value, index, message.role) for key, value in values]
+            found += [ExtraField(key, value, index, message.role) for key, value in values]
         return found
 
     def to_json(self) -> Any:

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokviz.chat.conversation import (
-    CONVERSATION_ASIDES,
+    CONVERSATION_EXTRA_FIELDS,
     MEDIA_KEYS,
     SHAPES,
     Conversation,
@@ -46,7 +46,7 @@ from tokviz.training.corpus.readers import OPENERS
 _OTHER_NAMES = {"conversation": "conversations"}
 """Columns that are called otherwise in some tables."""
 
-_BESIDE = frozenset({*CONVERSATION_ASIDES, "input"}.difference(MEDIA_KEYS))
+_BESIDE = frozenset({*CONVERSATION_EXTRA_FIELDS, "input"}.difference(MEDIA_KEYS))
 """The columns of a table that belong to a conversation in any shape, but for what is no text."""
 
 _LOOKED_AT = 1 << 20

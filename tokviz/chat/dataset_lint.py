@@ -141,7 +141,7 @@ class DatasetLinter:
         except ConversationError as error:
             self._fail(row, row.conversation, error)
             return
-        row.leaves_out = not all(map(template.writes, row.conversation.asides()))
+        row.leaves_out = not all(map(template.writes, row.conversation.extra_fields()))
         runs = runs_of(row.spans)
         row.n_specials = sum(1 for run in runs if run[0].special)
         texts = ["".join(span.text for span in run) for run in runs if not run[0].special]

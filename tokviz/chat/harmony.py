@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from tokviz.chat.conversation import (
     REASONING_KEYS,
     TOOL_ROLES,
-    Aside,
     Conversation,
     ConversationError,
+    ExtraField,
     Message,
     Part,
 )
@@ -74,7 +74,7 @@ def write(conversation: Conversation) -> list[TemplateSpan]:
     return spans
 
 
-def writes(aside: Aside) -> bool:
+def writes(aside: ExtraField) -> bool:
     """Tell whether something beside the contents is written: tools, thoughts, and who answers."""
     if aside.message is None:
         return aside.key == "tools"

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from tokviz.chat.conversation import MESSAGE_ASIDES, Aside, Conversation, ConversationError
+from tokviz.chat.conversation import (
+    MESSAGE_EXTRA_FIELDS,
+    Conversation,
+    ConversationError,
+    ExtraField,
+)
 from tokviz.chat.conversation import Message as ChatMessage
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText, to_spans
 from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
@@ -116,25 +121,25 @@ class JinjaTemplate:
             untrained=conversation.untrained(),
         )
 
-    def _left_out(self, conversation: Conversation, marked: MarkedText) -> Iterator[Aside]:
+    def _left_out(self, conversation: Conversation, marked: MarkedText) -> Iterator[ExtraField]:
         """List what is not in what was rendered, or not as it was given.
 
         Tools and documents are written in words of the template's own: whether it asks for them has
         to do, as for a key that is unusual in a tool call whether its value stands anywhere.
         """
         lost = set(marked.lost)
-        for aside in conversation.asides():
+        for aside in conversation.extra_fields():
             if aside.message is None:
                 is_written = aside.key in GIVEN_BESIDE and aside.key in self.source
-            elif aside.key in MESSAGE_ASIDES:
+            elif aside.key in MESSAGE_EXTRA_FIELDS:
                 is_written = isinstance(aside.value, str) and (aside.message, aside.key) not in lost
             else:
                 is_written = str(aside.value) in marked.text
             if not is_written:
                 yield aside
         for message, key in sorted(lost):
-            if key not in MESSAGE_ASIDES:
-                yield Aside(key, None, message, conversation.messages[message].role)
+            if key not in MESSAGE_EXTRA_FIELDS:
+                yield ExtraField(key, None, message, conversation.messages[message].role)
 
     def specials_in_use(self) -> list[str]:
         """List the special tokens that the template writes, in the order of its text."""

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
-from tokviz.chat.conversation import Aside, Conversation, ConversationError
+from tokviz.chat.conversation import Conversation, ConversationError, ExtraField
 from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.spans import REASON_NAMES, Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate, get_template
@@ -103,7 +103,7 @@ class Rendering:
     virtual_specials: Mapping[str, int]
     mask_source: str = TEMPLATE_MASK
     notes: tuple[str, ...] = ()
-    left_out: tuple[Aside, ...] = ()
+    left_out: tuple[ExtraField, ...] = ()
     untrained: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -244,7 +244,7 @@ def render(
     chosen = get_template(template) if isinstance(template, str) else template
     if isinstance(chosen, ChatTemplate):
         spans = chosen.write(conversation)
-        left_out = [aside for aside in conversation.asides() if not chosen.writes(aside)]
+        left_out = [aside for aside in conversation.extra_fields() if not chosen.writes(aside)]
         return render_spans(
             tokenizer,
             spans,
@@ -267,7 +267,7 @@ def render_spans(
     *,
     mask_source: str = TEMPLATE_MASK,
     notes: tuple[str, ...] = (),
-    left_out: Sequence[Aside] = (),
+    left_out: Sequence[ExtraField] = (),
     untrained: Mapping[int, str] = MappingProxyType({}),
     most_new: int | None = None,
 ) -> Rendering:

@@ -25,7 +25,7 @@ import jinja2.nodes
 import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from tokviz.chat.conversation import ADDRESS_KEYS, MESSAGE_ASIDES
+from tokviz.chat.conversation import ADDRESS_KEYS, MESSAGE_EXTRA_FIELDS
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText
 
 MAX_OUTPUT_CHARS = 10_000_000
@@ -399,7 +399,7 @@ _Found = tuple[int, int, int]
 def _texts_of(messages: list[Json]) -> Iterator[_Given]:
     """List the texts of messages: reasoning and the like before the content, as it is said."""
     for index, message in enumerate(messages):
-        for key in MESSAGE_ASIDES:
+        for key in MESSAGE_EXTRA_FIELDS:
             value = message.get(key)
             if isinstance(value, str):
                 yield _Given(value, index, -1, key)

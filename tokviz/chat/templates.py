@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tokviz.chat import harmony, nanochat, turns
-from tokviz.chat.conversation import Aside, Conversation
+from tokviz.chat.conversation import Conversation, ExtraField
 from tokviz.chat.spans import TemplateSpan
 from tokviz.errors import TokvizError
 
@@ -38,7 +38,7 @@ class ChatTemplate:
     source: str
     special_tokens: tuple[str, ...]
     write: Callable[[Conversation], list[TemplateSpan]]
-    writes: Callable[[Aside], bool] = lambda aside: False
+    writes: Callable[[ExtraField], bool] = lambda aside: False
 
     is_remote: ClassVar[bool] = False
     """Whether rendering waits for a child process."""

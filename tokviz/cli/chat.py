@@ -46,7 +46,7 @@ from tokviz.cli.progress import StatusLine
 from tokviz.errors import TokvizError
 from tokviz.storage.files import is_pipe
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 
 if TYPE_CHECKING:
     from tokviz.chat.dataset import Dataset
@@ -181,7 +181,7 @@ class _Work:
         first = 0 if self._arguments.row is None else self._arguments.row - 1
         if self._arguments.row is not None and not dataset.has_row(first):
             raise TokvizError(
-                f"there is no row {first + 1:,}; it has {counted(dataset.n_rows, 'row')}"
+                f"there is no row {first + 1:,}; it has {pluralize(dataset.n_rows, 'row')}"
             )
         n_rows, n_wrong, n_before = 0, 0, self.n_findings
         with StatusLine() as status:
@@ -189,7 +189,7 @@ class _Work:
                 n_rows += 1
                 if self._only_lints and status.is_due:
                     n_found = self.n_findings - n_before
-                    status.draw(f"{counted(n_rows, 'row')}, {counted(n_found, 'finding')}")
+                    status.draw(f"{pluralize(n_rows, 'row')}, {pluralize(n_found, 'finding')}")
                 if shown.error:
                     sys.stdout.flush()
                     report(shown.error)
@@ -337,14 +337,14 @@ _opened = lru_cache(1)(_open)
 def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
     facts = [
         dataset.place(row),
-        counted(rendering.n_kept, "token"),
+        pluralize(rendering.n_kept, "token"),
         f"{rendering.n_learned:,} learned ({rendering.supervised_share:.0%})",
     ]
     cut = len(rendering) - rendering.n_kept
     if cut:
         facts.append(f"{cut:,} cut off")
     if rendering.virtual_specials:
-        lacking = counted(len(rendering.virtual_specials), "special token")
+        lacking = pluralize(len(rendering.virtual_specials), "special token")
         facts.append(f"{lacking} not in the vocabulary")
     if rendering.mask_source != "template":
         facts.append(f"mask from {rendering.mask_source}")
@@ -352,8 +352,8 @@ def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
 
 
 def _summary(name: str, n_rows: int, n_wrong: int, n_findings: int) -> str:
-    rows = counted(n_rows, "row")
+    rows = pluralize(n_rows, "row")
     if not n_findings:
         return f"{safe(name)}: {rows}, nothing found"
-    findings = counted(n_findings, "finding")
-    return f"{safe(name)}: {rows}, {findings} in {counted(n_wrong, 'row')}"
+    findings = pluralize(n_findings, "finding")
+    return f"{safe(name)}: {rows}, {findings} in {pluralize(n_wrong, 'row')}"

@@ -50,7 +50,7 @@ from tokviz.compare.figures import (
 from tokviz.errors import TokvizError
 from tokviz.text import bytetext
 from tokviz.text.glyphs import safe, short_label
-from tokviz.text.sentences import counted, said
+from tokviz.text.sentences import format_sentences, pluralize
 
 if TYPE_CHECKING:
     from tokviz.compare.boundaries import Comparison, Disagreement
@@ -132,7 +132,7 @@ def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
         return
     causes = Counter(disagreement.cause for disagreement in found)
     by_cause = ", ".join(f"{cause} {number:,}" for cause, number in causes.most_common())
-    yield f"{counted(len(found), 'disagreement')} ({by_cause})"
+    yield f"{pluralize(len(found), 'disagreement')} ({by_cause})"
     width = max(len(safe(side.tokenizer.name)) for side in comparison.sides)
     for disagreement in found[:most]:
         start, end = disagreement.byte_span
@@ -142,7 +142,7 @@ def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
             tokens = " ".join(map(short_label, disagreement.tokens(number)))
             yield f"  {safe(side.tokenizer.name):<{width}}  {tokens}"
         sentences = disagreement.sentences(disagreement.other)
-        yield f"  {disagreement.cause}: {said(sentences, short_label)}"
+        yield f"  {disagreement.cause}: {format_sentences(sentences, short_label)}"
     if len(found) > most:
         yield options.more_listed(len(found) - most)
 

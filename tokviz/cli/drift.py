@@ -29,7 +29,7 @@ from tokviz.cli.decode import id_sources, texts_of_ids
 from tokviz.cli.inputs import Source, display_name, file_name, for_each_input
 from tokviz.cli.output import print_json
 from tokviz.text.glyphs import safe, short_label
-from tokviz.text.sentences import said
+from tokviz.text.sentences import format_sentences
 
 if TYPE_CHECKING:
     from tokviz.compare.drift import Drift
@@ -77,7 +77,7 @@ def _lines(drift: Drift, most: int) -> Iterator[str]:
         yield f"token #{span.first:,}: {short_label(drift.data[slice(*span.byte_span)])}"
         for lane, ids in (("sampled", span.sampled), ("encoded", span.encoded)):
             yield f"  {lane}  {' '.join(map(short_label, drift.tokens(ids)))}"
-        yield f"  {span.cause}: {said([span.why], short_label)}"
+        yield f"  {span.cause}: {format_sentences([span.why], short_label)}"
     if len(drift.spans) > most:
         yield options.more_listed(len(drift.spans) - most)
 
@@ -96,7 +96,7 @@ def _record(source: Source, drift: Drift) -> dict[str, object]:
                 "sampled": list(span.sampled),
                 "encoded": list(span.encoded),
                 "cause": span.cause,
-                "why": said([span.why]),
+                "why": format_sentences([span.why]),
             }
             for span in drift.spans
         ],

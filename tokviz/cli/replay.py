@@ -205,8 +205,8 @@ def _print_records(replay: Replay, numbers: Iterable[int], text: ReplayText | No
     for k in numbers:
         if k:
             record = step_record(replay.step(k)) | {"why": str(replay.why(k))}
-            blame = None if replay.run is None else replay.run.blame
-            if blame is not None and (parts := blame.of(k)):
+            attribution = None if replay.run is None else replay.run.attribution
+            if attribution is not None and (parts := attribution.of(k)):
                 record["files"] = [[part.file, part.n] for part in parts]
             if text is not None:
                 record["ids"] = text.at(k).ids.tolist()

@@ -10,7 +10,7 @@ from tokviz.compare.boundaries import Comparison
 from tokviz.compare.trainings import NAMES, MergesDiff
 from tokviz.share.replayed import pair_words
 from tokviz.text.glyphs import safe, short_label
-from tokviz.text.sentences import counted, said
+from tokviz.text.sentences import format_sentences, pluralize
 from tokviz.training.replay.replay import Replay
 from tokviz.training.replay.steps import MergeStep
 
@@ -45,7 +45,7 @@ def _parting(name: str, diff: MergesDiff) -> Iterator[str]:
     yield f"merge {difference.k:,}"
     yield f"  A  {_merge(difference.a)}"
     yield f"  {name}  {_merge(difference.b)}"
-    yield f"  {said(difference.sentences, short_label)}"
+    yield f"  {format_sentences(difference.sentences, short_label)}"
     yield f"tokens in both: {diff.n_shared:,}"
 
 
@@ -63,7 +63,7 @@ def _rungs(diff: MergesDiff) -> Iterator[str]:
 
 def _about(replay: Replay) -> str:
     rule = "" if replay.tie_break is None else f", ties: {replay.tie_break}"
-    return f"{safe(replay.name)}: {counted(replay.n_merges, 'merge')}{rule}"
+    return f"{safe(replay.name)}: {pluralize(replay.n_merges, 'merge')}{rule}"
 
 
 def _merge(step: MergeStep | None) -> str:
@@ -83,7 +83,7 @@ def _tokens(which: str, tokens: list[bytes]) -> str:
 def _effect_lines(effect: Comparison) -> Iterator[str]:
     n = len(effect.spans)
     places = "no place differs" if not n else f"{n:,} place{'s differ' if n > 1 else ' differs'}"
-    yield f"text: {counted(effect.counts[0], 'token')} in A, {effect.counts[1]:,} in B; {places}"
+    yield f"text: {pluralize(effect.counts[0], 'token')} in A, {effect.counts[1]:,} in B; {places}"
     for index in range(min(n, _MOST_PLACES)):
         in_a, in_b = effect.tokens_in(index)
         byte = int(effect.spans[index, 0])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tokviz.share.replayed import MOST_PRE_TOKENS, step_facts
 from tokviz.text.glyphs import short_label
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.training.replay.corpus import TokenizedPreToken
 from tokviz.training.replay.replay import Replay
 from tokviz.training.replay.text import ReplayText
@@ -105,7 +105,7 @@ def _pre_token(pre_token: TokenizedPreToken, shown: Sequence[Shown], color: bool
 
 def _text_lines(text: ReplayText, k: int, color: bool) -> Iterator[str]:
     before, after = text.at(k - 1), text.at(k)
-    yield f"  text        {len(before):,} → {counted(len(after), 'token')}"
+    yield f"  text        {len(before):,} → {pluralize(len(after), 'token')}"
     both = frames(text.data, before.byte_ends.tolist(), after.byte_ends.tolist())
     for name, shown in zip(("before", "after"), both, strict=True):
         yield from _titled(name, [line(_window(shown), color)])
@@ -145,5 +145,5 @@ def start_lines(replay: Replay, text: ReplayText | None = None) -> Iterator[str]
         yield from _titled("", ["   ".join(rows)] if _all_once(shown) else rows)
     if text is not None:
         ends = text.at(0).byte_ends.tolist()
-        yield f"  text        {counted(len(ends), 'token')}"
+        yield f"  text        {pluralize(len(ends), 'token')}"
         yield from _titled("", [line(_window(frames(text.data, ends, ends)[1]))])

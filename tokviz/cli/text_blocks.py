@@ -12,7 +12,7 @@ from tokviz.errors import TokvizError
 from tokviz.live.cuts import CutRule, cut_rule
 from tokviz.storage.files import MAX_FILE_BYTES
 from tokviz.text import bytetext
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -88,8 +88,8 @@ def text_blocks(
     elif n_replaced:
         verb = "is" if n_replaced == 1 else "are"
         counts.note = (
-            f"note: {counted(n_replaced, 'byte')} {verb} not valid UTF-8: {tokenizer.name} encodes "
-            "U+FFFD instead"
+            f"note: {pluralize(n_replaced, 'byte')} {verb} not valid UTF-8: {tokenizer.name} "
+            "encodes U+FFFD instead"
         )
 
 

@@ -49,7 +49,7 @@ from tokviz.errors import InputFileError, OutputFileError, TokvizError
 from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
 from tokviz.storage.files import is_pipe
 from tokviz.text.glyphs import safe, token_label
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.training.corpus.storage import is_url
 from tokviz.training.settings import SpecialIds
 from tokviz.training.ties import TIE_BREAKS
@@ -307,20 +307,21 @@ def summary_lines(summary: TrainSummary) -> list[str]:
     if summary.stopped_early:
         lines.append(f"ended early: {summary.stopped_early}")
     lines.append(
-        f"corpus: {counted(summary.n_bytes, 'byte')}, {counted(summary.n_documents, 'document')}, "
-        f"{counted(summary.n_pre_tokens, 'different pre_token')}"
+        f"corpus: {pluralize(summary.n_bytes, 'byte')}, "
+        f"{pluralize(summary.n_documents, 'document')}, "
+        f"{pluralize(summary.n_pre_tokens, 'distinct pre-token')}"
     )
     for file, reason in summary.left_out:
         lines.append(f"left out: {safe(file)}: {reason}")
     if summary.n_invalid:
-        lines.append(f"not valid UTF-8: {counted(summary.n_invalid, 'byte')}")
+        lines.append(f"not valid UTF-8: {pluralize(summary.n_invalid, 'byte')}")
     if summary.bytes_per_token is not None:
-        n_tokens = counted(summary.n_tokens, "token")
+        n_tokens = pluralize(summary.n_tokens, "token")
         lines.append(f"compression: {n_tokens}, {summary.bytes_per_token:.2f} bytes/token")
     lines += summary.file_lines()
     shown = token_label(summary.longest_token[:_LONGEST_SHOWN])
     more = "…" if len(summary.longest_token) > _LONGEST_SHOWN else ""
-    lines.append(f"longest token: {shown}{more} ({counted(len(summary.longest_token), 'byte')})")
+    lines.append(f"longest token: {shown}{more} ({pluralize(len(summary.longest_token), 'byte')})")
     memory = summary.peak_memory_bytes
     peak = "" if memory is None else f", at most {memory / 1e6:,.0f} MB of memory"
     lines.append(f"seconds: {summary.seconds:.2f} ({seconds}){peak}")

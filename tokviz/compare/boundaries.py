@@ -25,7 +25,7 @@ from tokviz.compare.figures import Figures, figures_of
 from tokviz.compare.tokenized_text import Side, shared_stretches
 from tokviz.compare.why_other import why_other
 from tokviz.text import bytetext
-from tokviz.text.sentences import Sentence, said
+from tokviz.text.sentences import Sentence, format_sentences
 from tokviz.tokenizer.encoding.specials import AllowedSpecial
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Disagreement:
     @property
     def explanation(self) -> str:
         """An explanation of the cause in one or two sentences, with bytes as Python literals."""
-        return said(self.sentences(self.other))
+        return format_sentences(self.sentences(self.other))
 
     def sentences(self, other: int) -> tuple[Sentence, ...]:
         """Explain why a tokenizer produces other tokens here than the first one, if it does.

@@ -73,7 +73,7 @@ MOST_OTHERS = 3
 
 
 @dataclass(eq=False)
-class Other:
+class ComparedTokenizer:
     """A tokenizer compared with the current one.
 
     Attributes:

@@ -25,7 +25,7 @@ from tokviz.compare.tokenized_text import Side, shared_stretches
 from tokviz.explain.ids import tokens_of
 from tokviz.explain.trace import encode_trace
 from tokviz.text import bytetext
-from tokviz.text.sentences import Sentence, counted
+from tokviz.text.sentences import Sentence, pluralize
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.encoding.specials import AllowedSpecial
@@ -109,7 +109,7 @@ class Drift:
         """A sentence about how many tokens drift."""
         n_drifting, n_ids = self.n_drifting, len(self.sampled.ids)
         verb = "drifts" if 1 in (n_drifting, n_ids) else "drift"
-        return f"{n_drifting:,} of {counted(n_ids, 'token')} {verb}"
+        return f"{n_drifting:,} of {pluralize(n_ids, 'token')} {verb}"
 
     @cached_property
     def spans(self) -> tuple[DriftSpan, ...]:

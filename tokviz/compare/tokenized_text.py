@@ -45,16 +45,23 @@ class Side:
         """Tokenize byte text."""
         import numpy as np
 
-        story = tokenizer.tokenize_byte_text(text, allowed)
-        ends = story.byte_spans[:, 1]
+        tokenization = tokenizer.tokenize_byte_text(text, allowed)
+        ends = tokenization.byte_spans[:, 1]
         borders = borders_of(0, ends, bytetext.n_bytes(text))
         altered = tokenizer.remote or tokenizer.changes(text)
-        told = np.ones_like(story.special) if altered else story.special
+        told = np.ones_like(tokenization.special) if altered else tokenization.special
         numbers = np.flatnonzero(told).tolist()
         data = bytetext.to_bytes(text) if numbers else b""
-        marks = marks_of(tokenizer, numbers, story.ids, story.byte_spans, story.special, data)
-        pre_token_ends = story.pre_tokens[:, 1]
-        return cls(tokenizer, story.ids, ends, borders, pre_token_ends, frozenset(marks))
+        marks = marks_of(
+            tokenizer,
+            numbers,
+            tokenization.ids,
+            tokenization.byte_spans,
+            tokenization.special,
+            data,
+        )
+        pre_token_ends = tokenization.pre_tokens[:, 1]
+        return cls(tokenizer, tokenization.ids, ends, borders, pre_token_ends, frozenset(marks))
 
     def numbers_in(self, stretches: Int64s) -> tuple[Int64s, Int64s]:
         """Return, per stretch of bytes, the number of its first token and the one after its last.

@@ -19,7 +19,7 @@ from typing import Literal
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.merge_sources import Source, open_merges
 from tokviz.text import bytetext
-from tokviz.text.sentences import Sentence, said
+from tokviz.text.sentences import Sentence, format_sentences
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.split import split
 from tokviz.training.replay.replay import Replay
@@ -69,7 +69,7 @@ class Difference:
 
     def __str__(self) -> str:
         """Return the sentences, with bytes as Python literals."""
-        return said(self.sentences)
+        return format_sentences(self.sentences)
 
 
 @dataclass(frozen=True, slots=True)

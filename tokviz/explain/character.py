@@ -23,7 +23,7 @@ from tokviz.storage.assets import asset_path
 from tokviz.text import bytetext
 from tokviz.text.characters import Character, named
 from tokviz.text.glyphs import UNSAFE
-from tokviz.text.sentences import Sentence, counted
+from tokviz.text.sentences import Sentence, pluralize
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -208,7 +208,7 @@ def _broken_rule(data: bytes) -> tuple[str, str]:
         return "beyond U+10FFFF", f"would be {code}, beyond U+10FFFF, the last code point."
     return "truncated sequence", (
         f"is truncated: {lead:02x} starts a character of {size} bytes, and"
-        f" {counted(missing, 'continuation byte')} (80 to bf) must follow."
+        f" {pluralize(missing, 'continuation byte')} (80 to bf) must follow."
     )
 
 

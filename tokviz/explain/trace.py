@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tokviz.text import bytetext
-from tokviz.text.sentences import Sentence, said
+from tokviz.text.sentences import Sentence, format_sentences
 from tokviz.tokenizer.encoding.merging import merge_pre_token
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return the sentences, with bytes as Python literals."""
-        return said(self.sentences)
+        return format_sentences(self.sentences)
 
 
 def why_not_one_token(tok: Tokenizer, data: bytes, parse_specials: bool = True) -> Explanation:

@@ -21,7 +21,7 @@ from tokviz.explain.trace import (
     why_not_one_token,
 )
 from tokviz.text import bytetext
-from tokviz.text.sentences import Sentence, counted, said, why
+from tokviz.text.sentences import Sentence, failure_message, format_sentences, pluralize
 from tokviz.tokenizer.encoding.normalization import nfc, origins
 from tokviz.tokenizer.encoding.specials import segments
 from tokviz.tokenizer.pretokenize.alternatives import Alternative, Cut, cut_of
@@ -88,8 +88,8 @@ class Place:
 
     def is_in(self, tok: Tokenizer) -> bool:
         """Return whether a tokenizer produces this token at this place of the text."""
-        story = tok.tokenize_byte_text(self.text, self.parse_specials)
-        spans = zip(story.byte_spans.tolist(), story.ids, strict=True)
+        tokenization = tok.tokenize_byte_text(self.text, self.parse_specials)
+        spans = zip(tokenization.byte_spans.tolist(), tokenization.ids, strict=True)
         return any(
             (start, end, token_id) == (self.start, self.end, self.id)
             for (start, end), token_id in spans
@@ -283,28 +283,32 @@ def explain(tok: Tokenizer, place: Place, *, end: bool = True) -> Why:
     try:
         return _explained(tok, _around(tok, place) if place.is_point else place, empty, end)
     except TokvizError as error:
-        return _noted(empty, why(f"{tok.name} gives no answer", error))
+        return _noted(empty, failure_message(f"{tok.name} gives no answer", error))
 
 
 def _around(tok: Tokenizer, place: Place) -> Place:
     """Return the place of the whole token at a point."""
-    story = tok.tokenize_byte_text(place.text, place.parse_specials)
-    for token_id, (start, end) in zip(story.ids, story.byte_spans.tolist(), strict=True):
+    tokenization = tok.tokenize_byte_text(place.text, place.parse_specials)
+    for token_id, (start, end) in zip(
+        tokenization.ids, tokenization.byte_spans.tolist(), strict=True
+    ):
         if start <= place.start < end:
             return replace(place, start=start, end=end, id=token_id, is_point=False)
     return place
 
 
 def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
-    story = tok.tokenize_byte_text(place.text, place.parse_specials)
+    tokenization = tok.tokenize_byte_text(place.text, place.parse_specials)
     touched = [
         number
-        for number, (start, end) in enumerate(story.byte_spans.tolist())
+        for number, (start, end) in enumerate(tokenization.byte_spans.tolist())
         if start < place.end and end > place.start
     ]
     if not touched:
         return replace(empty, notes=(LEFT_OUT,))
-    tokens = tuple((tok.token_bytes(story.ids[n]), story.ids[n]) for n in touched[:MOST_TOKENS])
+    tokens = tuple(
+        (tok.token_bytes(tokenization.ids[n]), tokenization.ids[n]) for n in touched[:MOST_TOKENS]
+    )
     pre_tokens = list(_pre_tokens(tok, place))
     near = [
         pre_token
@@ -324,7 +328,7 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
         one=why_not_one_token(tok, asked, place.parse_specials),
         notes=tuple(_notes(tok, place, [token_id for _, token_id in tokens])),
     )
-    if end and place.is_end and len(story.ids) - touched[-1] <= _NEAR_END and not tok.remote:
+    if end and place.is_end and len(tokenization.ids) - touched[-1] <= _NEAR_END and not tok.remote:
         unstable = unstable_end(tok, place.text, place.parse_specials)
         if place.end >= len(bytetext.to_bytes(place.text)) - len(unstable.data):
             found = replace(found, at_end=tuple(sentences_of(unstable)))
@@ -444,7 +448,7 @@ def _cut(tok: Tokenizer, pre_token: _PreToken, place: Place) -> PreTokenCut:
     try:
         cut = _how(pattern, pre_token)
     except TokvizError as error:
-        sentence = (why("The alternative is unknown", error),)
+        sentence = (failure_message("The alternative is unknown", error),)
         return PreTokenCut(pre_token.data, None, (sentence,), trace)
     if cut.alternative is None:
         sentence = (
@@ -542,22 +546,22 @@ def as_text(found: Why) -> str:
     lines = [f"{found.tokenizer} (pattern {found.pattern})"]
     if found.tokens:
         lines.append(" ".join(f"{token_id} {token!r}" for token, token_id in found.tokens))
-    lines += [said([note]) for note in found.notes]
+    lines += [format_sentences([note]) for note in found.notes]
     for cut in found.cuts:
         lines += ["", f"The pre-token {cut.pre_token!r}"]
         if cut.alternative is not None:
             lines.append(f"  {found.regex[slice(*cut.alternative.span)]}")
-        lines += [f"  {said([sentence])}" for sentence in cut.sentences]
+        lines += [f"  {format_sentences([sentence])}" for sentence in cut.sentences]
         if cut.trace is not None:
             for step in cut.trace.steps:
                 lines.append(f"  {step.number:>7,}  {step.left!r} + {step.right!r}")
             lines += [f"  {cut.trace.note}"] if cut.trace.note else []
     if found.n_pre_tokens > len(found.cuts):
-        lines += ["", f"… {counted(found.n_pre_tokens - len(found.cuts), 'more pre-token')}"]
+        lines += ["", f"… {pluralize(found.n_pre_tokens - len(found.cuts), 'more pre-token')}"]
     if found.one is not None:
         lines += ["", str(found.one)]
     if found.lineage is not None:
         lines += ["", *map(str, render_lineage(found.lineage))]
     if found.at_end:
-        lines += ["", said(found.at_end)]
+        lines += ["", format_sentences(found.at_end)]
     return "\n".join(lines)

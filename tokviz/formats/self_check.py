@@ -63,17 +63,17 @@ def _texts(tokenizer: Tokenizer) -> Iterator[FileFinding]:
     for data in SAMPLES:
         text = bytetext.from_bytes(data)
         try:
-            story = tokenizer.tokenize_byte_text(text, parse_specials=False)
+            tokenization = tokenizer.tokenize_byte_text(text, parse_specials=False)
         except PatternError as error:
             remedy = "texts with such pre-tokens are not tokenized, and not all is checked"
             yield FileFinding("warning", "slow-pattern", "self-check", str(error), remedy)
             return
         if tokenizer.remote and bytetext.has_raw_bytes(text):
             continue  # for the library these bytes are U+FFFD
-        if tokenizer.decode_bytes(story.ids) != data:
+        if tokenizer.decode_bytes(tokenization.ids) != data:
             changed.append(data)
-        spans = story.byte_spans.tolist(), story.pre_tokens.tolist()
-        dropped = tokenizer.remote and not story.ids
+        spans = tokenization.byte_spans.tolist(), tokenization.pre_tokens.tolist()
+        dropped = tokenizer.remote and not tokenization.ids
         if not dropped and not all(_tile(side, len(data)) for side in spans):
             message = f"the spans of its tokens leave a gap in {data[:30]!r}"
             yield FileFinding("error", "spans", "self-check", message)

@@ -29,7 +29,7 @@ from tokviz.live.chunks import (
     ChunkList,
     ChunkTokens,
     OldTokens,
-    give_way,
+    yield_gil,
 )
 from tokviz.live.cuts import CutRule, cut_rule
 from tokviz.live.hues import edge_hue, paint
@@ -598,7 +598,7 @@ class ChunkedText:
                 return True
             now = time.perf_counter()
             if now >= turn_ends:
-                give_way()
+                yield_gil()
                 turn_ends = now + TURN_SECONDS
             if now >= deadline:
                 return False

@@ -26,7 +26,7 @@ SLICE = 16_384
 """Tokens processed before other threads get a turn."""
 
 
-def give_way() -> None:
+def yield_gil() -> None:
     """Release the interpreter to another thread; a sleep of zero seconds would not."""
     time.sleep(0.0001)
 
@@ -88,7 +88,7 @@ class ChunkTokens:
         self.counts = Counter()
         for first in range(0, len(self.ids), SLICE):
             self.counts.update(self.ids[first : first + SLICE])
-            give_way()
+            yield_gil()
 
     def part(self, first: int, last: int, borders: array[int] | None) -> ChunkTokens:
         """Return some of the tokens with their hues, at the given borders."""
@@ -125,7 +125,7 @@ def _borders(ids: array[int], lengths: TokenLengths) -> array[int]:
         sizes = map(lengths.__getitem__, ids[first : first + SLICE])
         borders.extend(islice(accumulate(sizes, initial=borders[-1]), 1, None))
         if len(borders) <= len(ids):
-            give_way()
+            yield_gil()
     return borders
 
 

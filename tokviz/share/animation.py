@@ -17,7 +17,7 @@ from tokviz.share.colours import LIGHT
 from tokviz.share.replayed import step_words
 from tokviz.share.svg import fill, opening, wrapped
 from tokviz.text.glyphs import n_cells, safe, short_label, token_label
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.training.replay.corpus import LADDER_BYTES
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _captions(
         head = f"before merge {k + 1:,}"
         if number:
             step = replay.step(k)
-            times = "" if step.count is None else f", {counted(step.count, 'time')}"
+            times = "" if step.count is None else f", {pluralize(step.count, 'time')}"
             head = f"merge {k:,}: {step_words(step)}{times}"
         lines = wrapped(safe(say(k)), _NOTE_COLUMNS)[:_NOTE_LINES]
         rows = [_words(head, _MARGIN, 50, 11, 'font-weight="bold"')]

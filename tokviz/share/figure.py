@@ -12,7 +12,7 @@ from tokviz.live.hues import N_HUES
 from tokviz.live.hues_by_id import hues_of
 from tokviz.text import bytetext
 from tokviz.text.glyphs import NEWLINE, safe, short_label, token_label
-from tokviz.text.sentences import counted, said
+from tokviz.text.sentences import format_sentences, pluralize
 
 if TYPE_CHECKING:
     from tokviz.chat.render import Rendering
@@ -68,7 +68,7 @@ class Chip(NamedTuple):
         facts = (
             f"token #{self.number}",
             f"id {self.id}",
-            f"{counted(len(self.data), 'byte')}: {self.data.hex(' ')}",
+            f"{pluralize(len(self.data), 'byte')}: {self.data.hex(' ')}",
             f"bytes {self.start}–{self.start + len(self.data)}",
             f"pre-token #{self.pre_token}" if self.pre_token >= 0 else "",
             "special token" if self.is_special else "",
@@ -178,13 +178,13 @@ def figure_of(tokenizer: Tokenizer, name: str, data: bytes, allowed_special: Any
         special=found.special.tolist(),
         pre_tokens=found.pre_tokens[:, 0].tolist(),
     )
-    facts = (_measure(len(chips), data), counted(len(text), "char"), counted(len(data), "byte"))
+    facts = (_measure(len(chips), data), pluralize(len(text), "char"), pluralize(len(data), "byte"))
     return Figure(safe(f"{name} · {tokenizer.name}"), [" · ".join(facts)], [Part("", chips)])
 
 
 def _measure(n_tokens: int, data: bytes) -> str:
     ratio = f" · {len(data) / n_tokens:.2f} bytes/token" if n_tokens else ""
-    return f"{counted(n_tokens, 'token')}{ratio}"
+    return f"{pluralize(n_tokens, 'token')}{ratio}"
 
 
 def comparison_figure(name: str, comparison: Comparison) -> Figure:
@@ -198,7 +198,7 @@ def comparison_figure(name: str, comparison: Comparison) -> Figure:
             other = number if disagreement.reasons[number].causes else disagreement.other
             causes[at] = disagreement.reasons[other].causes[0]
             if at < _MOST_EXPLAINED:
-                causes[at] += f": {said(disagreement.sentences(other), short_label)}"
+                causes[at] += f": {format_sentences(disagreement.sentences(other), short_label)}"
         ends = side.ends.tolist()
         spans = list(zip([0, *ends], ends, strict=False))
         notes = []
@@ -216,7 +216,7 @@ def comparison_figure(name: str, comparison: Comparison) -> Figure:
         )
         parts.append(Part(f"{safe(side.tokenizer.name)} · {_measure(len(chips), data)}", chips))
     names = ", ".join(side.tokenizer.name for side in comparison.sides)
-    facts = [counted(len(found), "disagreement") if found else "All produce the same tokens."]
+    facts = [pluralize(len(found), "disagreement") if found else "All produce the same tokens."]
     return Figure(safe(f"{name} · {names}"), facts, parts)
 
 
@@ -236,7 +236,7 @@ def mask_figure(name: str, rendering: Rendering) -> Figure:
         for message, group in by_message
     ]
     facts = [
-        counted(rendering.n_kept, "token"),
+        pluralize(rendering.n_kept, "token"),
         f"{rendering.n_learned:,} in the loss ({rendering.supervised_share:.0%})",
         f"{len(rendering) - rendering.n_kept:,} cut off" * (len(rendering) > rendering.n_kept),
     ]

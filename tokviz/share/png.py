@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokviz.errors import TokvizError, missing_package
 from tokviz.share import svg
 from tokviz.share.figure import Figure
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 
 MOST_LINES = 400
 _ZOOM = 2
@@ -20,7 +20,7 @@ def picture(figure: Figure) -> bytes:
     n_lines = svg.n_lines(figure)
     if n_lines > MOST_LINES:
         raise TokvizError(
-            f"{counted(n_lines, 'line')} do not fit in a PNG, which holds at most {MOST_LINES}: "
+            f"{pluralize(n_lines, 'line')} do not fit in a PNG, which holds at most {MOST_LINES}: "
             "select a part of the text, or write a web page or an SVG"
         )
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokviz.share.figure import Chip, Figure, Part, chips_of
 from tokviz.text.glyphs import safe, short_label
-from tokviz.text.sentences import counted, said
+from tokviz.text.sentences import format_sentences, pluralize
 
 if TYPE_CHECKING:
     from tokviz.training.replay.replay import PairCount, Replay
@@ -27,11 +27,11 @@ def step_facts(replay: Replay, k: int) -> Iterator[tuple[str, str]]:
     """Yield facts about merge k and the reason for it, as (topic, words)."""
     step = replay.step(k)
     yield f"merge {k:,} of {replay.n_merges:,}", step_words(step)
-    yield "why", said(replay.why(k).sentences, short_label)
+    yield "why", format_sentences(replay.why(k).sentences, short_label)
     if replay.has_counts:
         best = replay.state(k - 1).top_pairs(_N_CANDIDATES)
         yield "candidates", ", ".join(map(_candidate, best))
-        yield from (("origin", said([sentence])) for sentence in replay.files(k))
+        yield from (("origin", format_sentences([sentence])) for sentence in replay.files(k))
         yield "corpus", f"{step.n_tokens_before:,} → {step.n_tokens_after:,} tokens"
 
 
@@ -66,7 +66,7 @@ def replay_figure(replay: Replay, k: int, text: ReplayText | None = None) -> Fig
         ends = [[0, *found.byte_ends.tolist()] for found in tokens]
         for name, found, own, other in zip(names, tokens, ends, reversed(ends), strict=True):
             chips = _chips(found.ids.tolist(), text.data, own, other)
-            parts.append(Part(f"text {name} · {counted(len(chips), 'token')}", chips))
+            parts.append(Part(f"text {name} · {pluralize(len(chips), 'token')}", chips))
     return Figure(safe(f"{os.path.basename(replay.name)} · {told[0]}"), told[1:], parts)
 
 

@@ -13,10 +13,12 @@ def as_python(token: bytes) -> str:
     return repr(token)[1:]
 
 
-def said(sentences: Iterable[Sentence], show: Callable[[bytes], str] = as_python) -> str:
-    r"""Read sentences aloud.
+def format_sentences(
+    sentences: Iterable[Sentence], show: Callable[[bytes], str] = as_python
+) -> str:
+    r"""Join sentences into one text.
 
-    >>> said([("the token ", b"\n", "."), ("It is a byte.",)])
+    >>> format_sentences([("the token ", b"\n", "."), ("It is a byte.",)])
     "the token '\\n'. It is a byte."
     """
     return " ".join(
@@ -25,12 +27,12 @@ def said(sentences: Iterable[Sentence], show: Callable[[bytes], str] = as_python
     )
 
 
-def why(what: str, reason: object) -> str:
+def failure_message(what: str, reason: object) -> str:
     """Say in a sentence what did not happen and why.
 
-    >>> why("Not saved", "notes.txt: no permission to write it")
+    >>> failure_message("Not saved", "notes.txt: no permission to write it")
     'Not saved: notes.txt: no permission to write it.'
-    >>> why("Not trained", "Add files first.")
+    >>> failure_message("Not trained", "Add files first.")
     'Not trained: Add files first.'
     """
     return f"{what}: {_ended(str(reason))}"
@@ -50,6 +52,6 @@ def _ended(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
-def counted(number: int, unit: str) -> str:
+def pluralize(number: int, unit: str) -> str:
     """Write a number with its unit: 1 byte, 2 bytes."""
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"

@@ -350,8 +350,10 @@ class Tokenizer:
         """
         if not self.changes(text):
             return self.encode_to_array(text, parse_specials), None
-        story = self.tokenize_byte_text(text, parse_specials)
-        return array("I", story.ids), array("I", [0, *story.byte_spans[:, 1].tolist()])
+        tokenization = self.tokenize_byte_text(text, parse_specials)
+        return array("I", tokenization.ids), array(
+            "I", [0, *tokenization.byte_spans[:, 1].tolist()]
+        )
 
     def changes(self, text: str) -> bool:
         """Tell whether byte text is composed to another; of a `remote` one that is not known."""

@@ -4,8 +4,8 @@
 >>> folder = pathlib.Path(tempfile.mkdtemp())
 >>> _ = (folder / "a.txt").write_text("low low"), (folder / "b.txt").write_text("low new new new")
 >>> run = tokviz.train(folder, 260)
->>> run.tokenizer.merges[0], [(part.n, pathlib.Path(part.file).name) for part in run.blame.of(1)]
-((b'l', b'o'), [(2, 'a.txt'), (1, 'b.txt')])
+>>> run.tokenizer.merges[0], [(part.n, pathlib.Path(part.file).name) for part in
+run.attribution.of(1)] ((b'l', b'o'), [(2, 'a.txt'), (1, 'b.txt')])
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class FileShare(NamedTuple):
     share: float
 
 
-class Blame:
+class Attribution:
     """How often each merge happened in each of the files that are told apart.
 
     Attributes:
@@ -105,9 +105,10 @@ class Blame:
         """Give the shortest path that identifies a file, or count the files not told apart.
 
         >>> history = TrainingHistory.empty()
-        >>> blame = Blame(["/c/a/x.py", "/c/b/x.py"], {"files": array("i", [0])}, history, 0)
-        >>> blame.named(FileShare("/c/a/x.py", 1, 0.5)), blame.named(FileShare(None, 1, 0.5))
-        ('a/x.py', '1 smaller file')
+        >>> attribution = Attribution(["/c/a/x.py", "/c/b/x.py"], {"files": array("i", [0])},
+        history, 0)
+        >>> attribution.named(FileShare("/c/a/x.py", 1, 0.5)), attribution.named(FileShare(None, 1,
+        0.5)) ('a/x.py', '1 smaller file')
         """
         if part.file is None:
             n_files = len(self.sources) - len(self.memory["files"])
@@ -131,9 +132,9 @@ def folder_of(files: Iterable[str]) -> str:
     return os.path.commonpath([os.path.dirname(absolute(file)) for file in files])
 
 
-def blame_of(
+def attribution_of(
     engine: Engine, pre_tokens: PreTokenCounts, sources: Sequence[str], history: TrainingHistory
-) -> Blame:
+) -> Attribution:
     """Count the merges of each file, once all are made; without a merge no file is counted.
 
     Args:
@@ -152,4 +153,4 @@ def blame_of(
         times.frombytes(how_often.tobytes())
     columns = zip(COLUMNS, (files, lengths, merges, times), strict=True)
     memory: dict[str, Memory] = {name: memoryview(column) for name, column in columns}
-    return Blame(sources, memory, history, pre_tokens.n_bytes)
+    return Attribution(sources, memory, history, pre_tokens.n_bytes)

@@ -18,11 +18,11 @@ from tokviz.storage.files import StrPath
 from tokviz.storage.version import __version__
 from tokviz.tokenizer.encoding.packed import pack_trained
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.training.attribution import Blame
+from tokviz.training.attribution import Attribution
 from tokviz.training.corpus.storage import Stored
 from tokviz.training.counting import PreTokenCounts
 from tokviz.training.history import TrainingHistory
-from tokviz.training.run_checks import check_history, pre_tokens_of_arrays, read_blame
+from tokviz.training.run_checks import check_history, pre_tokens_of_arrays, read_attribution
 from tokviz.training.settings import N_BYTES, TrainSettings
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class TrainingRun(NamedTuple):
         sources: The files that were read; "-" is standard input. Empty for texts from Python.
         engine: Which engine merged: "python" or "compiled" ("sharded" in runs of earlier versions).
         left_out: The files that could not be read and were left out, each with the reason.
-        blame: Which files the merges come from; None if that was not kept.
+        attribution: Which files the merges come from; None if that was not kept.
         stored: What the storage told of each of the sources: sizes, and what changes with content.
     """
 
@@ -65,7 +65,7 @@ class TrainingRun(NamedTuple):
     sources: tuple[str, ...] = ()
     engine: str = "python"
     left_out: tuple[tuple[str, str], ...] = ()
-    blame: Blame | None = None
+    attribution: Attribution | None = None
     stored: tuple[Stored, ...] = ()
 
     def token_lengths(self) -> npt.NDArray[np.int32]:
@@ -107,7 +107,7 @@ class TrainingRun(NamedTuple):
                 "counts": pre_tokens.memory["counts"],
             },
             token_lengths=memoryview(self._token_lengths()),
-            files={} if self.blame is None else self.blame.memory,
+            files={} if self.attribution is None else self.attribution.memory,
         )
 
     @property
@@ -191,9 +191,11 @@ class TrainingRun(NamedTuple):
                 str(about["engine"]),
                 tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
             )
-            blame = read_blame(folder, run.sources, run.history, run.pre_token_counts.n_bytes)
+            attribution = read_attribution(
+                folder, run.sources, run.history, run.pre_token_counts.n_bytes
+            )
             stored = tuple(Stored(**it) for it in about["corpus"].get("stored", ()))
-            run = run._replace(blame=blame, stored=stored)
+            run = run._replace(attribution=attribution, stored=stored)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
         except InputFileError:
@@ -208,7 +210,7 @@ class TrainingRun(NamedTuple):
         return run
 
 
-def load_blame(folder: StrPath) -> Blame | None:
+def load_attribution(folder: StrPath) -> Attribution | None:
     """Read which files the merges of a run folder come from, and no more; None if it is not kept.
 
     Raises:
@@ -220,7 +222,7 @@ def load_blame(folder: StrPath) -> Blame | None:
     arrays = read_arrays(folder, run_folder.HISTORY, TrainingHistory.empty().memory)
     try:
         sources, n_bytes = tuple(map(str, corpus["files"])), int(corpus["n_bytes"])
-        return read_blame(folder, sources, TrainingHistory.from_arrays(arrays), n_bytes)
+        return read_attribution(folder, sources, TrainingHistory.from_arrays(arrays), n_bytes)
     except (KeyError, TypeError, ValueError) as error:
         raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
 

@@ -10,7 +10,7 @@ from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats.run import FILES
 from tokviz.formats.run_arrays import read_arrays
 from tokviz.storage.files import StrPath
-from tokviz.training.attribution import COLUMNS, Blame
+from tokviz.training.attribution import COLUMNS, Attribution
 from tokviz.training.counting import PreTokenCounts
 from tokviz.training.history import NO_TOKEN, TrainingHistory
 from tokviz.training.settings import N_BYTES, TrainSettings
@@ -62,9 +62,9 @@ def pre_tokens_of_arrays(
     )
 
 
-def read_blame(
+def read_attribution(
     folder: StrPath, sources: Sequence[str], history: TrainingHistory, n_bytes: int
-) -> Blame | None:
+) -> Attribution | None:
     """Read which files of a run's corpus its merges come from; None if that was not kept.
 
     Raises:
@@ -98,7 +98,7 @@ def read_blame(
         is_sound = False
     if not is_sound:
         raise InputFileError(path, "is damaged: it does not fit the history")
-    return Blame(sources, {name: arrays[name] for name in COLUMNS}, history, n_bytes)
+    return Attribution(sources, {name: arrays[name] for name in COLUMNS}, history, n_bytes)
 
 
 def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: TrainSettings) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tokviz.errors import CorpusError
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
-from tokviz.training.attribution import blame_of
+from tokviz.training.attribution import attribution_of
 from tokviz.training.corpus.corpus import DELIMITER, Corpus
 from tokviz.training.counting import CountProgress, PreTokenCounts, count_pre_tokens
 from tokviz.training.engines import PythonTrainer, is_small
@@ -235,7 +235,7 @@ class _Training:
         engine = self._make_engine(pre_tokens)
         stopped = self._merge(engine) if pre_tokens.complete else True
         history = engine.history()
-        blame = blame_of(engine, pre_tokens, self._corpus.files, history)
+        attribution = attribution_of(engine, pre_tokens, self._corpus.files, history)
         pre_tokens.by_file = ()
         from tokviz.training.run import (  # see `LATE_MODULES`
             TrainingRun,
@@ -255,7 +255,7 @@ class _Training:
             stored=tuple(self._corpus.stored),
             left_out=tuple(self._corpus.unreadable),
             engine=engine.name,
-            blame=blame,
+            attribution=attribution,
         )
 
     def _make_engine(self, pre_tokens: PreTokenCounts) -> Engine:

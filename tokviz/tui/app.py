@@ -34,7 +34,7 @@ from tokviz.process.memory import give_back
 from tokviz.storage.files import write_file
 from tokviz.storage.listing import home_label
 from tokviz.text.glyphs import safe_lines
-from tokviz.text.sentences import sentence, why
+from tokviz.text.sentences import failure_message, sentence
 from tokviz.tui.actions import (
     LEADER,
     Action,
@@ -52,11 +52,11 @@ from tokviz.tui.line_filter import InTurn, OwnColours, SafeLineFilter
 from tokviz.tui.messages import Begun, Question
 from tokviz.tui.palette import TakesPalette, palette_of
 from tokviz.tui.screens.base import TokvizScreen, ask
-from tokviz.tui.screens.choosing import take_back_wishes
+from tokviz.tui.screens.choosing import cancel_pending_loads
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
 from tokviz.tui.stale_clicks import IdleClicks, widget_at
-from tokviz.tui.tasks import Task, in_thread, stop_work, unsay
+from tokviz.tui.tasks import Task, dismiss_notice, in_thread, stop_work
 from tokviz.tui.textual_private.notices import dismiss_notices
 from tokviz.tui.textual_private.one_shot_timers import fix_one_shot_timers
 from tokviz.tui.textual_private.resize_events import screen_strips
@@ -342,7 +342,7 @@ class TokvizApp(App[None]):
         self._answering = None
         if self._is_preparing:
             self._is_preparing = False
-            unsay(self, f"{_PREPARING}…")
+            dismiss_notice(self, f"{_PREPARING}…")
         (key, asked), self._asked, self._pressed = self._asked, ("", None), None
         if key in _ANSWERS and asked not in self.screen_stack:
             # Pressed too often: what it meant is gone.
@@ -855,7 +855,7 @@ class TokvizApp(App[None]):
 
         def show(found: Found) -> None:
             self._session_file = path
-            take_back_wishes(self)
+            cancel_pending_loads(self)
             restore(self.session, found)
             for lacking in found.lacking:
                 self.notify(lacking, severity="warning", markup=False)
@@ -866,7 +866,7 @@ class TokvizApp(App[None]):
             lambda task: look_up(read_session(path), self.session.settings),
             show,
             failed=lambda error: self.notify(
-                why("Not opened", error), severity="error", markup=False
+                failure_message("Not opened", error), severity="error", markup=False
             ),
         )
 

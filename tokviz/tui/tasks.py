@@ -139,7 +139,7 @@ def in_thread(
     def over(worker: Worker[None]) -> None:
         _STOPPABLE.pop(worker, None)
         # What was said last may still be on its way.
-        node.app.call_later(unsay, node.app, f"{stoppable}…")
+        node.app.call_later(dismiss_notice, node.app, f"{stoppable}…")
 
     def stop(worker: Worker[None]) -> None:
         over(worker)
@@ -158,7 +158,7 @@ def in_thread(
     return begin()
 
 
-def coming(asked: tuple[T, Worker[None]] | None, now: T) -> T:
+def pending_or(asked: tuple[T, Worker[None]] | None, now: T) -> T:
     """Give what was asked for last while its work is under way, else what is there."""
     if asked is None or asked[1].is_finished or asked[1].is_cancelled:
         return now
@@ -194,7 +194,7 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
 
     def tell() -> None:
         if worker in _STOPPABLE and not worker.is_cancelled:
-            unsay(node.app, f"{what}…")
+            dismiss_notice(node.app, f"{what}…")
             # To the app itself, so that what takes it back comes behind it.
             node.app.notify(f"{what}… {monotonic() - begun:.0f} s. Esc stops it.", markup=False)
             node.set_timer(_REPEATS, tell)
@@ -202,12 +202,12 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
     node.set_timer(_PATIENCE, tell)
 
 
-def unsay(app: App[Any], beginning: str) -> None:
+def dismiss_notice(app: App[Any], beginning: str) -> None:
     """Let no sentence stand that begins so: what it says holds no longer."""
     dismiss_notices(app, lambda notice: notice.message.startswith(beginning))
 
 
-def later(node: DOMNode, method: Callable[..., object]) -> Callable[..., None]:
+def post_to_ui(node: DOMNode, method: Callable[..., object]) -> Callable[..., None]:
     """Give what other threads may call in place of a method of the screen's thread.
 
     For the callbacks of child processes: it does not wait, so that a child can be closed meanwhile.

@@ -27,7 +27,7 @@ from tokviz.storage.folders import state_folder
 from tokviz.storage.json_file import parse_json
 from tokviz.storage.locks import FileLock
 from tokviz.text.bytetext import from_bytes, to_bytes
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.text.snapshots import Part, changed_range
 
 MAX_RECORDS = 1_000
@@ -149,7 +149,7 @@ class Autosave:
                     self._write(list(parts), source)
             except (TokvizError, OSError, ValueError) as error:
                 self._n_records = 0
-                return why("Unsaved changes are not backed up", error)
+                return failure_message("Unsaved changes are not backed up", error)
         return None
 
     def end(self) -> None:

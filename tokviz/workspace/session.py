@@ -25,7 +25,7 @@ from tokviz.workspace.settings import MOST_RECENT, Settings, save_settings
 
 if TYPE_CHECKING:
     from tokviz.chat.conversation import Conversation
-    from tokviz.compare.compared_documents import Other
+    from tokviz.compare.compared_documents import ComparedTokenizer
 
 DEFAULT_TOKENIZER = "cl100k_base"
 
@@ -275,7 +275,7 @@ class Session:
             self.settings = self.settings._replace(recent_tokenizers=known[:MOST_RECENT])
         self._writing = Lock()
         self.remember = remember
-        self.others: list[Other] = []
+        self.others: list[ComparedTokenizer] = []
         self.progress: dict[str, str] = {}
         self._tokenizer = tokenizer
         self._moved: dict[str, str] = {}

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.templates import TEMPLATES
-from tokviz.compare.compared_documents import MOST_OTHERS, Other
+from tokviz.compare.compared_documents import MOST_OTHERS, ComparedTokenizer
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats.registry import is_builtin
 from tokviz.formats.source_labels import place_words
@@ -27,7 +27,7 @@ from tokviz.storage.json_file import located, parse_json
 from tokviz.storage.version import __version__
 from tokviz.text import bytetext
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import sentence, why
+from tokviz.text.sentences import failure_message, sentence
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.run_library import list_runs
@@ -177,7 +177,7 @@ def look_up(saved: SavedSession, settings: Settings) -> Found:
         try:
             conversation = Conversation.from_json(saved.conversation, byte_text=True)
         except ConversationError as error:
-            lacking.append(why("The conversation cannot be shown", error))
+            lacking.append(failure_message("The conversation cannot be shown", error))
     if saved.template not in ("", *TEMPLATES):
         lacking.append(f"The chat template {safe(saved.template)} is not part of tokviz: open it.")
     if saved.lesson in lessons():
@@ -203,7 +203,7 @@ def restore(session: Session, found: Found) -> None:
     for other in session.others:
         if other.tokenizer is not None:
             other.tokenizer.close()
-    session.others[:] = [Other(source, tokenizer) for source, tokenizer in found.others]
+    session.others[:] = [ComparedTokenizer(source, tokenizer) for source, tokenizer in found.others]
     session.tell(OthersChanged())
     if found.conversation is not None:
         conversation = ShowConversation(found.conversation, template=saved.template)

@@ -22,7 +22,7 @@ from tokviz.errors import OutputFileError, TokvizError
 from tokviz.storage.files import output_error, write_file
 from tokviz.storage.locks import FileLock
 from tokviz.storage.toml_file import line_of, read_toml
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 
 _LOCK_SECONDS = 3.0
 """How long to wait for another session that writes them."""
@@ -169,7 +169,9 @@ def load_settings(path: Path | None = None, profile: str = "") -> tuple[Settings
         try:
             table, _ = _read(file)
         except TokvizError as error:
-            told.append(why("Your settings cannot be read, so these are the defaults", error))
+            told.append(
+                failure_message("Your settings cannot be read, so these are the defaults", error)
+            )
             continue
         profiles = table.get("profile", {})
         values |= usable(table)
@@ -269,7 +271,7 @@ def save_settings(
             if part:
                 edit_file(file, part, settings.profile)
     except TokvizError as error:
-        return why("Your settings are not saved", error)
+        return failure_message("Your settings are not saved", error)
     return None
 
 
@@ -368,5 +370,5 @@ def _take_over(path: Path) -> list[str]:
         if complaint is None:
             old.replace(old.with_name("settings.json.old"))
     except (OSError, TokvizError) as error:
-        complaint = why("Your settings of an older version are not taken over", error)
+        complaint = failure_message("Your settings of an older version are not taken over", error)
     return [complaint] if complaint else []

@@ -21,7 +21,7 @@ from tests.training.trainers import settings as train_settings
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import InputFileError, TokvizError, UnknownTokenizerError
 from tokviz.process.runner import JobDroppedError, stopped_by
-from tokviz.text.sentences import said
+from tokviz.text.sentences import format_sentences
 from tokviz.training.engines import PythonTrainer
 from tokviz.training.history import TrainingHistory
 from tokviz.training.replay import compiled as replay_compiled
@@ -353,7 +353,9 @@ def test_of_a_pre_token_that_is_a_whole_document_the_part_around_the_merge_is_gi
     assert (replay.n_pre_tokens, len(text) > 20 * MOST_PRE_TOKEN_BYTES) == (1, True)
     for k in range(replay.n_merges):
         step = replay.step(k + 1)
-        assert " = " not in said(replay.details(k + 1)), "what only a part of the corpus adds up to"
+        assert " = " not in format_sentences(replay.details(k + 1)), (
+            "what only a part of the corpus adds up to"
+        )
         (part,) = replay.state(k).pre_tokens_of_next()
         assert (step.left_id, step.right_id) in zip(part.ids, part.ids[1:], strict=False)
         assert len(part.data) < 2 * MOST_PRE_TOKEN_BYTES and part.is_cut
@@ -368,7 +370,7 @@ def test_of_a_pre_token_that_is_a_whole_document_the_part_around_the_merge_is_gi
 def test_a_count_is_explained_by_the_pre_tokens_it_comes_from() -> None:
     run = tokviz.train([TEXT], 264, split_pattern="whitespace", tie_break="lexicographic")
     replay = Replay.open(run)
-    details = [said(replay.details(k)) for k in range(1, replay.n_merges + 1)]
+    details = [format_sentences(replay.details(k)) for k in range(1, replay.n_merges + 1)]
     assert details[:3] == [
         "9 = 6 × 'newest' + 3 × 'widest'. The rule “first” would have merged 'e' + 's'. "
         "The rule “smallest_id” would have merged 'e' + 's'.",
@@ -377,7 +379,7 @@ def test_a_count_is_explained_by_the_pre_tokens_it_comes_from() -> None:
         "The rule “smallest_id” would have merged 'l' + 'o'.",
     ]
     tiny = Replay.open(tokviz.train(["aaabdaaabac"], 257, split_pattern="none"))
-    assert said(tiny.details(1)) == "4 = 1 × 4 in 'aaabdaaabac'."
+    assert format_sentences(tiny.details(1)) == "4 = 1 × 4 in 'aaabdaaabac'."
     assert Replay.open("gpt2").details(5) == ()
 
 
@@ -387,7 +389,7 @@ def test_the_terms_of_a_count_add_up_and_other_rules_are_right(text: str, rule: 
     run = tokviz.train([text], 262, split_pattern="whitespace", tie_break=rule)
     replay = Replay.open(run)
     for k in range(1, replay.n_merges + 1):
-        words = said(replay.details(k)[:1]).rstrip(".").split(" = ")[1]
+        words = format_sentences(replay.details(k)[:1]).rstrip(".").split(" = ")[1]
         total = 0
         for term in words.split(" + "):
             count, _, rest = term.partition(" × ")
@@ -396,7 +398,7 @@ def test_the_terms_of_a_count_add_up_and_other_rules_are_right(text: str, rule: 
         assert total == replay.step(k).count
         for other in TIE_BREAKS:
             best = replay.state(k - 1).top_pairs(1, other)[0]
-            is_told = f"“{other}”" in said(replay.details(k))
+            is_told = f"“{other}”" in format_sentences(replay.details(k))
             assert is_told == ((best.left_id, best.right_id) != replay.step(k).pair[:2])
 
 

@@ -17,7 +17,7 @@ from textual.widgets import TextArea
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.compare.boundaries import Comparison
-from tokviz.compare.compared_documents import Found, Lane, Other, next_span
+from tokviz.compare.compared_documents import ComparedTokenizer, Found, Lane, next_span
 from tokviz.compare.figures import WordCounter, figures_by_script
 from tokviz.compare.report import measured, report_on, totals
 from tokviz.compare.report_tables import ORDERS
@@ -177,7 +177,7 @@ async def test_the_table_shows_what_drawing_has_encoded(monkeypatch: pytest.Monk
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show(pilot)
         await until(pilot, lambda: screen._poll and not screen._poll._active.is_set())
-        screen.lanes.add(Other("gpt2"))
+        screen.lanes.add(ComparedTokenizer("gpt2"))
         count = Comparison(TEXT, [tokviz.load("gpt2")]).counts[0]
         await until(pilot, lambda: re.search(rf"gpt2 +{count} ", shown(app)))
 
@@ -640,7 +640,7 @@ async def test_a_report_of_other_tokenizers_is_neither_drawn_nor_copied(
         screen.views.show_view("report")
         await until(pilot, going.is_set)
         screen.views.show_view("tokens")
-        screen.lanes.add(Other("o200k_base"))
+        screen.lanes.add(ComparedTokenizer("o200k_base"))
         await until(pilot, lambda: all(screen.state.documents))
         screen.figures.use_base(2)
         held.set()

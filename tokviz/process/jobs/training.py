@@ -155,7 +155,7 @@ class Training:
             longest_token=tokenizer.token_bytes(longest),
             peak_memory_bytes=peak_memory_bytes(),
             held_out=self._held_out,
-            files=() if run.blame is None else tuple(run.blame.of_all()[:N_FILES]),
+            files=() if run.attribution is None else tuple(run.attribution.of_all()[:N_FILES]),
             left_out=run.left_out,
         )
 

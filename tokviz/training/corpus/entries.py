@@ -16,7 +16,7 @@ from tokviz.errors import InputFileError, OutputFileError
 from tokviz.storage.files import absolute, looks_binary, write_file
 from tokviz.storage.folders import state_folder
 from tokviz.storage.listing import cleaned_path
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.training.corpus.corpus import files_of_text
 from tokviz.training.corpus.readers import unpacked
 
@@ -246,7 +246,7 @@ def _left_out_remark(files: Sequence[str]) -> str:
 
 
 def _dangling_remark(files: Sequence[str]) -> str:
-    return f"{counted(len(files), 'dangling link')} left out: {_names(files)}."
+    return f"{pluralize(len(files), 'dangling link')} left out: {_names(files)}."
 
 
 def _binary_remark(files: Sequence[str]) -> str:

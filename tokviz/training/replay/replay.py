@@ -265,7 +265,7 @@ class Replay:
     def files(self, k: int) -> tuple[Sentence, ...]:
         """Say which files of the corpus paid for merge k; empty for one file, or none."""
         run = self.run
-        return () if run is None or len(run.sources) < 2 else (by_file(run.blame, k),)
+        return () if run is None or len(run.sources) < 2 else (by_file(run.attribution, k),)
 
     def find(self, query: str) -> Iterator[int]:
         """Find merges by their token's text or by their number.

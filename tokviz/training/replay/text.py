@@ -184,12 +184,16 @@ class TextTimes:
 
         text = self._tokenizer.normalized(text, parse_specials)
         data = bytetext.to_bytes(text)
-        story = self._tokenizer.tokenize_byte_text(text, parse_specials)
-        starts = story.byte_spans[story.special, 0].tolist()
-        special_ids = dict(zip(starts, compress(story.ids, story.special), strict=True))
-        joined, out_of_order = self._by_tokens(story.ids), list[tuple[int, int]]()
+        tokenization = self._tokenizer.tokenize_byte_text(text, parse_specials)
+        starts = tokenization.byte_spans[tokenization.special, 0].tolist()
+        special_ids = dict(
+            zip(starts, compress(tokenization.ids, tokenization.special), strict=True)
+        )
+        joined, out_of_order = self._by_tokens(tokenization.ids), list[tuple[int, int]]()
         if joined is None:
-            joined, out_of_order = self._by_pre_tokens(data, story.pre_tokens.tolist(), special_ids)
+            joined, out_of_order = self._by_pre_tokens(
+                data, tokenization.pre_tokens.tolist(), special_ids
+            )
         places = _Places(np.array(joined, np.int32), list(special_ids.items()), out_of_order)
         return ReplayText(text, data, places, self._table)
 

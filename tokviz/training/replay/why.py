@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tokviz.text.sentences import Sentence, said
-from tokviz.training.attribution import N_FILES, Blame
+from tokviz.text.sentences import Sentence, format_sentences
+from tokviz.training.attribution import N_FILES, Attribution
 from tokviz.training.replay.steps import MergeStep
 from tokviz.training.ties import TokenPair, get_tie_break
 
@@ -24,7 +24,7 @@ class MergeReason:
 
     def __str__(self) -> str:
         """Read the sentences, bytes as Python writes them."""
-        return said(self.sentences)
+        return format_sentences(self.sentences)
 
 
 def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
@@ -95,21 +95,23 @@ def other_rules(taken: TokenPair, others: Mapping[str, TokenPair]) -> Iterator[S
             yield (f"The rule “{name}” would have merged ", *pair.words, ".")
 
 
-def by_file(blame: Blame | None, k: int) -> Sentence:
+def by_file(attribution: Attribution | None, k: int) -> Sentence:
     """Say which files a merge comes from, the largest share first.
 
     Args:
-        blame: What was kept of the files; None if nothing was.
+        attribution: What was kept of the files; None if nothing was.
         k: The number of the merge.
     """
-    if blame is None:
+    if attribution is None:
         return ("Which files it comes from was not kept by this training.",)
-    parts = sorted(blame.of(k), key=lambda part: -part.n)
+    parts = sorted(attribution.of(k), key=lambda part: -part.n)
     if not parts:
         return ("The corpus was a single file or text.",)
     if len(parts) == 1:
-        return (f"All of it comes from {blame.named(parts[0])}.",)
-    shown = [f"{blame.named(part)} ({part.n:,}, {part.share:.0%})" for part in parts[:N_FILES]]
+        return (f"All of it comes from {attribution.named(parts[0])}.",)
+    shown = [
+        f"{attribution.named(part)} ({part.n:,}, {part.share:.0%})" for part in parts[:N_FILES]
+    ]
     more = " and others" if len(parts) > N_FILES else ""
     return (f"It comes from {', '.join(shown)}{more}.",)
 

@@ -12,7 +12,7 @@ from tokviz.explain.character import Inspected, char_at, clusters, inspect
 from tokviz.explain.why import Place
 from tokviz.text.bytetext import has_raw_bytes
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted, why
+from tokviz.text.sentences import failure_message, pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.page import PageDialog
@@ -99,7 +99,7 @@ class CharacterDialog(PageDialog):
         self.call_after_refresh(self.view.lay_out)
 
     def _give_up(self, error: TokvizError) -> None:
-        self.show_error(why("The character cannot be shown", error))
+        self.show_error(failure_message("The character cannot be shown", error))
 
     def _rows(self, width: int) -> list[Row]:
         if self.found is None:
@@ -133,7 +133,7 @@ def character_rows(found: Inspected, tokenizer: str, width: int) -> list[Row]:
     size = "1 byte of invalid UTF-8, no code point"
     if is_valid:
         sizes = (f"{len(found.text.encode(it))} in {name}" for name, it in _ENCODINGS.items())
-        size = f"{counted(found.n_points, 'code point')}; bytes: {', '.join(sizes)} (big-endian)"
+        size = f"{pluralize(found.n_points, 'code point')}; bytes: {', '.join(sizes)} (big-endian)"
     label = fit(label_of(data), max(1, width // 3))
     rows = flow([(Span(label, "made"),), *words_of(size, "dim")], width)
     for note in found.notes:
@@ -152,7 +152,7 @@ def character_rows(found: Inspected, tokenizer: str, width: int) -> list[Row]:
         rows.append((Span(f"… {found.n_points - len(found.points):,} more", "dim"),))
     rows += [(), (Span(fit(f"Its tokens alone, {safe(tokenizer)}", width), "heading"),)]
     for form in found.forms:
-        about = f"{form.name}: {counted(len(form.tokens), 'token')}"
+        about = f"{form.name}: {pluralize(len(form.tokens), 'token')}"
         rows += flow(words_of(about, "label"), width)
         chips: list[Word] = [
             (Span(label_of(token), "made"), Span(f" {token_id}", "dim"))

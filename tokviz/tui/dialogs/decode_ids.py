@@ -14,7 +14,7 @@ from tokviz.errors import TokvizError
 from tokviz.explain.ids import IdToken, decoded, ids_in
 from tokviz.explain.stream import StreamStep, stream
 from tokviz.text.glyphs import safe, token_label
-from tokviz.text.sentences import said
+from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.tasks import in_thread
@@ -161,7 +161,9 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
         if row is not None and row.step is not None:
             drift = row.drift
             why = () if drift is None else (("≠ ", *drift.why),)
-            self.query_one("#step", About).tell(said([*why, row.step.words], token_label))
+            self.query_one("#step", About).tell(
+                format_sentences([*why, row.step.words], token_label)
+            )
 
 
 def _paint(row: _Row, width: int) -> list[Cell]:

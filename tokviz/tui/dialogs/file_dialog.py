@@ -29,7 +29,7 @@ from tokviz.storage.listing import (
     time_label,
 )
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.dialogs.base import Hint, ListDialog, field_row, rule
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
@@ -198,7 +198,7 @@ class FileDialog(ListDialog[Path, FolderEntry]):
             shown = [UP, *shown]
         self.rows.show(shown, self._row_to_highlight(shown, name))
         total = len(self._entries)
-        counts = counted(total, "item")
+        counts = pluralize(total, "item")
         self._show_folder(f"{n_shown:,} of {counts}" if n_shown < total else counts)
 
     def _row_to_highlight(self, shown: Sequence[FolderEntry], name: str) -> int | None:

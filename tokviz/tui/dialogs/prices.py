@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tui.dialogs.base import Hint, ListDialog, rule
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit
@@ -152,7 +152,7 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         try:
             make_prices_file()
         except (OSError, TokvizError) as error:
-            self.show_error(why("The table is not written", error))
+            self.show_error(failure_message("The table is not written", error))
             return
         self.action_reload()
 

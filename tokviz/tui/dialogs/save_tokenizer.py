@@ -17,7 +17,7 @@ from tokviz.formats.examine import losses
 from tokviz.formats.save import FORMATS, SaveFormat
 from tokviz.formats.source_labels import short_name
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import ListDialog, rule
 from tokviz.tui.dialogs.save_file import SaveFileDialog
@@ -69,7 +69,10 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
             losses(self._tokenizer, partial(task.tell, self._take))
 
         in_thread(
-            self, "lost", find_out, failed=lambda error: self.show_error(why("Not checked", error))
+            self,
+            "lost",
+            find_out,
+            failed=lambda error: self.show_error(failure_message("Not checked", error)),
         )
 
     def _take(self, name: str, lost: Sequence[str], error: str) -> None:
@@ -120,7 +123,7 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
                     "save",
                     lambda task: self._tokenizer.save(path, chosen.name),
                     lambda _: self.dismiss(path),
-                    failed=lambda error: self.show_error(why("Not saved", error)),
+                    failed=lambda error: self.show_error(failure_message("Not saved", error)),
                     exclusive=False,
                 )
 

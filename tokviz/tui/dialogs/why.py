@@ -16,7 +16,7 @@ from tokviz.errors import TokvizError
 from tokviz.explain.why import ELSEWHERE, Place, PreTokenCut, Why, as_text, explain
 from tokviz.formats.source_labels import short_name
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import Sentence, counted, why
+from tokviz.text.sentences import Sentence, failure_message, pluralize
 from tokviz.tokenizer.pretokenize.alternatives import top_level
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.dialogs.base import Hint
@@ -138,7 +138,7 @@ class WhyDialog(PageDialog):
     def _give_up(self, error: TokvizError) -> None:
         lacking = "The second tokenizer cannot be loaded" if self._second else "There is no answer"
         self._show_beside("")
-        self.show_error(why(lacking, error))
+        self.show_error(failure_message(lacking, error))
 
     def _rows(self, width: int) -> list[Row]:
         if not self.answers:
@@ -238,7 +238,7 @@ def _spaced(rows: list[Row]) -> list[Row]:
 
 def _head(answer: Why, width: int) -> list[Row]:
     name = (Span(fit(short_name(answer.tokenizer), width), "heading"),)
-    n_tokens = counted(answer.n_tokens, "token")
+    n_tokens = pluralize(answer.n_tokens, "token")
     rows = flow([name, (Span(n_tokens, "dim"),)] if answer.n_tokens else [name], width)
     chips: list[Word] = [
         (Span(label_of(token), "made"), Span(f" {token_id}", "dim"))
@@ -277,7 +277,7 @@ def _cut_rows(answer: Why, width: int) -> list[Row]:
             shown = True
         rows += _said(cut.sentences, width)
     if answer.n_pre_tokens > len(answer.cuts):
-        more = counted(answer.n_pre_tokens - len(answer.cuts), "more pre-token")
+        more = pluralize(answer.n_pre_tokens - len(answer.cuts), "more pre-token")
         rows += [(), (Span(f"… {more}", "dim"),)]
     return rows
 

@@ -18,14 +18,14 @@ from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.storage.listing import home_label
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
 from tokviz.tui.messages import Begun, CopyRequested, Notice
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
 from tokviz.tui.sizes import size_classes
 from tokviz.tui.stale_clicks import widget_at
-from tokviz.tui.tasks import Task, in_thread, unsay
+from tokviz.tui.tasks import Task, dismiss_notice, in_thread
 from tokviz.tui.textual_private.resize_events import fix_resize_events, screen_strips
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.status_line import StatusLine
@@ -222,9 +222,9 @@ class TokvizScreen(Screen[None]):
             try:
                 result = await copy(self.app, text)
             except TokvizError as error:
-                self.say(why("Not copied", error), "error")
+                self.say(failure_message("Not copied", error), "error")
                 return
-            unsay(self.app, "Copied ")
+            dismiss_notice(self.app, "Copied ")
             self.say(copied(result, what))
 
         self.run_worker(copy_it(), group="copy")
@@ -420,6 +420,6 @@ class Controller:
             "save",
             lambda task: work(),
             lambda _: self.say(f"{told} {home_label(path)}."),
-            failed=lambda error: self.say(why(f"Not {done.lower()}", error), "error"),
+            failed=lambda error: self.say(failure_message(f"Not {done.lower()}", error), "error"),
             exclusive=False,
         )

@@ -17,7 +17,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.messages import Pasted
 from tokviz.tui.screens.base import Controller, TokvizScreen
-from tokviz.tui.tasks import Task, coming, in_thread
+from tokviz.tui.tasks import Task, in_thread, pending_or
 from tokviz.workspace.session import Session, source_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def tokenizer_picker(session: Session, source: str = "", **options: Any) -> Toke
     )
 
 
-def take_back_wishes(app: App[Any]) -> None:
+def cancel_pending_loads(app: App[Any]) -> None:
     """Let no tokenizer come any more that was asked for before another one was chosen."""
     for worker in app.workers:
         if worker.group == GROUP:
@@ -68,7 +68,7 @@ class TokenizerChoice(Controller):
     @property
     def coming(self) -> str:
         """The tokenizer that is being loaded to take the place of the one at hand, else that."""
-        return coming(self._asked, self.session.tokenizer.name)
+        return pending_or(self._asked, self.session.tokenizer.name)
 
     @action(
         "Choose a tokenizer",
@@ -91,7 +91,7 @@ class TokenizerChoice(Controller):
 
         def picked(name: str) -> None:
             if picker.loaded is not None:
-                take_back_wishes(self.app)
+                cancel_pending_loads(self.app)
                 self.session.use_tokenizer(picker.loaded, name)
 
         self.ask(picker, picked)

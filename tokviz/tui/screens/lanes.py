@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokviz.compare.compared_documents import MOST_OTHERS, Lane, Other
+from tokviz.compare.compared_documents import MOST_OTHERS, ComparedTokenizer, Lane
 from tokviz.errors import TokvizError
 from tokviz.formats.subprocess_loader import load
 from tokviz.live.document import LiveDocument
@@ -47,7 +47,7 @@ class Lanes(Controller):
         own = self.session.tokenizer_source
         if not self._others:
             wanted = [source for source in sources if source != own]
-            self._others += map(Other, wanted[:MOST_OTHERS])
+            self._others += map(ComparedTokenizer, wanted[:MOST_OTHERS])
         self.session.tell(OthersChanged())
 
     def rest(self) -> None:
@@ -70,12 +70,12 @@ class Lanes(Controller):
                 self._make(other)
         self._encode()
 
-    def add(self, other: Other) -> None:
+    def add(self, other: ComparedTokenizer) -> None:
         """Compare with one more; it is loaded in a thread."""
         self._others.append(other)
         self.session.tell(OthersChanged())
 
-    def _make(self, other: Other) -> None:
+    def _make(self, other: ComparedTokenizer) -> None:
         """Load a tokenizer if need be, and make the document, in a thread."""
         live = self.session.live
         parts, parse, revision = live.parts(), live.parse_specials, live.revision

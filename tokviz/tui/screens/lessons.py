@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokviz.guide.lessons import lessons
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -26,7 +26,7 @@ class Lessons(Controller):
     def choose_lesson(self) -> None:
         """How byte pair encoding learns: small examples to go through, merge by merge."""
         options = [
-            Option(lesson.name, lesson.title, counted(len(lesson.merges), "merge"),
+            Option(lesson.name, lesson.title, pluralize(len(lesson.merges), "merge"),
                    f"{lesson.about} From: {lesson.source}.")
             for lesson in lessons().values()
         ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokviz.errors import TokvizError
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tui.screens.base import Controller
 from tokviz.workspace.prices import ModelPrice, load_prices
 
@@ -14,7 +14,7 @@ def read_prices(controller: Controller, take: Callable[[tuple[ModelPrice, ...]],
     """Read it in a thread; what is wrong with it is said, and it is taken as empty."""
 
     def failed(error: TokvizError) -> None:
-        controller.say(why("Your price table is not used", error), "warning")
+        controller.say(failure_message("Your price table is not used", error), "warning")
         take(())
 
     if controller.session.remember:

@@ -13,7 +13,7 @@ from textual.app import App
 
 from tokviz.errors import TokvizError
 from tokviz.storage.files import FileState, file_state, is_read_only, write_file
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tui.screens.base import Controller, Loss, TokvizScreen
 from tokviz.tui.tasks import Task
 
@@ -201,7 +201,7 @@ class Safekeeping(Controller):
 
         def failed(error: TokvizError) -> None:
             self._refused = path
-            self.say(why("Not saved", error), "error")
+            self.say(failure_message("Not saved", error), "error")
 
         self.in_thread("save", write, done, failed=failed, exclusive=False)
 

@@ -11,7 +11,7 @@ from tokviz.explain.describe import CutCharacter
 from tokviz.explain.facts import Entry, Occurrences, SelectedTokens, TokenPlace
 from tokviz.explain.trace import EncodeTrace, Explanation, LineageNode, render_lineage
 from tokviz.text.glyphs import safe, token_label
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
 from tokviz.tui.widgets.lists import Cell
@@ -107,9 +107,9 @@ def merge_rows(entry: Entry, width: int) -> list[Row]:
 
 
 def _length_words(entry: Entry, place: TokenPlace) -> list[Word]:
-    n_bytes = counted(len(entry.token), "byte")
+    n_bytes = pluralize(len(entry.token), "byte")
     if entry.n_chars is not None:
-        return [(Span(f"{n_bytes},"),), (Span(counted(entry.n_chars, "character"), "dim"),)]
+        return [(Span(f"{n_bytes},"),), (Span(pluralize(entry.n_chars, "character"), "dim"),)]
     if any(cut.last - cut.first + 1 == len(entry.token) for cut in place.cut):
         return [(Span(f"{n_bytes},"),), (Span("part of a character", "warning"),)]
     return [(Span(n_bytes),)]
@@ -140,7 +140,7 @@ def _occurrence_rows(place: TokenPlace, occurrences: Occurrences | None, width: 
     if occurrences.count <= 1:
         return [*field_rows("occurs", words_of("only here"), width), ()]
     room = width - LABEL_COLUMNS - 1
-    times = counted(occurrences.count, "time") if room > 20 else f"{occurrences.count:,}×"
+    times = pluralize(occurrences.count, "time") if room > 20 else f"{occurrences.count:,}×"
     previous, following = ("‹ previous", "next ›") if room > len(times) + 19 else ("‹", "›")
     words = words_of(times)
     words += [(Span(" "), Span(previous, "link", Step(-1)))]
@@ -248,7 +248,7 @@ def selection_rows(
     """
     rows: list[Row] = [
         (
-            Span(counted(selected.n_tokens, "token"), "heading"),
+            Span(pluralize(selected.n_tokens, "token"), "heading"),
             Span(f" from #{selected.first:,}", "dim"),
         )
     ]

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.roles import role_strip
 
@@ -141,8 +141,10 @@ def _parts(state: StatusState) -> Iterator[_Part]:
         yield _Part("count", [(0, f"opening… {percent}"), (1, percent)])
         return
     yield _tokens(state)
-    yield _Part("plain", [(0, counted(state.chars, "char")), (11, "")])
-    yield _Part("plain", [(0, counted(state.bytes, "byte")), (13, f"{state.bytes:,} B"), (14, "")])
+    yield _Part("plain", [(0, pluralize(state.chars, "char")), (11, "")])
+    yield _Part(
+        "plain", [(0, pluralize(state.bytes, "byte")), (13, f"{state.bytes:,} B"), (14, "")]
+    )
     if state.tokens and not state.pending_chars:
         ratio = f"{state.bytes / state.tokens:.2f}"
         yield _Part("plain", [(0, f"{ratio} bytes/token"), (3, f"{ratio} B/tok"), (7, "")])
@@ -192,7 +194,7 @@ def _cost(note: CostNote) -> _Part:
 
 
 def _ids(note: IdsNote) -> _Part:
-    what, how = counted(note.n_ids, "token id"), f"{note.key} decodes"
+    what, how = pluralize(note.n_ids, "token id"), f"{note.key} decodes"
     return _Part("ids", [(0, f"{what}? {how}"), (9, how), (15, "")])
 
 
@@ -205,8 +207,8 @@ def _progress(state: StatusState) -> _Part:
 
 
 def _selection(counts: SelectionCounts) -> _Part:
-    tokens, chars = counted(counts.tokens, "token"), counted(counts.chars, "char")
-    full = f"selected: {tokens} · {chars} · {counted(counts.bytes, 'byte')}"
+    tokens, chars = pluralize(counts.tokens, "token"), pluralize(counts.chars, "char")
+    full = f"selected: {tokens} · {chars} · {pluralize(counts.bytes, 'byte')}"
     return _Part(
         "selection",
         [(0, full), (2, f"selected: {tokens} · {chars}"), (4, f"selected: {tokens}"),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tokviz.chat.render import Rendering
 from tokviz.share.figure import mask_figure
 from tokviz.text import bytetext
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import json_of
@@ -33,7 +33,7 @@ class CopyConversation(Controller):
 
         def copy(rendering: Rendering) -> None:
             ids = rendering.ids[: rendering.n_kept].tolist()
-            self.copy(json.dumps(ids), counted(len(ids), "token id"))
+            self.copy(json.dumps(ids), pluralize(len(ids), "token id"))
 
         self._with_tokens(copy)
 
@@ -43,7 +43,7 @@ class CopyConversation(Controller):
 
         def copy(rendering: Rendering) -> None:
             mask = list(rendering.mask[: rendering.n_kept])
-            self.copy(json.dumps(mask), f"the mask of {counted(len(mask), 'token')}")
+            self.copy(json.dumps(mask), f"the mask of {pluralize(len(mask), 'token')}")
 
         self._with_tokens(copy)
 
@@ -54,7 +54,7 @@ class CopyConversation(Controller):
         def copy(rendering: Rendering) -> None:
             data = b"".join(map(rendering.token_bytes, range(rendering.n_kept)))
             text = bytetext.from_bytes(data)
-            self.copy(text, f"{counted(len(text), 'character')} of rendered text")
+            self.copy(text, f"{pluralize(len(text), 'character')} of rendered text")
 
         self._with_tokens(copy)
 
@@ -64,7 +64,7 @@ class CopyConversation(Controller):
         conversation = self._chat.conversation
         n_messages = len(conversation.messages)
         text = json_of(conversation, indent=2)
-        self.copy(text, f"{counted(n_messages, 'message')} as JSON")
+        self.copy(text, f"{pluralize(n_messages, 'message')} as JSON")
 
     def shown(self) -> Shown:
         """Give what is to be exported: the tokens with their mask."""

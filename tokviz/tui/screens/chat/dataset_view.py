@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from tokviz.chat.dataset_lint import Lengths
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Row, Span, flow, words_of
 from tokviz.tui.widgets.lists import Cell, RowList
@@ -96,10 +96,10 @@ def lengths_rows(found: Lengths | None, n_without: int, progress: str, width: in
     are = "is" if found.n_longer == 1 else "are"
     longer = f"({percent(found.n_longer / total)}) {are} longer than {found.context:,} and cut off"
     cut = (Span(f"✂ {found.n_longer:,}", "warning" if found.n_longer else "heading"),)
-    rows += flow(words_of(f"{counted(total, 'conversation')}: {middle}"), width)
+    rows += flow(words_of(f"{pluralize(total, 'conversation')}: {middle}"), width)
     rows += flow([cut, *words_of(longer)], width)
     if n_without:
-        rows += flow(words_of(f"{counted(n_without, 'row')} cannot be read or rendered"), width)
+        rows += flow(words_of(f"{pluralize(n_without, 'row')} cannot be read or rendered"), width)
     rows.append(())
     most = max(found.counts)
     digits = len(f"{found.edges[-1]:,}")

@@ -16,7 +16,7 @@ from tokviz.storage.assets import asset_path
 from tokviz.storage.files import output_error, read_file
 from tokviz.storage.listing import home_label
 from tokviz.text import bytetext
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -205,7 +205,7 @@ class Files(Controller):
         if self._chat.is_sample:
             self._chat.load(conversation, Origin())
             return
-        here, of = self._chat.conversation, counted(len(conversation.messages), "message")
+        here, of = self._chat.conversation, pluralize(len(conversation.messages), "message")
         options = [
             Option(
                 "show",
@@ -236,7 +236,7 @@ class Files(Controller):
     def _unsaved(self) -> list[Unsaved]:
         here, states = self._chat.state, self._chat.unsaved
         n_earlier = sum(state is not here for state in states)
-        earlier = counted(n_earlier, f"earlier {CONVERSATIONS.noun}")
+        earlier = pluralize(n_earlier, f"earlier {CONVERSATIONS.noun}")
         unsaved = []
         for state in states:
             conversation, (path, row) = state.conversation, state.origin

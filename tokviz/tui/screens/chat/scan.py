@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import DatasetLinter, RowReport
 from tokviz.errors import TokvizError
-from tokviz.text.sentences import counted, why
+from tokviz.text.sentences import failure_message, pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.state import ConversationAtHand
@@ -87,7 +87,7 @@ class Scan:
     def progress(self, dataset: Dataset) -> str:
         """Say how far checking is, in a few words."""
         if self.complete:
-            return f"{counted(len(self.warned), 'row')} with findings"
+            return f"{pluralize(len(self.warned), 'row')} with findings"
         share = f" of {dataset.n_rows:,}" if dataset.complete else ""
         return f"checked {len(self.lengths):,}{share}, {'stopped' if self.stopped else 'Esc stops'}"
 
@@ -150,15 +150,15 @@ class Checks(Controller):
         if scan is self.scan and scan.running:
             scan.complete = True
             self._show()
-            where = f" in {counted(len(scan.warned), 'row')}" if scan.warned else ""
-            found = counted(scan.n_findings, "finding") if scan.warned else "no findings"
-            rows = counted(len(scan.lengths), "row")
+            where = f" in {pluralize(len(scan.warned), 'row')}" if scan.warned else ""
+            found = pluralize(scan.n_findings, "finding") if scan.warned else "no findings"
+            rows = pluralize(len(scan.lengths), "row")
             self.say(f"The check of {rows} is complete: {found}{where}.")
 
     def _failed(self, scan: Scan, error: TokvizError) -> None:
         if scan is self.scan and scan.running:
             scan.stopped = True
-            self.say(why("Checking has stopped", error), "error")
+            self.say(failure_message("Checking has stopped", error), "error")
             self._show()
 
     def stop(self) -> bool:

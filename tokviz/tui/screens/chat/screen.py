@@ -15,7 +15,7 @@ from tokviz.chat.request import ChatRequest
 from tokviz.chat.templates import TEMPLATES
 from tokviz.live.document import LiveDocument
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
@@ -37,7 +37,14 @@ from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.exporting import Exporting
 from tokviz.tui.screens.recovery import CONVERSATIONS, Recovery
 from tokviz.tui.screens.single_pane import OnePart
-from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_in, asked_of
+from tokviz.tui.screens.why import (
+    NO_TOKEN,
+    RIGHT_CLICK,
+    Asked,
+    Explaining,
+    asked_in,
+    asked_of,
+)
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.conversation.rows import MessageBlocks
 from tokviz.tui.widgets.conversation.view import MessageList
@@ -231,7 +238,7 @@ class ChatScreen(TokvizScreen):
             hint = " Edit its text: once it can be read, it becomes the conversation."
         elif isinstance(problem, ConversationError) and problem.part_index is not None:
             hint = " “Join the parts” in the command palette makes the message one text."
-        return why("✗ No tokens", problem) + hint
+        return failure_message("✗ No tokens", problem) + hint
 
     def _blocks(self) -> MessageBlocks:
         counts = None if self.rendered.rendering is None else self.rendered.counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokviz.compare.compared_documents import MOST_OTHERS, Other
+from tokviz.compare.compared_documents import MOST_OTHERS, ComparedTokenizer
 from tokviz.compare.figures import Figures, WordCounter, markdown_table
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -55,7 +55,7 @@ class Table(Controller):
             if source in known:
                 self.say(f"{tokenizer.name} is compared already.")
                 return
-            self._lanes.add(Other(source, tokenizer))
+            self._lanes.add(ComparedTokenizer(source, tokenizer))
             self._remember()
 
         self.ask(picker, picked)

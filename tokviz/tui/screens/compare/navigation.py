@@ -20,7 +20,7 @@ from tokviz.compare.compared_documents import (
     previous_span,
     span_at,
 )
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.rows import Told, card_rows
@@ -114,7 +114,7 @@ class Disagreements(Controller):
             return self._progress
         n_all = len(self._starts)
         if self.span is None:
-            return f"{counted(n_all, 'disagreement')}. " if n_all else "They agree everywhere. "
+            return f"{pluralize(n_all, 'disagreement')}. " if n_all else "They agree everywhere. "
         return f"Disagreement {bisect_right(self._starts, self.span[0]):,} of {n_all:,}. "
 
     @action("Next disagreement", "n", "f3", section="Disagreements", footer="next",

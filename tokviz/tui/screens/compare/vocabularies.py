@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokviz.compare.vocabularies import Group, VocabularyDifference, diff_vocabularies
 from tokviz.errors import TokvizError
 from tokviz.explain.vocabulary.index import VocabularyIndex
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -102,7 +102,7 @@ class Vocabularies(Controller):
             self._rows.show(rows, from_top=True)
 
         def failed(error: TokvizError) -> None:
-            sentence = why("The vocabularies cannot be compared", error)
+            sentence = failure_message("The vocabularies cannot be compared", error)
             self._rows.show(lambda width: flow(words_of(sentence, "warning"), width))
 
         self.in_thread("vocabularies", work, take, failed=failed)

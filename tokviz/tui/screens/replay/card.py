@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tokviz.explain.trace import lineage
 from tokviz.text.glyphs import token_label
-from tokviz.text.sentences import Sentence, counted
+from tokviz.text.sentences import Sentence, pluralize
 from tokviz.training.replay.steps import MergeStep
 from tokviz.tui.screens.replay.merge_frame import Candidate
 from tokviz.tui.screens.replay.position import Position
@@ -108,7 +108,7 @@ def _equation(step: MergeStep, position: Position) -> Iterator[Word]:
         Span(" id ", "dim"),
         Span(str(step.new_id), "link", Copy(str(step.new_id), "the token id")),
     )
-    yield (Span(f" {counted(len(step.token), 'byte')}", "dim"),)
+    yield (Span(f" {pluralize(len(step.token), 'byte')}", "dim"),)
 
 
 def _numbers(step: MergeStep) -> list[Word]:

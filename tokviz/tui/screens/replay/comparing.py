@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.comparison import (
@@ -73,7 +73,7 @@ class Comparing(Controller):
 
         def failed(error: TokvizError) -> None:
             if opened is self._state.opened:
-                self.say(why(f"{names[-1]} cannot be compared", error), "error")
+                self.say(failure_message(f"{names[-1]} cannot be compared", error), "error")
                 self._is_sought = False
                 self._show()
                 self.compare_text()

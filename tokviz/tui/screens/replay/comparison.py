@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from tokviz.compare.trainings import NAMES
 from tokviz.errors import TokvizError
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.flow import Action, Do, Row, Span, ToMerge, ToToken, Word, flow, words_of
@@ -124,7 +124,9 @@ def _parting(diff: MergesDiff, letter: str, width: int) -> Iterator[Row]:
         yield from flow(words_of(f"All {diff.n_equal:,} merges are equal.", "heading"), width)
         return
     go: Action = ToMerge(min(found.k, diff.a.n_merges))
-    equal = f"after {counted(diff.n_equal, 'equal one')}" if diff.n_equal else "the very first one"
+    equal = (
+        f"after {pluralize(diff.n_equal, 'equal one')}" if diff.n_equal else "the very first one"
+    )
     yield from flow(
         (
             (Span(f"A and {letter} part at merge", "heading"),),
@@ -168,7 +170,7 @@ def _token_rows(
     title: str, tokens: Sequence[bytes], replay: Replay, width: int, *, leads: bool
 ) -> Iterator[Row]:
     """Draw tokens that only one has; a click leads to their merges if that is what is shown."""
-    yield (Span(f"{counted(len(tokens), 'token')} {title}", "heading"),)
+    yield (Span(f"{pluralize(len(tokens), 'token')} {title}", "heading"),)
     words: list[Word] = []
     for token in tokens[:_MOST_TOKENS]:
         token_id = replay.tokenizer.token_id(token) if leads else None

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import TokvizError
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.loaded_replay import Opened, text_compression
 from tokviz.tui.screens.replay.merge_frame import Frame, make_frame
@@ -129,7 +129,7 @@ class Framing(Controller):
         try:
             text = replay.text(wish.text, wish.parse_specials)
         except TokvizError as error:
-            task.tell(self.say, why("Your text cannot be shown", error), "error")
+            task.tell(self.say, failure_message("Your text cannot be shown", error), "error")
             return None
         curve = None if replay.has_counts else text_compression(text, replay.n_merges)
         task.tell(self._take_text, wish, text, curve)

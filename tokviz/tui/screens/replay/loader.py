@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from tokviz.errors import TokvizError
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted, why
+from tokviz.text.sentences import failure_message, pluralize
 from tokviz.tui.actions import action
 from tokviz.tui.screens.bars import CUT_NAME, LONGEST_NAME, SHORTENED_NAME
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -133,7 +133,9 @@ class Opening(Controller):
     def complain(self, source: Source, reason: str) -> None:
         """Say why something cannot be replayed; what is there stays."""
         # The reason may begin with the name of what it is about.
-        text = why(f"{source.name} cannot be replayed", reason.removeprefix(f"{source.name}: "))
+        text = failure_message(
+            f"{source.name} cannot be replayed", reason.removeprefix(f"{source.name}: ")
+        )
         if self._state.opened is None:
             self._tell(f"{text}\n\nCtrl+O lists what can be replayed.")
         else:
@@ -158,7 +160,7 @@ class Opening(Controller):
             words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
             short = "opening…"
         elif opened is not None:
-            words.append((f" ({counted(opened.replay.n_merges, 'merge')})", "plain"))
+            words.append((f" ({pluralize(opened.replay.n_merges, 'merge')})", "plain"))
         shorter: tuple[tuple[str, Role], ...]
         shorter = (short, "chip"), (" ▾", "chip")
         return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter, least=CUT_NAME)

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 
 from tokviz.live.backlog import LARGE
 from tokviz.live.document import LiveDocument
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.palette import TokenPalette, palette_of
@@ -93,11 +93,11 @@ class OwnText(Vertical):
             return
         n_bytes = int(tokens.byte_ends[-1])
         n_lit = len(tokens.lit_starts)
-        places = counted(n_lit, "place") if n_lit else "no place"
+        places = pluralize(n_lit, "place") if n_lit else "no place"
         here = [f"merged in {places}"] if position.number else []
         specials = [] if state.parse_specials else ["specials: as text"]
         ratio = f"{n_bytes / n_tokens:.2f} bytes/token"
-        self._show_head(counted(n_tokens, "token"), *here, *specials, ratio)
+        self._show_head(pluralize(n_tokens, "token"), *here, *specials, ratio)
         before, self._shown_at = self._shown_at, monotonic()
         self._rest.pause()
         if self._shown_at - before > REST_SECONDS and not state.player.playing:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.screens.replay.corpus_rows import corpus_rows
 from tokviz.tui.screens.replay.loaded_replay import Opened
@@ -69,7 +69,7 @@ class CorpusSide(Vertical):
 def _counts(n_tokens: int | None, n_bytes: int) -> BarItem:
     if n_tokens is None:
         return BarItem((("not known", "plain"),))
-    counts = counted(n_tokens, "token")
+    counts = pluralize(n_tokens, "token")
     ratio = f" · {n_bytes / max(n_tokens, 1):.2f} bytes/token"
     return BarItem(((counts + ratio, "plain"),), "", ((counts, "plain"),))
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokviz.text.bytetext import to_bytes
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -31,7 +31,7 @@ class CopyTokens(Controller):
     def copy_text(self) -> None:
         """Copy the selected text, or all of it, exactly as it is."""
         start, end = self._range()
-        self.copy(self._text.live.text_in(start, end), counted(end - start, "character"))
+        self.copy(self._text.live.text_in(start, end), pluralize(end - start, "character"))
 
     @action("Copy the token ids", "f4", section="Copy")
     def copy_ids(self) -> None:
@@ -78,7 +78,7 @@ class CopyTokens(Controller):
         self.in_thread(
             "render",
             lambda task: render(ids),
-            lambda text: self.copy(text, counted(len(ids), unit) + how),
+            lambda text: self.copy(text, pluralize(len(ids), unit) + how),
             exclusive=False,
         )
 

@@ -11,12 +11,12 @@ from tokviz.errors import TokvizError
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
 from tokviz.storage.files import looks_binary
 from tokviz.text import bytetext
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tui.actions import LEADER, action, key_label
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.tokens.text import TextAtHand
-from tokviz.tui.tasks import Task, coming, in_thread
+from tokviz.tui.tasks import Task, in_thread, pending_or
 from tokviz.tui.widgets.status_line import IdsNote
 from tokviz.tui.widgets.view_switcher import neighbour
 from tokviz.workspace.session import notes_about
@@ -56,7 +56,7 @@ class Reading(Controller):
         """Read text such as <|endoftext|> as one special token, or as ordinary text."""
         live = self._text.live
         tokenizer = self.session.tokenizer
-        parsed = not coming(self._asked, live.parse_specials)
+        parsed = not pending_or(self._asked, live.parse_specials)
 
         def read(task: Task) -> None:
             live.prepare_reading(tokenizer, parsed)
@@ -137,7 +137,7 @@ class Editing(Controller):
             with self.app.suspend():
                 after = edited(before, path.name if path else "text.txt", self.settings.editor)
         except (TokvizError, SuspendNotSupported) as error:
-            self.say(why("The text stays as it was", error), "error")
+            self.say(failure_message("The text stays as it was", error), "error")
             return
         if after != before:
             text = bytetext.from_bytes(after)

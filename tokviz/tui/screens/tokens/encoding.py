@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from tokviz.text import bytetext
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.tokens.text import TextAtHand
 from tokviz.tui.tasks import Task
@@ -68,7 +68,9 @@ class BackgroundEncoding(Controller):
         if self._live.settled:
             told, self._told = self._told, "" if failure is None else str(failure)
             if self._told not in ("", told):
-                self.say(why("Some tokens could not be worked out", self._told), "error")
+                self.say(
+                    failure_message("Some tokens could not be worked out", self._told), "error"
+                )
         self.start()
 
 

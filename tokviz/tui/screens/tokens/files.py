@@ -12,7 +12,7 @@ from rich.text import Text
 from tokviz.errors import TokvizError
 from tokviz.storage.listing import home_label
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.safekeeping import Safekeeping, Unsaved, unless_unsaved
@@ -152,7 +152,7 @@ class Files(Controller):
                 self.session.path = path
                 self.session.saved_version = version
             self.session.remember_folder(path)
-            self.say(f"Saved {counted(n_bytes, 'byte')} to {home_label(path)}.")
+            self.say(f"Saved {pluralize(n_bytes, 'byte')} to {home_label(path)}.")
             self._text.refresh()
             self.session.tell(TextSaved(path))
             then()

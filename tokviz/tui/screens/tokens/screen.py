@@ -16,7 +16,7 @@ from textual.widgets import TextArea
 
 from tokviz.process.memory import share_one_heap
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.messages import Pasted, TextWanted
@@ -355,7 +355,7 @@ class TokensScreen(TokvizScreen):
                 seconds=self._update_seconds,
                 selection=self._selection_counts(),
                 notes=(
-                    f"{counted(live.n_raw_bytes, 'invalid byte')} "
+                    f"{pluralize(live.n_raw_bytes, 'invalid byte')} "
                     f"{fate if live.replaces_bytes else 'kept'}",
                 )
                 if live.n_raw_bytes

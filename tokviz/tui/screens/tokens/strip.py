@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokviz.formats.source_labels import short_name
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 
@@ -108,4 +108,4 @@ class OtherCounts(Controller):
             change = (
                 f"{abs(more):,} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
             )
-            self.say(f"{name}: {counted(n_tokens, 'token')}, {change} {other}")
+            self.say(f"{name}: {pluralize(n_tokens, 'token')}, {change} {other}")

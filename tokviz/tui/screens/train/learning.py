@@ -11,7 +11,7 @@ from textual.style import Style
 from tokviz.process.jobs.train_messages import TrainReport
 from tokviz.storage.listing import size_label
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.training.progress import NewMerge
 from tokviz.tui.widgets.card_rows import merge_cells
 from tokviz.tui.widgets.fit import fit
@@ -151,7 +151,7 @@ def numbers(report: TrainReport) -> list[str]:
     lines = [f"{clock(report.seconds)}{left}{memory}", done]
     if report.cluster is not None:
         cluster = report.cluster
-        workers, tasks = counted(cluster.n_workers, "worker"), counted(cluster.n_tasks, "task")
+        workers, tasks = pluralize(cluster.n_workers, "worker"), pluralize(cluster.n_tasks, "task")
         pace = ""
         if cluster.bytes_per_second:
             pace = f" · {size_label(round(cluster.bytes_per_second))}/s"

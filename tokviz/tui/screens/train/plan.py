@@ -18,7 +18,7 @@ from tokviz.errors import PatternError
 from tokviz.process.jobs.train_messages import TrainRequest
 from tokviz.storage.listing import home_label, size_label
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted, sentence
+from tokviz.text.sentences import pluralize, sentence
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.tokenizer.pretokenize.split import gap_warning, split
 from tokviz.training.corpus.entries import (
@@ -289,7 +289,7 @@ def _vocabulary_problems(values: FormValues) -> list[str]:
     if size is None:
         found.append("The vocabulary size is not a whole number.")
     elif size < needed:
-        and_specials = f" and {counted(len(set(specials)), 'special token')}" if specials else ""
+        and_specials = f" and {pluralize(len(set(specials)), 'special token')}" if specials else ""
         those = f"256 bytes{and_specials}"
         found.append(f"The vocabulary must hold {those}: {needed:,} tokens or more.")
     elif size > LARGEST_VOCABULARY:
@@ -354,8 +354,8 @@ def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:
         )
     compressed = " compressed" if plan.is_compressed else ""
     counting = "…" if plan.is_counting else ""
-    reads = f"{counted(plan.n_files, 'file')}, {size_label(plan.n_bytes)}{compressed}{counting}"
-    learns = f"at most {counted(plan.n_merges, 'merge')}"
+    reads = f"{pluralize(plan.n_files, 'file')}, {size_label(plan.n_bytes)}{compressed}{counting}"
+    learns = f"at most {pluralize(plan.n_merges, 'merge')}"
     takes = f"{_rough(plan.seconds)}, in the background"
     too_short = f": the text is too short for {plan.n_merges_wanted:,}"
     too_short = too_short if plan.n_merges < plan.n_merges_wanted else ""

@@ -11,7 +11,7 @@ from textual.content import Content
 from tokviz.process.jobs.train_messages import HeldOut, TrainSummary
 from tokviz.storage.listing import home_label, size_label
 from tokviz.text.glyphs import safe, token_label
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.training.attribution import N_FILES, folder_of
 from tokviz.tui.screens.train.learning import clock
 from tokviz.tui.screens.train.plan import labelled
@@ -53,7 +53,7 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
 def _facts(summary: TrainSummary, width: int) -> list[Content]:
     spent = summary.seconds_by_phase.items()
     seconds = ", ".join(f"{name} {clock(value)}" for name, value in spent if value >= 0.05)
-    documents = counted(summary.n_documents, "document")
+    documents = pluralize(summary.n_documents, "document")
     facts = [
         ("Time", seconds),
         ("Corpus", f"{size_label(summary.n_bytes)}, {documents}"),
@@ -64,7 +64,7 @@ def _facts(summary: TrainSummary, width: int) -> list[Content]:
     if summary.n_invalid:
         facts.append(("Not UTF-8", f"{summary.n_invalid:,} bytes, learned as they are"))
     if summary.longest_token:
-        ending = f"  {counted(len(summary.longest_token), 'byte')}"
+        ending = f"  {pluralize(len(summary.longest_token), 'byte')}"
         shown = fit(token_label(summary.longest_token), max(8, width - _LABEL - len(ending)))
         facts.append(("Longest", shown + ending))
     if summary.bytes_per_token is not None:

@@ -14,7 +14,7 @@ from tokviz.errors import TokvizError
 from tokviz.formats.run import ABOUT
 from tokviz.process.jobs.train_client import TrainClient
 from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
-from tokviz.text.sentences import why
+from tokviz.text.sentences import failure_message
 from tokviz.training.run_library import make_room, remove_run, runs_folder
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -31,7 +31,7 @@ from tokviz.tui.screens.train.plan import (
 from tokviz.tui.screens.train.result import Result
 from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import Phase, TrainState, during
-from tokviz.tui.tasks import Task, later
+from tokviz.tui.tasks import Task, post_to_ui
 
 if TYPE_CHECKING:
     from tokviz.tui.dialogs.pick import PickDialog
@@ -156,7 +156,7 @@ class Training(Controller):
                 self._take(client, said)
 
         self._then = None
-        hear_here = later(self.screen, hear)
+        hear_here = post_to_ui(self.screen, hear)
         self._client = client = TrainClient(hear_here, hear_here, hear_here)
         client.train(request)
 
@@ -166,7 +166,7 @@ class Training(Controller):
                 self._end_with(said)
             elif isinstance(said, TokvizError):
                 self.stop_training()
-                self.say(why("Not compared", said), "error")
+                self.say(failure_message("Not compared", said), "error")
             return
         if isinstance(said, TrainReport):
             self._side.live.take(said)
@@ -176,7 +176,7 @@ class Training(Controller):
             self._end_question("The training has ended", f"It learned {said.n_vocab:,} tokens.")
             self._finish(client, said)
         else:
-            failure = why("Not trained", said)
+            failure = failure_message("Not trained", said)
             if self._question is not None and self._question is self.app.screen:
                 self._then = None  # so that the user reads the error first
             self._end_question("The training failed", failure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokviz.explain.vocabulary.export import EXPORT_KINDS, export
 from tokviz.storage.listing import home_label
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.exporting import export_as
@@ -34,7 +34,7 @@ class Files(Controller):
         if index is None or selection is None:
             self.say("The vocabulary is still being read.")
             return
-        tokens = counted(len(selection.rows), "token")
+        tokens = pluralize(len(selection.rows), "token")
         export_as(
             self,
             "tokens",

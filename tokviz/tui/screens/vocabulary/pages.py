@@ -11,11 +11,11 @@ from tokviz.errors import TokvizError
 from tokviz.explain.facts import entry_of
 from tokviz.explain.vocabulary.scripts import SCRIPTS
 from tokviz.formats.run import run_of
-from tokviz.text.sentences import said
+from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.report import FileFinding, Report
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.replay.why import by_file
-from tokviz.training.run import load_blame
+from tokviz.training.run import load_attribution
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.other_pages import check_rows, overview_rows, syntax_rows
@@ -265,8 +265,8 @@ class Pages(Controller):
             return ""
 
         def read(task: Task) -> Callable[[int], str]:
-            blame = load_blame(self.session.where(place))
-            return lambda number: said([by_file(blame, number)])
+            attribution = load_attribution(self.session.where(place))
+            return lambda number: format_sentences([by_file(attribution, number)])
 
         tell = self._once("files", (tokenizer,), read)
         return "" if tell is None else tell(number)

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from tokviz.explain.vocabulary.search import Order
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import Gesture
 from tokviz.tui.palette import palette_of
@@ -256,7 +256,7 @@ class VocabularyScreen(TokvizScreen):
             self.status.show([BarItem((("reading the vocabulary…", "plain"),))])
             return
         n, total = len(selection.rows), len(index)
-        found = f"{n:,} of {counted(total, 'token')}" if n < total else counted(total, "token")
+        found = f"{n:,} of {pluralize(total, 'token')}" if n < total else pluralize(total, "token")
         n_ids = index.tokenizer.n_vocab
         unused = f"{n_ids - total:,} of the {n_ids:,} ids have no token"
         order = f"{_ORDER_WORDS[searching.order]} {'▼' if searching.descending else '▲'}"

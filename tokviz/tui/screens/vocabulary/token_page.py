@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tokviz.explain.facts import Entry
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.card_rows import (
     field_rows,
     hex_words,
@@ -88,17 +88,17 @@ def _facts(page: TokenPage, width: int) -> Iterator[Row]:
 
 
 def _length_words(entry: Entry) -> list[Word]:
-    words = words_of(counted(len(entry.token), "byte"))
+    words = words_of(pluralize(len(entry.token), "byte"))
     if entry.n_chars is None:
         return [*words, *words_of("· part of a character", "warning")]
-    return [*words, *words_of(f"· {counted(entry.n_chars, 'character')}", "dim")]
+    return [*words, *words_of(f"· {pluralize(entry.n_chars, 'character')}", "dim")]
 
 
 def _use_rows(page: TokenPage, width: int) -> Iterator[Row]:
     if not page.n_uses:
         yield from field_rows("in text", words_of("not in your text", "dim"), width)
         return
-    words = words_of(f"{counted(page.n_uses, 'time')} in your text")
+    words = words_of(f"{pluralize(page.n_uses, 'time')} in your text")
     yield from field_rows("in text", words, width)
     if page.places:
         links: list[Word] = [(Span("go to", "dim"),)]
@@ -120,7 +120,7 @@ def _child_rows(page: TokenPage, width: int) -> Iterator[Row]:
             yield ()
         return
     more = "" if page.all_children else " or more"
-    yield (Span("Merged into", "heading"), Span(f" {counted(n, 'token')}{more}", "dim"))
+    yield (Span("Merged into", "heading"), Span(f" {pluralize(n, 'token')}{more}", "dim"))
     words = [named_word(token, i, ToToken) for token, i in page.children[:_CHILDREN_SHOWN]]
     if n > _CHILDREN_SHOWN:
         words += words_of(f"… {n - _CHILDREN_SHOWN:,} more", "dim")

@@ -20,7 +20,7 @@ from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
 from tokviz.live.document import LiveDocument
 from tokviz.text.bytetext import as_byte_text
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.messages import RIGHT, CopyRequested, Pasted, TokenHovered, WhyWanted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.editor.cells import glyph_table
@@ -558,7 +558,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
             self._copy(text)
 
     def _copy(self, text: str) -> None:
-        self.post_message(CopyRequested(text, counted(len(text), "character")))
+        self.post_message(CopyRequested(text, pluralize(len(text), "character")))
 
     async def on_paste(self, event: events.Paste) -> None:
         """Insert what the terminal pastes, exactly."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokviz.chat.render import MASK_SOURCES, Rendering, TokenRun
 from tokviz.live.chunks import TokenLengths
 from tokviz.text.glyphs import safe
-from tokviz.text.sentences import counted
+from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import column
 from tokviz.tui.widgets.flow import Row, Span, flow, words_of
 from tokviz.tui.widgets.mask.look import MARKS
@@ -191,7 +191,7 @@ def message_note(counts: PartCounts, message: int) -> str:
     count, cut = counts.by_message.get(message), counts.cut.get(message, 0)
     if count is None:
         return "no tokens"
-    parts = [counted(count.tokens, "token")] if count.tokens or not cut else []
+    parts = [pluralize(count.tokens, "token")] if count.tokens or not cut else []
     if count.learned:
         parts.append(f"{count.learned:,} learned")
     if cut:

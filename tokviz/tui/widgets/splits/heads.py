@@ -31,7 +31,7 @@ def head_text(title: str, note: str, width: int) -> str:
 
 def pre_tokens_note(n_pre_tokens: int, complete: bool) -> str:
     """Say how many pre-tokens there are, or are known of yet."""
-    noun = "pre_token" if n_pre_tokens == 1 else "pre_tokens"
+    noun = "pre-token" if n_pre_tokens == 1 else "pre-tokens"
     return f"{n_pre_tokens:,} {noun}" if complete else f"{n_pre_tokens:,}… {noun}"
 
 

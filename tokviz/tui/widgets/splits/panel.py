@@ -25,7 +25,7 @@ from tokviz.text.snapshots import Part
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer.pretokenize.split import split_in_steps
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.tasks import Task, in_thread, later
+from tokviz.tui.tasks import Task, in_thread, post_to_ui
 from tokviz.tui.widgets.field import first_line
 from tokviz.tui.widgets.splits.gloss import Spans, legend
 from tokviz.tui.widgets.splits.heads import CUSTOM_ROW, PatternHead, pre_tokens_note
@@ -114,7 +114,9 @@ class SplitsPanel(Vertical):
         self._told_at = 0.0
         # The client answers from a thread of its own.
         self._client = SplitClient(
-            later(self, self._take_part), later(self, self._take_end), later(self, self._give_up)
+            post_to_ui(self, self._take_part),
+            post_to_ui(self, self._take_end),
+            post_to_ui(self, self._give_up),
         )
         self._heads = [
             *(PatternHead(self.choose, n, title_of(one), one) for n, one in enumerate(_PATTERNS)),
