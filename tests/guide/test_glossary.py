@@ -44,7 +44,7 @@ def examples() -> dict[str, str]:
     pair = ", ".join(" ".join(both) for both in pairwise(newest))
     return {
         "token": f"cl100k_base reads “unbelievable” as {len(GPT4.encode('unbelievable'))} tokens: "
-        f"{texts(GPT4, 'unbelievable')}. With a space before it, it is "
+        f"{texts(GPT4, 'unbelievable')}. With a leading space, it is "
         f"{len(GPT4.encode(' unbelievable'))}.",
         "id": f"The id of “ the” is {GPT4.encode(' the')[0]} in cl100k_base and "
         f"{GPT2.encode(' the')[0]} in gpt2.",
@@ -59,30 +59,30 @@ def examples() -> dict[str, str]:
         f"and {n_pre_tokens(GPT4, '1984')} for that of cl100k_base, which takes at most 3 digits.",
         "byte pair encoding": f"The lesson “{cs336.title}” does it {len(cs336.merges)} times, "
         "until each word is 1 token.",
-        "pair": f"The bytes of “newest” make {len(newest) - 1} pairs: {pair}.",
+        "pair": f"The bytes of “newest” form {len(newest) - 1} pairs: {pair}.",
         "merge": "Merge 1 of gpt2 makes “ t” from a space and “t”.",
-        "rank": f"In cl100k_base “ the” has the rank {GPT4.rank(GPT4.encode(' the')[0])}, and "
-        f"merge {Replay.open(GPT4).tokenizer.merge_number(GPT4.encode(' the')[0])} makes it: the "
+        "rank": f"In cl100k_base, “ the” has rank {GPT4.rank(GPT4.encode(' the')[0])} and is made "
+        f"by merge {Replay.open(GPT4).tokenizer.merge_number(GPT4.encode(' the')[0])}, because the "
         f"{N_BYTES} single bytes have ranks too.",
         "position": f"In “{river}”, #{len(GPT4.encode(river)) - 1} is the last of "
         f"{len(GPT4.encode(river))} tokens in cl100k_base.",
         "count": f"In the lesson “{cs336.title}” the first merge has the count {first.count} = "
         "6 × newest + 3 × widest.",
-        "tie": f"At the start of the lesson “{cs336.title}” a tie of {first.n_tied} pairs: “e s” "
+        "tie": f"The lesson “{cs336.title}” starts with a tie of {first.n_tied} pairs: “e s” "
         f"and “s t” both occur {first.count} times.",
         "replaced": "In aaab “a a” has the count 2, and is replaced once.",
-        "candidate": "Of 10 candidates on the Replay screen one is marked: it is merged next.",
+        "candidate": "One of the 10 candidates on the Replay screen is marked: it is merged next.",
         "corpus": f"The lesson “{minbpe.title}” has a corpus of {len(minbpe.corpus)} bytes.",
         "bytes per token": f"“{river}” is {len(river)} bytes and {len(GPT4.encode(river))} tokens "
         f"in cl100k_base: {len(river) / len(GPT4.encode(river)):.2f} bytes per token.",
         "special token": f"“{end}” is {len(GPT4.encode(end))} token, {GPT4.encode(end)[0]} in "
-        f"cl100k_base; read as plain text it is {len(GPT4.encode(end, 'none'))}.",
-        "lossless": f"gpt2 gives “{kinds}” back from {len(GPT2.encode(kinds))} tokens, all its "
+        f"cl100k_base; as plain text it is {len(GPT4.encode(end, 'none'))}.",
+        "lossless": f"gpt2 decodes the {len(GPT2.encode(kinds))} tokens of “{kinds}” to the same "
         f"{len(kinds.encode())} bytes.",
         "normalization": f"“é” may be {len(normalize('NFC', 'é'))} character or "
         f"{len(normalize('NFD', 'é'))}; NFC makes it {len(normalize('NFC', 'é'))}.",
         "lineage": "“est” of the lesson “low, lower, widest, newest” is e + st, and st is s + t.",
-        "loss mask": "In a chat the answers have the mask 1, the questions 0.",
+        "loss mask": "In a chat, answers have mask 1 and questions have mask 0.",
         "template": "ChatML begins a message with “<|im_start|>” and the role.",
         "disagreement": f"On “1984” gpt2 and cl100k_base disagree: {len(GPT2.encode('1984'))} "
         f"token and {len(GPT4.encode('1984'))}.",

@@ -17,6 +17,8 @@ from tokviz.storage.assets import asset_path
 
 PAGES = (
     "start",
+    "commands",
+    "python",
     "tutorial-split",
     "tutorial-mask",
     "tutorial-train",
@@ -32,12 +34,11 @@ PAGES = (
     "sharing",
     "web",
     "settings",
-    "commands",
     "tokenizers",
-    "python",
+    "formats",
+    "glossary",
     "reference",
     "api",
-    "formats",
     "algorithm",
     "architecture",
     "performance",
@@ -52,12 +53,13 @@ PAGES = (
 
 _CHAPTERS = {
     "start": "First steps",
+    "commands": "Command line and Python",
     "tutorial-split": "Tutorials",
     "tokens": "Screens",
-    "sharing": "Around the screens",
-    "commands": "Commands, files and Python",
+    "sharing": "More ways to use it",
+    "tokenizers": "Reference",
     "algorithm": "How it works",
-    "troubleshooting": "More",
+    "troubleshooting": "Help and background",
 }
 """The page that a chapter begins with, and the chapter."""
 
@@ -69,7 +71,11 @@ _ELSEWHERE = {
 }
 """Pages that stand where others look for them; a wheel carries them with its assets."""
 
-MADE = {"reference": "tokviz.cli.reference:page", "api": "tokviz.guide.api:page"}
+MADE = {
+    "glossary": "tokviz.guide.glossary:page",
+    "reference": "tokviz.cli.reference:page",
+    "api": "tokviz.guide.api:page",
+}
 """Pages that are made of the code when somebody reads them: "module:function"."""
 
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)]+)\)")

@@ -37,6 +37,14 @@ def glossary() -> dict[str, Entry]:
     return {name: Entry(name, **{"also": (), **entry}) for name, entry in given.items()}
 
 
+def page() -> str:
+    """Return the guide's page of all words."""
+    entries = (
+        f"## {entry.name}\n\n{entry.say}\n\n{entry.example}" for entry in glossary().values()
+    )
+    return "\n\n".join(["# Glossary", *entries]) + "\n"
+
+
 @cache
 def _forms() -> tuple[dict[str, str], re.Pattern[str]]:
     """Give the names by their forms in lower case, and what finds a form, the longest first."""
