@@ -35,7 +35,7 @@ def test_links_to_headings_are_written_here_as_where_the_page_is_shown() -> None
 def test_what_the_search_shows_has_no_marks_of_markdown() -> None:
     texts = {(part.page, part.title): part.text for part in sections()}
     assert texts["tokens", "What is this character?"].startswith("Shift+F7, or I in that answer,")
-    assert "tiktoken · a rank file and a small .tokviz beside it" in " ".join(texts.values())
+    assert "tiktoken · a rank file and a small .tokviz file beside it" in " ".join(texts.values())
     assert "printf 'hello world' | tokviz encode" in texts["commands", "Command line"]
     assert [text for text in texts.values() if "](" in text or "```" in text or "|--" in text] == []
 
