@@ -24,7 +24,7 @@ from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainS
 from tokviz.process.jobs.training import Training
 from tokviz.process.registry import ENOUGH
 from tokviz.training import train as train_module
-from tokviz.training.attribution import blame_of
+from tokviz.training.attribution import attribution_of
 from tokviz.training.run_library import remove_run
 
 TEXT = "the theory of the thing: this that and these, then there\n" * 40
@@ -133,9 +133,9 @@ def test_a_training_is_kept_or_cancelled_in_every_phase(corpus, tmp_path, monkey
             def attribute(*arguments):
                 if phase == "attribution":
                     pause_here()
-                return blame_of(*arguments)
+                return attribution_of(*arguments)
 
-            monkeypatch.setattr(train_module, "blame_of", attribute)
+            monkeypatch.setattr(train_module, "attribution_of", attribute)
             super().__init__(request, pause, should_stop)
 
     monkeypatch.setattr(train_job, "Training", Paused)

@@ -26,7 +26,7 @@ def pre_tokens(text):
         if match.end() > match.start():
             found += [text[end : match.start()], match.group()]
             end = match.end()
-    return [pre-token for pre-token in [*found, text[end:]] if pre-token]
+    return [pre_token for pre_token in [*found, text[end:]] if pre_token]
 """
 
 

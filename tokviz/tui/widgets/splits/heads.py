@@ -24,9 +24,10 @@ _TITLE_COLUMNS = 10
 
 
 def head_text(title: str, note: str, width: int) -> str:
-    """Write a head: `◂ GPT-2    ▸     14 pre_tokens`."""
+    """Return a head such as `◂ GPT-2    ▸     14 pre-tokens`, without the noun if it is too long."""
     left = f"◂ {fit(title, _TITLE_COLUMNS):<{_TITLE_COLUMNS}} ▸"
-    return left + fit(note, width - len(left) - 1).rjust(width - len(left))
+    room = width - len(left)
+    return left + fit(note if len(note) < room else note.split(" ")[0], room - 1).rjust(room)
 
 
 def pre_tokens_note(n_pre_tokens: int, complete: bool) -> str:
