@@ -24,7 +24,7 @@ _TITLE_COLUMNS = 10
 
 
 def head_text(title: str, note: str, width: int) -> str:
-    """Return a head such as `◂ GPT-2    ▸     14 pre-tokens`, without the noun if it is too long."""
+    """Return a head such as `◂ GPT-2    ▸     14 pre-tokens`; omit a noun that does not fit."""
     left = f"◂ {fit(title, _TITLE_COLUMNS):<{_TITLE_COLUMNS}} ▸"
     room = width - len(left)
     return left + fit(note if len(note) < room else note.split(" ")[0], room - 1).rjust(room)
