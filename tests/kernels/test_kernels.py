@@ -472,12 +472,12 @@ def test_files_of_former_versions_do_not_pile_up(cache: Cache) -> None:
 
 def test_code_for_another_processor_is_not_used(monkeypatch) -> None:
     here = store._key(counting_kernels)
-    monkeypatch.setattr(machine_code, "describe_processor", lambda: "another")
+    monkeypatch.setattr(store, "describe_processor", lambda: "another")
     assert store._key(counting_kernels) != here
 
 
 def test_the_processor_is_described_the_same_every_time() -> None:
-    assert machine_code.describe_processor() == machine_code.describe_processor() != ""
+    assert store.describe_processor() == store.describe_processor() != ""
 
 
 ANSWER = """
@@ -500,7 +500,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ModuleType]
     return [importlib.import_module(f"adding{n}") for n in (1, 2)]
 
 
-def answers(module: ModuleType, addresses: machine_code.Addresses) -> int:
+def answers(module: ModuleType, addresses: store.Addresses) -> int:
     module.answer._run = kernels._callable(addresses["answer"], module.answer.parameters)
     return module.answer(40)
 
@@ -525,7 +525,7 @@ def test_what_is_open_is_loaded_whatever_its_path_leads_to(
         with open(path, "rb") as file:
             path.unlink()
             path.write_bytes(b"something else")
-            loaded.append(machine_code.load_library(file, ["answer"]))
+            loaded.append(store.load_library(file, ["answer"]))
     assert list(map(answers, modules, loaded)) == [41, 42]
 
 

@@ -33,8 +33,9 @@ from tokviz.training.cluster import tasks
 from tokviz.training.cluster.client import ClusterCount
 from tokviz.training.cluster.parts import Rules, parts_of
 from tokviz.training.corpus.corpus import Corpus
-from tokviz.training.counting import PreTokenCounts, count_pre_tokens
+from tokviz.training.counting import count_pre_tokens
 from tokviz.training.dask_cluster import connected, local_cluster
+from tokviz.training.pre_token_counts import PreTokenCounts
 
 if TYPE_CHECKING:
     from distributed import Client

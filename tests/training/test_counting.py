@@ -27,13 +27,13 @@ from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize import scan_table
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
-from tokviz.training import compiled_counter, counting, counting_kernels, joining, pre_token_table
-from tokviz.training.compiled_counter import CompiledCounter
+from tokviz.training import compiled_counter, counting, counting_kernels, pre_token_table
+from tokviz.training.compiled_counter import CompiledCounter, join
 from tokviz.training.corpus import readers, text_blocks
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.text_blocks import TextBlock
-from tokviz.training.counting import CountProgress, PreTokenCounts, count_pre_tokens
-from tokviz.training.joining import join
+from tokviz.training.counting import CountProgress, count_pre_tokens
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.pre_token_table import PreTokenTable
 
 NAMES = list(SPLIT_PATTERNS)
@@ -407,7 +407,7 @@ def test_threads_give_what_one_gives(
 @pytest.mark.parametrize("n_at_once", [7, 1 << 15])
 def test_joined_tables_hold_what_was_counted_in_any(n_at_once, monkeypatch) -> None:
     """In the order of the blocks, and the places of each table's pre-tokens are told."""
-    monkeypatch.setattr(joining, "_PRE_TOKENS_AT_ONCE", n_at_once)
+    monkeypatch.setattr(compiled_counter, "_PRE_TOKENS_AT_ONCE", n_at_once)
     chance, scanner = random.Random(5), scanner_of(SPLIT_PATTERNS["whitespace"])
     assert scanner is not None
     tables = [PreTokenTable() for _ in range(4)]

@@ -21,17 +21,19 @@ from hypothesis import strategies as st
 from tests.oracles.nasty import FRAGMENTS
 from tests.oracles.pre_tokens import counted
 from tokviz.errors import JobError, PatternError
-from tokviz.process import processors
+from tokviz.process import limits
 from tokviz.process.jobs.count_pre_tokens import answer
 from tokviz.process.limits import HAS_CPU_LIMITS
 from tokviz.process.protocol import describe_error, pack_numbers, restore_error
 from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
-from tokviz.training import counting, regex_counter
+from tokviz.training import counting, plain_counter, regex_counter
 from tokviz.training.corpus import text_blocks
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.text_blocks import TextBlock
-from tokviz.training.counting import PlainCounter, PreTokenCounts, count_pre_tokens
+from tokviz.training.counting import count_pre_tokens
+from tokviz.training.plain_counter import PlainCounter
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.regex_counter import RegexCounter
 from tokviz.training.threads import Threads
 
@@ -193,7 +195,7 @@ def test_progress_is_what_is_counted_not_what_is_read(n_processes: int, monkeypa
     """One long text: all of it is read before the first pre-token of it is counted."""
     monkeypatch.setattr(counting, "n_processors", lambda: n_processes)
     monkeypatch.setattr(counting, "SECONDS_BETWEEN_REPORTS", 0.0)
-    monkeypatch.setattr(counting, "_CHARS_AT_ONCE", 0)
+    monkeypatch.setattr(plain_counter, "_CHARS_AT_ONCE", 0)
     seen: list[int] = []
     text = "word " * 600_000
     count_pre_tokens(
@@ -336,12 +338,12 @@ def test_no_process_survives_who_started_it() -> None:
 
 @pytest.mark.parametrize(
     ("n", "niceness", "expected"),
-    [(1, 0, 0), (2, 0, 2), (64, 0, processors._MOST), (2, 10, 0), (3, 10, 2)],
+    [(1, 0, 0), (2, 0, 2), (64, 0, limits._MOST_PROCESSORS), (2, 10, 0), (3, 10, 2)],
 )
 def test_the_number_of_processors_is_within_reason(n, niceness, expected, monkeypatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(n)), raising=False)
     monkeypatch.setattr(os, "nice", lambda _: niceness, raising=False)
-    assert processors.n_processors() == expected
+    assert limits.n_processors() == expected
 
 
 class Waits:

@@ -1,4 +1,4 @@
-"""Plain memory for kernels."""
+"""Plain memory for kernels, and NumPy arrays that show it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ import os
 import sys
 from contextlib import suppress
 from threading import Thread
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Memory: TypeAlias = memoryview | npt.NDArray[Any]
+    """A one-dimensional buffer of items of one type."""
 
 ItemType = Literal["B", "i", "q"]
 
@@ -59,3 +65,23 @@ def longer(memory: memoryview, n: int) -> memoryview:
     larger = zeros(n, memory.format)  # type: ignore[arg-type]  # made by `zeros`
     larger[: len(memory)] = memory
     return larger
+
+
+class HasMemory(Protocol):
+    """An object that keeps memory by name."""
+
+    memory: dict[str, Memory]
+
+
+class Column:
+    """An attribute that shows the memory of its name as a NumPy array, without a copy."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Remember the attribute's name."""
+        self._name = name
+
+    def __get__(self, instance: HasMemory, owner: type | None = None) -> npt.NDArray[Any]:
+        """Return the array."""
+        import numpy as np  # a short training ends before anything needs NumPy
+
+        return np.asarray(instance.memory[self._name])

@@ -12,27 +12,37 @@ between. Several processes may write to the cache at once: a file gets its name 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import importlib
 import os
 import stat
 import sys
 import warnings
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec, source_hash
 from pathlib import Path
-from types import ModuleType
-from typing import IO, NamedTuple
+from types import FunctionType, ModuleType
+from typing import IO, Any, NamedTuple
 
-from tokviz.kernels import machine_code
-from tokviz.kernels.machine_code import Addresses
-from tokviz.kernels.marks import is_helper, kernel_names
+import platformdirs
+
 from tokviz.storage.assets import asset_path
+
+Addresses = dict[str, int]
+"""Function name → address."""
+
+kernel_names: defaultdict[str, list[str]] = defaultdict(list)
+"""Names of the kernels that each module defines."""
+helpers: set[FunctionType] = set()
+"""Functions that kernels may call."""
 
 _KEPT_FILES = 12
 """Number of files kept per module, for several versions or processors."""
 
 _loaded: dict[str, Addresses] = {}
+_libraries: list[Any] = []  # keep libraries open, because they own the memory of their functions
 
 
 def load(module: ModuleType) -> Addresses:
@@ -57,11 +67,30 @@ def _load_file(folder: _Folder, name: str, kernels: list[str]) -> Addresses:
         if not name.endswith((f"-{_hash(code)}.so", f"-{_hash(code)}.o")):
             raise OSError(errno.EILSEQ, "the file is damaged")
         if name.endswith(".so"):
-            return machine_code.load_library(file, kernels)
+            return load_library(file, kernels)
+        from tokviz.kernels import machine_code  # imports LLVM
+
         return machine_code.load_object(code, kernels)
 
 
+def load_library(file: IO[bytes], names: Iterable[str]) -> Addresses:
+    """Load a shared library from an open file, because its path may already name another file.
+
+    The dynamic loader identifies a library by its name, here the number of the file descriptor.
+    So the descriptor stays open, which prevents its reuse for another library.
+
+    Raises:
+        OSError: If the library cannot be loaded.
+        AttributeError: If a name is missing.
+    """
+    library = ctypes.CDLL(f"/dev/fd/{os.dup(file.fileno())}")
+    _libraries.append(library)
+    return {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in names}
+
+
 def _make(module: ModuleType) -> Addresses:
+    from tokviz.kernels import machine_code  # imports LLVM
+
     code = machine_code.make_object(_bitcode(module))
     start = f"{module.__name__}-{_key(module)}"
     try:
@@ -101,12 +130,15 @@ def _names(module: ModuleType) -> list[str]:
     return kernel_names[module.__name__]
 
 
+def is_helper(value: object) -> bool:
+    """Return whether kernels may call this value."""
+    return isinstance(value, FunctionType) and value in helpers
+
+
 # -- the folder
 
 
 def _path() -> Path:
-    import platformdirs
-
     return platformdirs.user_cache_path("tokviz") / "kernels"
 
 
@@ -230,8 +262,8 @@ def _hash(content: bytes) -> str:
 def _key(module: ModuleType) -> str:
     """Return a hash of everything the machine code depends on."""
     parts = [f"{sys.platform} {os.name} {_source_key(module)}".encode()]
-    parts.append(machine_code.describe_processor().encode())
-    parts.append(Path(str(machine_code.__file__)).read_bytes())
+    parts.append(describe_processor().encode())
+    parts.append(Path(__file__).with_name("machine_code.py").read_bytes())
     spec = find_spec("llvmlite")
     if spec is not None and spec.origin is not None:
         parts.append(Path(spec.origin).with_name("_version.py").read_bytes())
@@ -253,7 +285,29 @@ def _modules_of(module: ModuleType) -> list[ModuleType]:
     """Return the modules of a module's kernels and of all helpers they may include."""
     found = [module]
     for part in found:  # `found` grows meanwhile
-        helpers = filter(is_helper, vars(part).values())
+        helpers = (value for value in vars(part).values() if is_helper(value))
         modules = dict.fromkeys(sys.modules[helper.__module__] for helper in helpers)
         found += [other for other in modules if other not in found]
     return found
+
+
+_TELLING = (
+    *("vendor_id", "cpu family", "model", "model name", "stepping", "flags"),  # x86
+    *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "Features"),  # Arm
+    *("isa", "uarch"),  # RISC-V
+)
+
+
+def describe_processor() -> str:
+    """Describe the processor, on Linux without LLVM, because loading LLVM is slow."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            lines = file.read(8192).partition("\n\n")[0].splitlines()
+    except OSError:
+        lines = []
+    told = [line for line in lines if line.partition(":")[0].strip() in _TELLING]
+    if any(line.startswith(("flags", "Features", "isa")) for line in told):
+        return "\n".join(told)
+    from tokviz.kernels import machine_code  # imports LLVM
+
+    return " ".join(machine_code.host_processor().values())

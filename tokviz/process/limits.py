@@ -1,4 +1,4 @@
-"""Limits that a child process sets on itself."""
+"""Limits that a child process sets on itself, and the number of processors to use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from typing import NamedTuple
 
 _PR_SET_PDEATHSIG = 1
+_MOST_PROCESSORS = 4
 
 
 class Limits(NamedTuple):
@@ -94,3 +95,14 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):
         return
+
+
+def n_processors() -> int:
+    """Count the processors that this process may keep busy, up to a few; 0 if there is only one.
+
+    A process that has stepped back behind others, as in the background of the app, leaves one free.
+    """
+    n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "nice") and os.nice(0) > 0:
+        n -= 1
+    return min(n, _MOST_PROCESSORS) if n > 1 else 0

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 from operator import attrgetter, eq, sub, truediv
@@ -24,9 +24,8 @@ from tokviz.text.glyphs import safe
 from tokviz.training.history import TrainingHistory
 
 if TYPE_CHECKING:
-    from tokviz.training.columns import Memory
-    from tokviz.training.counting import PreTokenCounts
-    from tokviz.training.train import Engine
+    from tokviz.kernels.memory import Memory
+    from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
 
 COLUMNS = ("files", "lengths", "merges", "times")
 
@@ -132,21 +131,24 @@ def folder_of(files: Iterable[str]) -> str:
     return os.path.commonpath([os.path.dirname(absolute(file)) for file in files])
 
 
-def attribution_of(
-    engine: Engine, pre_tokens: PreTokenCounts, sources: Sequence[str], history: TrainingHistory
+def attribute_merges(
+    occurrences: Callable[[Iterable[FileCounts]], tuple[Memory, Memory]],
+    pre_tokens: PreTokenCounts,
+    sources: Sequence[str],
+    history: TrainingHistory,
 ) -> Attribution:
-    """Count the merges of each file, once all are made; without a merge no file is counted.
+    """Count the merges in each file after training.
 
     Args:
-        engine: What has made them.
-        pre_tokens: The pre-tokens of the corpus, with what each file has of them.
+        occurrences: The method of the engine that made the merges.
+        pre_tokens: The pre-tokens of the corpus, with their counts in each file.
         sources: The files of the corpus.
         history: The merges.
     """
     files, lengths, merges, times = array("i"), array("i"), array("i"), array("q")
     parts = sorted(pre_tokens.by_file if len(history) else (), key=attrgetter("file"))
     for file, counts in groupby(parts, key=attrgetter("file")):
-        which, how_often = engine.occurrences(counts)
+        which, how_often = occurrences(counts)
         files.append(file)
         lengths.append(len(which))
         merges.frombytes(which.tobytes())

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from tokviz.errors import TokvizError
 from tokviz.kernels.memory import longer, zeros
 from tokviz.training import merge_kernels, merge_state
-from tokviz.training.counting import FileCounts, PreTokenCounts
 from tokviz.training.engines import why_it_ends
 from tokviz.training.history import TrainingHistory
 from tokviz.training.layout import Layout
 from tokviz.training.merge_state import State
+from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
 from tokviz.training.settings import N_BYTES, TrainSettings
 from tokviz.training.ties import get_tie_break
 
 if TYPE_CHECKING:
-    from tokviz.training.columns import Memory
+    from tokviz.kernels.memory import Memory
 
 _FIRST_BUDGET = 200_000
 _LEAST_BUDGET = 1_000

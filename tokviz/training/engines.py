@@ -14,8 +14,8 @@ from tokviz.training.settings import N_BYTES, TrainSettings
 from tokviz.training.ties import get_tie_break
 
 if TYPE_CHECKING:
-    from tokviz.training.columns import Memory
-    from tokviz.training.counting import FileCounts, PreTokenCounts
+    from tokviz.kernels.memory import Memory
+    from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
 
 SMALL_WORK = 50_000
 """Up to so many tokens to look at, one a microsecond, plain Python is as quick as anything else."""

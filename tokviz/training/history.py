@@ -6,14 +6,14 @@ from array import array
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tokviz.training.columns import Column
+from tokviz.kernels.memory import Column
 from tokviz.training.settings import N_BYTES, IdLayout
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokviz.training.columns import Memory
+    from tokviz.kernels.memory import Memory
 
 NO_TOKEN = -1
 """Stands for a token where there is none."""

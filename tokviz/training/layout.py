@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tokviz.kernels.memory import zeros
 from tokviz.training import layout_kernels, merge_state
-from tokviz.training.counting import PreTokenCounts
 from tokviz.training.merge_state import State
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.settings import N_BYTES
 
 _PRE_TOKENS_AT_ONCE = 1 << 17

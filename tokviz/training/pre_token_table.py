@@ -11,7 +11,6 @@ from tokviz.tokenizer.pretokenize.scan import Scanner
 from tokviz.tokenizer.pretokenize.scan_table import scan_table
 from tokviz.training import counting_kernels
 from tokviz.training.corpus.text_blocks import TextBlock
-from tokviz.training.counting import FileCounts, PreTokenCounts
 from tokviz.training.counting_kernels import (
     BATCH,
     DONE,
@@ -26,9 +25,10 @@ from tokviz.training.counting_kernels import (
     WANTED_BYTES,
     Table,
 )
+from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
 
 if TYPE_CHECKING:
-    from tokviz.training.columns import Memory
+    from tokviz.kernels.memory import Memory
 
 _FIRST_SLOTS = 1 << 17
 _FIRST_DATA_BYTES = 1 << 20

@@ -25,7 +25,7 @@ from tokviz.process.runner import JobClient, JobDroppedError
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, too_long
 from tokviz.training.corpus.text_blocks import REST, TextBlock
-from tokviz.training.counting import PreTokenCounts, Tick, counts_by_file
+from tokviz.training.pre_token_counts import PreTokenCounts, Tick, counts_by_file
 from tokviz.training.threads import Threads
 
 _LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=0)

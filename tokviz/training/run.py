@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats import run as run_folder
 from tokviz.formats.gc_pause import gc_paused
+from tokviz.formats.run_arrays import read_arrays
+from tokviz.formats.run_writer import write_run
 from tokviz.storage.files import StrPath
 from tokviz.storage.version import __version__
 from tokviz.tokenizer.encoding.packed import pack_trained
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.attribution import Attribution
 from tokviz.training.corpus.storage import Stored
-from tokviz.training.counting import PreTokenCounts
 from tokviz.training.history import TrainingHistory
-from tokviz.training.run_checks import check_history, pre_tokens_of_arrays, read_attribution
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.settings import N_BYTES, TrainSettings
 
 if TYPE_CHECKING:
@@ -93,8 +94,6 @@ class TrainingRun(NamedTuple):
         Raises:
             OutputFileError: If anything fails; what was there before is untouched.
         """
-        from tokviz.formats.run_writer import write_run
-
         pre_tokens = self.pre_token_counts
         write_run(
             folder,
@@ -166,7 +165,7 @@ class TrainingRun(NamedTuple):
         Raises:
             InputFileError: If it is no run, or damaged; it names the file.
         """
-        from tokviz.formats.run_arrays import read_arrays
+        from tokviz.training import run_checks  # imports NumPy
 
         about = run_folder.read_about(folder)
         columns = TrainingHistory.empty().memory
@@ -175,7 +174,7 @@ class TrainingRun(NamedTuple):
         try:
             parts = (
                 TrainingHistory.from_arrays(history),
-                pre_tokens_of_arrays(pre_tokens, about["corpus"]),
+                run_checks.pre_tokens_of_arrays(pre_tokens, about["corpus"]),
                 TrainSettings.checked(**about["settings"]),
             )
             if on_parts is not None:
@@ -191,7 +190,7 @@ class TrainingRun(NamedTuple):
                 str(about["engine"]),
                 tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
             )
-            attribution = read_attribution(
+            attribution = run_checks.read_attribution(
                 folder, run.sources, run.history, run.pre_token_counts.n_bytes
             )
             stored = tuple(Stored(**it) for it in about["corpus"].get("stored", ()))
@@ -204,7 +203,7 @@ class TrainingRun(NamedTuple):
             raise InputFileError(folder, f"the run in it is damaged: {error}") from None
         try:
             with gc_paused():
-                check_history(run.history, tokenizer, run.settings)
+                run_checks.check_history(run.history, tokenizer, run.settings)
         except TokvizError as error:
             raise InputFileError(Path(folder) / run_folder.HISTORY, str(error)) from None
         return run
@@ -216,7 +215,7 @@ def load_attribution(folder: StrPath) -> Attribution | None:
     Raises:
         InputFileError: If the folder is no run, or damaged.
     """
-    from tokviz.formats.run_arrays import read_arrays
+    from tokviz.training.run_checks import read_attribution  # imports NumPy
 
     corpus = run_folder.read_about(folder)["corpus"]
     arrays = read_arrays(folder, run_folder.HISTORY, TrainingHistory.empty().memory)

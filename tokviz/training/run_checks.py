@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats.run import FILES
 from tokviz.formats.run_arrays import read_arrays
 from tokviz.storage.files import StrPath
 from tokviz.training.attribution import COLUMNS, Attribution
-from tokviz.training.counting import PreTokenCounts
 from tokviz.training.history import NO_TOKEN, TrainingHistory
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.settings import N_BYTES, TrainSettings
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -38,8 +39,6 @@ def pre_tokens_of_arrays(
         KeyError: If something is missing.
         ValueError: If it does not fit together.
     """
-    import numpy as np
-
     data = arrays["data"]
     if data.dtype != np.uint8:
         raise ValueError("the pre-tokens are not bytes")
@@ -76,8 +75,6 @@ def read_attribution(
     arrays = read_arrays(folder, FILES)
     if not arrays:
         return None
-    import numpy as np
-
     try:
         files, lengths, merges, times = (arrays[name].astype(np.int64) for name in COLUMNS)
         if (lengths < 0).any() or lengths.sum(dtype=float) != len(merges):
@@ -107,8 +104,6 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
     Raises:
         TokvizError: If not; it names the first merge that does not fit.
     """
-    import numpy as np
-
     merges, layout = tokenizer.merges, settings.layout
     if len(history) != len(merges):
         raise TokvizError(

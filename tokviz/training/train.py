@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING
 from tokviz.errors import CorpusError
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
-from tokviz.training.attribution import attribution_of
+from tokviz.training.attribution import attribute_merges
+from tokviz.training.compiled_trainer import CompiledTrainer
 from tokviz.training.corpus.corpus import DELIMITER, Corpus
-from tokviz.training.counting import CountProgress, PreTokenCounts, count_pre_tokens
+from tokviz.training.counting import CountProgress, count_pre_tokens
 from tokviz.training.engines import PythonTrainer, is_small
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.progress import (
     N_NEWEST,
     Clock,
@@ -35,6 +37,7 @@ from tokviz.training.progress import (
     merging_seconds,
     reading_seconds,
 )
+from tokviz.training.run import TrainingRun, TrainTimings, tokenizer_of
 from tokviz.training.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.training.ties import get_tie_break
 
@@ -42,18 +45,12 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from tokviz.tokenizer.pretokenize.patterns import SplitPattern
-    from tokviz.training.compiled_trainer import CompiledTrainer
     from tokviz.training.dask_cluster import ClusterState
-    from tokviz.training.run import TrainingRun
-
-    Engine = PythonTrainer | CompiledTrainer
 
 SECONDS_BETWEEN_REPORTS = 0.05
 _SECONDS_BETWEEN_LOOKS = 1.0
-LATE_MODULES = ("tokviz.training.run", "tokviz.formats.run_writer")
-"""What a training needs at its end: they can be imported while it merges, which keeps one processor
-busy without keeping Python busy."""
 
+Engine = PythonTrainer | CompiledTrainer
 Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Corpus
 OnProgress = Callable[[TrainProgress], object]
 
@@ -235,14 +232,8 @@ class _Training:
         engine = self._make_engine(pre_tokens)
         stopped = self._merge(engine) if pre_tokens.complete else True
         history = engine.history()
-        attribution = attribution_of(engine, pre_tokens, self._corpus.files, history)
+        attribution = attribute_merges(engine.occurrences, pre_tokens, self._corpus.files, history)
         pre_tokens.by_file = ()
-        from tokviz.training.run import (  # see `LATE_MODULES`
-            TrainingRun,
-            TrainTimings,
-            tokenizer_of,
-        )
-
         self._end_phase()
         return TrainingRun(
             tokenizer_of(self._settings, history, self._tokens),
@@ -263,8 +254,6 @@ class _Training:
         in_python = get_tie_break(self._settings.tie_break).compiled is None
         if in_python or not pre_tokens.complete or is_small(pre_tokens, self._settings.n_merges):
             return PythonTrainer(pre_tokens, self._settings)
-        from tokviz.training.compiled_trainer import CompiledTrainer
-
         return CompiledTrainer(pre_tokens, self._settings)
 
     def _merge(self, engine: Engine) -> bool:

@@ -29,7 +29,7 @@ from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS
 from tokviz.training.corpus.text_blocks import TextBlock
-from tokviz.training.counting import PlainCounter
+from tokviz.training.plain_counter import PlainCounter
 
 _SLICE = 50_000
 

@@ -7,11 +7,10 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
+from tokviz.formats.registry import load
 from tokviz.formats.run import check_target, counting_folder
 from tokviz.process.jobs.train_messages import HeldOut, TrainReport, TrainRequest, TrainSummary
 from tokviz.process.memory import memory_bytes, peak_memory_bytes, share_one_heap
@@ -21,7 +20,7 @@ from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.held_out import HeldOutCorpus
 from tokviz.training.corpus.storage import is_url
 from tokviz.training.progress import saving_seconds
-from tokviz.training.train import LATE_MODULES, train
+from tokviz.training.train import train
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -168,8 +167,6 @@ class Training:
         )
 
     def _take_progress(self, progress: TrainProgress) -> None:
-        if progress.phase == "merging" and self._last.phase != "merging":
-            Thread(target=lambda: [*map(import_module, LATE_MODULES)], daemon=True).start()
         self._last = TrainReport(*progress)
         if progress.eta_seconds is not None:
             left = progress.eta_seconds + saving_seconds(progress.n_merges_wanted)
@@ -188,8 +185,6 @@ class Training:
 
 def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
     """Measure how the tokenizer and well-known ones compress texts."""
-    from tokviz.formats.registry import load
-
     tokenizers = {NEW: tokenizer} | {name: load(name) for name in COMPARED_WITH}
     n_bytes, decoded = sum(map(len, texts)), [*map(bytetext.from_bytes, texts)]
     ratios = {

@@ -16,8 +16,9 @@ from tokviz.errors import TokvizError
 from tokviz.storage.files import read_file, write_file, writing
 from tokviz.training.cluster.parts import Part, Rules, Span, parts_of
 from tokviz.training.corpus.readers import encode
-from tokviz.training.counting import CountProgress, PreTokenCounts
+from tokviz.training.counting import CountProgress
 from tokviz.training.dask_cluster import finished
+from tokviz.training.pre_token_counts import PreTokenCounts
 
 if TYPE_CHECKING:
     from distributed import Client

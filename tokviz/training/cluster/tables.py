@@ -20,7 +20,7 @@ from tokviz.training.counting_kernels import find_buckets, take_pre_tokens
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tokviz.training.counting import PreTokenCounts
+    from tokviz.training.pre_token_counts import PreTokenCounts
 
     Bytes = npt.NDArray[np.uint8]
     Integers = npt.NDArray[np.int64]

@@ -28,7 +28,9 @@ from tokviz.training.cluster.tables import (
 )
 from tokviz.training.compiled_counter import CompiledCounter
 from tokviz.training.corpus.text_blocks import REST, capped, text_blocks
-from tokviz.training.counting import DocumentCount, FileCounts, PlainCounter, refuse_endless
+from tokviz.training.counting import DocumentCount, refuse_endless
+from tokviz.training.plain_counter import PlainCounter
+from tokviz.training.pre_token_counts import FileCounts
 from tokviz.training.pre_token_table import PreTokenTable
 from tokviz.training.regex_counter import RegexCounter
 
