@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +73,6 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that a command loads only what it needs."""
-    import importlib
-
     if name not in _HOMES:
         raise AttributeError(f"module 'tokviz' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

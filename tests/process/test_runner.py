@@ -18,7 +18,7 @@ import pytest
 from tests.process.jobs.conftest import EXPLODING, WAIT, Splitter
 from tokviz.errors import JobError, PatternError
 from tokviz.process.child import JobTimeoutError
-from tokviz.process.jobs.split_result import SplitPart
+from tokviz.process.jobs.split_client import SplitPart
 from tokviz.process.limits import HAS_CPU_LIMITS, Limits
 from tokviz.process.protocol import Body, Message, encode_line, unpack_numbers
 from tokviz.process.runner import JobClient, JobDroppedError, RunHandlers, stopped_by

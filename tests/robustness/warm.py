@@ -67,7 +67,8 @@ def _be_job(command: list[str], streams: tuple[int, int, int], env: Mapping[str,
         from tokviz.process.jobs.__main__ import main
 
         limits.allow_memory = lambda megabytes: None
-        code = main(command[command.index("tokviz.process.jobs") + 1 :])
+        sys.argv = command[command.index("tokviz.process.jobs") :]
+        code = main()
     except BaseException:
         os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
     finally:

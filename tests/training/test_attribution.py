@@ -14,7 +14,7 @@ from tests.oracles.pre_tokens import counted
 from tests.oracles.train import replaced
 from tokviz.errors import TokvizError
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
-from tokviz.training import counting, engines, regex_counter
+from tokviz.training import counting, python_trainer, regex_counter
 from tokviz.training.attribution import Attribution
 from tokviz.training.corpus import corpus as corpus_module
 from tokviz.training.corpus import text_blocks
@@ -73,7 +73,7 @@ def test_every_merge_knows_its_files(tmp_path, monkeypatch, seed, regex, is_comp
         monkeypatch.setattr(counting, "SMALL_CORPUS_BYTES", -1)
         monkeypatch.setattr(counting, "SMALL_FOR_PROCESSES", -1)
         monkeypatch.setattr(counting, "n_processors", lambda: 2)
-        monkeypatch.setattr(engines, "SMALL_WORK", -1)
+        monkeypatch.setattr(python_trainer, "SMALL_WORK", -1)
     run = tokviz.train([*map(Path, texts)], 420, split_pattern=regex, special_ids="first")
     assert run.engine == ("compiled" if is_compiled else "python")
     expected = by_hand(texts, run, regex)

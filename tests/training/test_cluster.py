@@ -30,7 +30,7 @@ from tokviz.process.limits import HAS_CPU_LIMITS
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.training.cluster import client as client_module
 from tokviz.training.cluster import tasks
-from tokviz.training.cluster.client import ClusterCount
+from tokviz.training.cluster.client import count_on_cluster
 from tokviz.training.cluster.parts import Rules, parts_of
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.counting import count_pre_tokens
@@ -191,7 +191,7 @@ def test_a_worker_that_is_killed_changes_nothing(
             pids.clear()
 
     pattern = get_split_pattern("gpt4")
-    counter = ClusterCount(cluster, tmp_path / "kept")
+    counter = partial(count_on_cluster, client=cluster, folder=tmp_path / "kept")
     assert all_of(counter(Corpus(corpus), pattern, on_progress=kill)) == all_of(
         count_pre_tokens(Corpus(corpus), pattern)
     )
@@ -205,7 +205,7 @@ def test_what_was_counted_is_not_counted_again_unless_a_file_has_changed(
     monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 100_000)
 
     def counted(should_stop: Callable[[], bool] = lambda: False) -> PreTokenCounts:
-        counter = ClusterCount(cluster, folder)
+        counter = partial(count_on_cluster, client=cluster, folder=folder)
         return counter(Corpus(corpus), pattern, should_stop=should_stop)
 
     stopped = counted(lambda: len([*folder.glob("part-*")]) > 2)
@@ -311,7 +311,7 @@ def test_a_line_that_is_not_json_is_named_by_its_number_in_the_file(
     lines[150] = "{"
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(lines))
-    counter = ClusterCount(cluster, tmp_path / "kept")
+    counter = partial(count_on_cluster, client=cluster, folder=tmp_path / "kept")
     with pytest.raises(InputFileError, match="line 151 is not JSON"):
         counter(Corpus(path), get_split_pattern("gpt4"))
 
@@ -390,7 +390,7 @@ def test_nobody_waits_for_workers_that_will_not_come_back(
                 starter.kill()
 
     with local_cluster(1) as client, pytest.raises(JobError, match="the workers failed"):
-        counter = ClusterCount(client, tmp_path / "kept")
+        counter = partial(count_on_cluster, client=client, folder=tmp_path / "kept")
         counter(Corpus(corpus), get_split_pattern("gpt4"), on_progress=kill)
 
 

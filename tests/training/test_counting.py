@@ -27,7 +27,13 @@ from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize import scan_table
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
-from tokviz.training import compiled_counter, counting, counting_kernels, pre_token_table
+from tokviz.training import (
+    compiled_counter,
+    counting,
+    counting_kernels,
+    plain_counter,
+    pre_token_table,
+)
 from tokviz.training.compiled_counter import CompiledCounter, join
 from tokviz.training.corpus import readers, text_blocks
 from tokviz.training.corpus.corpus import Corpus
@@ -118,8 +124,8 @@ def test_a_custom_regex_counts_as_split_cuts(
 ) -> None:
     pattern = get_split_pattern(regex, guarded=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "_MATCHES_AT_ONCE", block_bytes % 7)  # some, or a few
-        patch.setattr(counting, "_CHARS_AT_ONCE", block_bytes % 9)
+        patch.setattr(plain_counter, "_MATCHES_AT_ONCE", block_bytes % 7)  # some, or a few
+        patch.setattr(plain_counter, "_CHARS_AT_ONCE", block_bytes % 9)
         patch.setattr(text_blocks, "BLOCK_BYTES", block_bytes)
         result = count_pre_tokens(Chunks(documents, 5, delimiter="'s"), pattern, ["<|im_start|>"])
     expected = counted(documents, pattern, ["'s", "<|im_start|>"])

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from tests.oracles import train as oracle
 from tests.profiles import examples
 from tests.training.trainers import as_history, corpora, finished, pre_token_counts, settings
-from tokviz.training import compiled_trainer, engines, layout, merge_kernels, merge_state
+from tokviz.training import compiled_trainer, merge_kernels, merge_state, python_trainer
 from tokviz.training.compiled_trainer import CompiledTrainer
-from tokviz.training.engines import PythonTrainer, is_small
-from tokviz.training.python_trainer import learn_merges
+from tokviz.training.python_trainer import PythonTrainer, is_small, learn_merges
 from tokviz.training.ties import TIE_BREAKS
 
 RULES = sorted(TIE_BREAKS)
@@ -115,8 +114,8 @@ def as_prefix(history, n):
 def test_a_layout_in_many_steps_changes_nothing(rule, monkeypatch):
     corpus = pre_token_counts(*random_corpus(4, 300))
     expected = finished(CompiledTrainer(corpus, settings(rule, 300))).history()
-    monkeypatch.setattr(layout, "_PRE_TOKENS_AT_ONCE", 7)
-    monkeypatch.setattr(layout, "_CELLS_AT_ONCE", 50)
+    monkeypatch.setattr(compiled_trainer, "_PRE_TOKENS_AT_ONCE", 7)
+    monkeypatch.setattr(compiled_trainer, "_CELLS_AT_ONCE", 50)
     trainer = CompiledTrainer(corpus, settings(rule, 300))
     n_steps = 0
     while trainer._state is None:
@@ -171,7 +170,7 @@ def test_weights_beyond_31_bits_are_exact():
 
 
 def test_the_work_of_plain_python_is_bounded_by_the_squares_of_the_pre_tokens(monkeypatch):
-    monkeypatch.setattr(engines, "SMALL_WORK", 4 * 4 + 2 * 2)
+    monkeypatch.setattr(python_trainer, "SMALL_WORK", 4 * 4 + 2 * 2)
     assert is_small(pre_token_counts([b"abcd", b"ab"], [1, 9]), 1_000)
     assert not is_small(pre_token_counts([b"abcd", b"abc"], [1, 9]), 1_000)
     assert is_small(pre_token_counts([b"abcdefg"], [1]), 2), "two merges write it but twice"

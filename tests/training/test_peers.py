@@ -15,11 +15,11 @@ from tests.reference import PATTERNS
 from tests.training.trainers import finished, settings
 from tokviz.formats.byte_level import from_characters, to_characters
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
-from tokviz.training import engines
+from tokviz.training import python_trainer
 from tokviz.training.compiled_trainer import CompiledTrainer
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.counting import count_pre_tokens
-from tokviz.training.engines import PythonTrainer
+from tokviz.training.python_trainer import PythonTrainer
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +34,9 @@ def text() -> str:
 @pytest.fixture(params=["python", "compiled"])
 def engine(request, monkeypatch):
     if request.param == "compiled":
-        monkeypatch.setattr(engines, "SMALL_WORK", -1)
+        monkeypatch.setattr(python_trainer, "SMALL_WORK", -1)
     else:
-        monkeypatch.setattr(engines, "SMALL_WORK", 1 << 60)
+        monkeypatch.setattr(python_trainer, "SMALL_WORK", 1 << 60)
     return request.param
 
 

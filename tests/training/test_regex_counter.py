@@ -123,8 +123,8 @@ def test_parts_of_a_text_give_what_the_whole_gives(
     pattern = SplitPattern("mine", regex, "here", unicode_of_tiktoken=of_tiktoken)
     data = text.encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "_JOIN_CHARS", join_chars)
-        patch.setattr(counting, "_MATCHES_AT_ONCE", n_matches)
+        patch.setattr(plain_counter, "_JOIN_CHARS", join_chars)
+        patch.setattr(plain_counter, "_MATCHES_AT_ONCE", n_matches)
         parts, begin = PlainCounter(pattern), 0
         for place in range(n):
             *_, last = answer_part(parts, data, place, n)

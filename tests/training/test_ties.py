@@ -11,7 +11,7 @@ import tokviz
 from tests.oracles import train as oracle
 from tokviz.cli.main import main
 from tokviz.text.sentences import Sentence
-from tokviz.training import engines
+from tokviz.training import python_trainer
 from tokviz.training.replay.replay import Replay
 from tokviz.training.run import TrainingRun
 from tokviz.training.ties import TIE_BREAKS, Pair, Position, TieBreak, TokenPair
@@ -59,11 +59,11 @@ def ranking_after(run: TrainingRun, k: int) -> list[tuple[bytes, bytes]]:
     return [(tokens[left], tokens[right]) for left, right in ranking]
 
 
-@pytest.mark.parametrize("small_work", [engines.SMALL_WORK, -1])
+@pytest.mark.parametrize("small_work", [python_trainer.SMALL_WORK, -1])
 def test_a_new_rule_learns_what_it_says_at_any_size(
     small_work: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "SMALL_WORK", small_work)
+    monkeypatch.setattr(python_trainer, "SMALL_WORK", small_work)
     run = trained()
     assert run.engine == "python"
     assert int(run.history.n_tied.max()) > 1

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from tokviz.training.engines import PythonTrainer
 from tokviz.training.history import TrainingHistory
 from tokviz.training.pre_token_counts import PreTokenCounts
-from tokviz.training.python_trainer import Merge
+from tokviz.training.python_trainer import Merge, PythonTrainer
 from tokviz.training.settings import TrainSettings
 
 SETTINGS = TrainSettings.checked(

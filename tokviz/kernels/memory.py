@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import sys
@@ -50,8 +51,6 @@ def _make_real(memory: mmap.mmap, n_bytes: int) -> None:
     In a virtual machine whose host must first find the memory, this takes 2 ms per megabyte. Older
     versions of Linux do not support it.
     """
-    import ctypes
-
     madvise = ctypes.CDLL(None).madvise  # releases the GIL while it runs
     madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
     first = ctypes.addressof(ctypes.c_char.from_buffer(memory))

@@ -13,11 +13,18 @@ refused altogether, except for the C functions that tokviz itself needs.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
+import sysconfig
 from collections.abc import Callable
 from functools import cache
+from ipaddress import ip_address
 from typing import Any, NamedTuple
+
+import platformdirs
+
+from tokviz.storage.assets import asset_path
 
 VARIABLE = "TOKVIZ_CONFINED"
 """The environment variable that says what is allowed. A process of tokviz that has it obeys it."""
@@ -53,8 +60,6 @@ class Confinement(NamedTuple):
 
     def environment(self) -> dict[str, str]:
         """Give what a process is told it by."""
-        import json
-
         return {VARIABLE: json.dumps(self._asdict())}
 
 
@@ -76,8 +81,6 @@ def confinement() -> Confinement | None:
     told = os.environ.get(VARIABLE)
     if told is None:
         return None
-    import json  # which few starts need
-
     allowed = Confinement(**json.loads(told))
     return allowed._replace(folders=tuple(map(os.path.realpath, allowed.folders)))
 
@@ -104,12 +107,6 @@ def begin() -> None:
 
 def _program_folders() -> tuple[tuple[str, ...], str]:
     """Find what belongs to Python and tokviz, compiled code too, and of it the assets."""
-    import sysconfig
-
-    import platformdirs
-
-    from tokviz.storage.assets import asset_path
-
     assets = os.path.realpath(asset_path(""))
     libraries = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
     compiled, package = (
@@ -226,8 +223,6 @@ class _Checks(NamedTuple):
             self.no_network()
 
     def connect(self, socket: Any, address: Any) -> None:
-        from ipaddress import ip_address
-
         # What its name server says of the Hub's name may be an address of this machine.
         host = address[0] if isinstance(address, tuple) else ""
         try:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
 from typing import NamedTuple
+
+if sys.platform != "win32":
+    import resource
 
 _PR_SET_PDEATHSIG = 1
 _MOST_PROCESSORS = 4
@@ -46,8 +50,6 @@ def allow_cpu(seconds: int | None) -> None:
     """Let this process use this much more processor time before SIGXCPU ends it."""
     if sys.platform == "win32" or seconds is None:
         return
-    import resource
-
     usage = resource.getrusage(resource.RUSAGE_SELF)
     _set_limit("RLIMIT_CPU", int(usage.ru_utime + usage.ru_stime) + 1 + seconds)
 
@@ -69,8 +71,6 @@ def _set_limit(name: str, wanted: int) -> None:
     """Set a soft limit, at most the hard one, if the system supports it."""
     if sys.platform == "win32":
         return
-    import resource
-
     which = getattr(resource, name, None)
     if which is None:
         return
@@ -89,8 +89,6 @@ def _die_with_parent() -> None:
     Normally a child exits when its stdin closes; this also ends native code that keeps the
     interpreter from noticing.
     """
-    import ctypes
-
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):

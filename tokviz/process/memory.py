@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from contextlib import suppress
 from pathlib import Path
+
+if sys.platform != "win32":
+    import resource
 
 _STATUS = Path("/proc/self/status")
 # From glibc's malloc.h.
@@ -27,8 +31,6 @@ def peak_memory_bytes() -> int | None:
     peak = _from_status("VmHWM")
     if peak is not None or sys.platform == "win32":
         return peak
-    import resource
-
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -62,8 +64,6 @@ def give_back() -> None:
 
 def _tell_malloc(function: str, *numbers: int) -> None:
     if sys.platform == "linux":
-        import ctypes
-
         with suppress(AttributeError):  # another C library
             getattr(ctypes.CDLL(None), function)(*numbers)
 

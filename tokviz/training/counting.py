@@ -125,8 +125,6 @@ def count_pre_tokens(
     elif is_small or scanner is None:
         counter = PlainCounter(pattern)
     else:
-        from tokviz.training.compiled_counter import CompiledCounter
-
         counter = CompiledCounter(scanner)
     watch.share = lambda: counter.share
     documents = DocumentCount()

@@ -14,10 +14,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokviz.errors import JobError, TokvizError, missing_package
+from tokviz.errors import JobError, TokvizError
 from tokviz.process.child import package_environment
+from tokviz.training.progress import ClusterState
+from tokviz.training.settings import why_no_workers
+
+try:
+    import dask
+    import distributed
+    import psutil
+    from distributed.utils import silence_logging_cmgr
+except ModuleNotFoundError:
+    raise TokvizError(why_no_workers()) from None
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -53,9 +63,6 @@ def local_cluster(
         TokvizError: If Dask is not installed.
         JobError: If no worker can be started.
     """
-    _check_installed()
-    import psutil
-
     with TemporaryDirectory(prefix="tokviz-", ignore_cleanup_errors=True) as folder:
         file = os.path.join(folder, "scheduler.json")
         options = {
@@ -91,9 +98,7 @@ def _give_up(workers: Any, client: Client) -> None:
 
 
 def _kill(process: Any) -> None:
-    from psutil import NoSuchProcess
-
-    with suppress(NoSuchProcess):
+    with suppress(psutil.NoSuchProcess):
         for child in process.children():
             _kill(child)
         process.kill()
@@ -102,9 +107,6 @@ def _kill(process: Any) -> None:
 @contextmanager
 def _scheduler(file: str) -> Iterator[Client]:
     """Schedule in this process; a file says where."""
-    distributed = _distributed()
-    import dask
-
     options = {
         "host": "127.0.0.1",
         "dashboard": _has_dashboard(),
@@ -114,10 +116,10 @@ def _scheduler(file: str) -> Iterator[Client]:
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS_OF_A_TASK}),
         _silence(),
-        distributed.SpecCluster(
+        distributed.SpecCluster(  # type: ignore[no-untyped-call]
             scheduler={"cls": distributed.Scheduler, "options": options}, silence_logs="CRITICAL"
         ) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster) as client,  # type: ignore[no-untyped-call]
     ):
         yield client
 
@@ -140,11 +142,10 @@ def connected(address: str) -> Iterator[Client]:
     Raises:
         TokvizError: If Dask is not installed or nobody answers there.
     """
-    distributed = _distributed()
     with _silence():
         client = distributed.Client.__new__(distributed.Client)
         try:
-            client.__init__(address, timeout=_SECONDS_TO_CONNECT)
+            client.__init__(address, timeout=_SECONDS_TO_CONNECT)  # type: ignore[misc]
         except (OSError, ValueError, TypeError) as error:
             # The last one is said where an address asks for TLS and no certificate is configured.
             _end(client)
@@ -169,50 +170,11 @@ def _silence() -> AbstractContextManager[None]:
 
     A cluster's own `silence_logs` is over before that.
     """
-    from distributed.utils import silence_logging_cmgr
-
     return silence_logging_cmgr("CRITICAL")
-
-
-def why_no_workers() -> str:
-    """Say what is missing for workers; nothing if all is there."""
-    if find_spec("distributed") is None:
-        return f"training with workers {missing_package('distributed')}"
-    return ""
-
-
-def _check_installed() -> None:
-    if reason := why_no_workers():
-        raise TokvizError(reason)
-
-
-def _distributed() -> Any:
-    _check_installed()
-    import distributed
-
-    return distributed
 
 
 def _has_dashboard() -> bool:
     return find_spec("bokeh") is not None
-
-
-class ClusterState(NamedTuple):
-    """What a cluster does at a moment.
-
-    Attributes:
-        n_workers: The workers that are there.
-        n_tasks: The tasks that they work on or are to do next.
-        memory_bytes: The physical memory that they have together.
-        dashboard: The address of a page that shows more; empty if there is none.
-        bytes_per_second: How fast they read together; 0 while that is not known.
-    """
-
-    n_workers: int
-    n_tasks: int
-    memory_bytes: int
-    dashboard: str
-    bytes_per_second: float = 0.0
 
 
 def state_of(client: Client) -> ClusterState:

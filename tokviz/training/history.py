@@ -60,12 +60,10 @@ class TrainingHistory:
 
     def __eq__(self, other: object) -> bool:
         """Tell whether all arrays are equal."""
-        import numpy as np
-
         if not isinstance(other, TrainingHistory):
             return NotImplemented
         mine, theirs = self.arrays(), other.arrays()
-        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        return len(self) == len(other) and all((mine[name] == theirs[name]).all() for name in mine)
 
     __hash__ = None  # type: ignore[assignment]  # the arrays can change
 
@@ -88,18 +86,15 @@ class TrainingHistory:
             KeyError: If one is missing.
             ValueError: If they are not of one length, no integers, or too large.
         """
-        import numpy as np
-
         found: dict[str, Any] = {name: arrays[name] for name in _names(cls)}
         if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in found.values()):
             raise ValueError("the history is not a list of integers")
         if len({len(array) for array in found.values()}) != 1:
             raise ValueError("the columns of the history differ in length")
         columns: dict[str, Any] = {
-            name: array.astype(np.int64 if name in _WIDE else np.int32)
-            for name, array in found.items()
+            name: array.astype("q" if name in _WIDE else "i") for name, array in found.items()
         }
-        if not all(np.array_equal(columns[name], found[name]) for name in columns):
+        if not all((columns[name] == found[name]).all() for name in columns):
             raise ValueError("the history holds numbers that are too large")
         return cls(**columns)
 
@@ -107,12 +102,11 @@ class TrainingHistory:
         """Give the same history with ids instead of the token numbers of the training."""
         if layout == (0, N_BYTES):
             return self
-        import numpy as np
-
-        def moved(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-            return np.where(numbers == NO_TOKEN, NO_TOKEN, layout.id_of(numbers)).astype(np.int32)
-
-        ids = {name: moved(getattr(self, name)) for name in _IDS}
+        ids: dict[str, Memory] = {}
+        for name in _IDS:
+            numbers = getattr(self, name)
+            ids[name] = layout.id_of(numbers).astype("i")
+            ids[name][numbers == NO_TOKEN] = NO_TOKEN
         return TrainingHistory(**{**self.memory, **ids})
 
     def pairs(self) -> Iterator[tuple[int, int]]:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from tokviz.training.dask_cluster import ClusterState
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 Phase = Literal["starting", "reading", "merging", "saving", "comparing"]
 N_NEWEST = 12
@@ -21,6 +18,24 @@ class NewMerge(NamedTuple):
     left: bytes
     right: bytes
     count: int  # type: ignore[assignment]  # not the method of tuples
+
+
+class ClusterState(NamedTuple):
+    """What a cluster does at a moment.
+
+    Attributes:
+        n_workers: The workers that are there.
+        n_tasks: The tasks that they work on or are to do next.
+        memory_bytes: The physical memory that they have together.
+        dashboard: The address of a page that shows more; empty if there is none.
+        bytes_per_second: How fast they read together; 0 while that is not known.
+    """
+
+    n_workers: int
+    n_tasks: int
+    memory_bytes: int
+    dashboard: str
+    bytes_per_second: float = 0.0
 
 
 class TrainProgress(NamedTuple):
@@ -57,6 +72,25 @@ class TrainProgress(NamedTuple):
     memory_bytes: int | None = None
     peak_memory_bytes: int | None = None
     cluster: ClusterState | None = None
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """The compression so far; None before any text was read."""
+        return self.n_bytes / self.tokens_now if self.tokens_now else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the progress as plain values; bytes of tokens are lists of integers."""
+        newest = [[list(merge.left), list(merge.right), merge.count] for merge in self.newest]
+        return self._asdict() | {"newest": newest}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> TrainProgress:
+        """Read the output of `to_json`."""
+        newest = (
+            NewMerge(bytes(left), bytes(right), count) for left, right, count in record["newest"]
+        )
+        cluster = record["cluster"] and ClusterState(*record["cluster"])
+        return cls(**{**record, "newest": tuple(newest), "cluster": cluster})
 
 
 class Clock:

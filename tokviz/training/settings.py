@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
-from tokviz.errors import SpecialTokenError, TokvizError, VocabularyError
+from tokviz.errors import SpecialTokenError, TokvizError, VocabularyError, missing_package
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.training.ties import get_tie_break
 
@@ -49,11 +50,11 @@ class IdLayout(NamedTuple):
 
     def numbers_of(self, ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Give the numbers of tokens; a number is negative if no ordinary token has that id."""
-        import numpy as np
-
-        bytes_ = np.where(ids < self.first_byte + N_BYTES, ids - self.first_byte, -1)
-        merged = ids - self.first_merged + N_BYTES
-        return np.where(ids < self.first_merged, bytes_, merged).astype(np.int32)
+        numbers = ids - self.first_merged + N_BYTES
+        below = ids < self.first_merged
+        numbers[below] = ids[below] - self.first_byte
+        numbers[below & (numbers >= N_BYTES)] = -1
+        return numbers
 
 
 class TrainSettings(NamedTuple):
@@ -173,3 +174,10 @@ def _checked_specials(special_tokens: Sequence[str]) -> tuple[str, ...]:
             )
         seen[text] = None
     return tuple(seen)
+
+
+def why_no_workers() -> str:
+    """Say what is missing for workers; nothing if all is there."""
+    if find_spec("distributed") is None:
+        return f"training with workers {missing_package('distributed')}"
+    return ""

@@ -24,7 +24,6 @@ from tokviz.training.attribution import attribute_merges
 from tokviz.training.compiled_trainer import CompiledTrainer
 from tokviz.training.corpus.corpus import DELIMITER, Corpus
 from tokviz.training.counting import CountProgress, count_pre_tokens
-from tokviz.training.engines import PythonTrainer, is_small
 from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.progress import (
     N_NEWEST,
@@ -37,6 +36,7 @@ from tokviz.training.progress import (
     merging_seconds,
     reading_seconds,
 )
+from tokviz.training.python_trainer import PythonTrainer, is_small
 from tokviz.training.run import TrainingRun, TrainTimings, tokenizer_of
 from tokviz.training.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.training.ties import get_tie_break
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from tokviz.tokenizer.pretokenize.patterns import SplitPattern
-    from tokviz.training.dask_cluster import ClusterState
+    from tokviz.training.progress import ClusterState
 
 SECONDS_BETWEEN_REPORTS = 0.05
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -137,14 +137,16 @@ def train(
     training = _Training(source, settings, on_progress, should_stop)
     if workers is None and client is None:
         return training.run()
-    from tokviz.training.cluster.client import ClusterCount, shared_folder
+    from tokviz.training.cluster.client import count_on_cluster, shared_folder
     from tokviz.training.dask_cluster import at_cluster, state_of
 
     with (
         at_cluster(workers, client, training.should_stop) as cluster,
         shared_folder(work_folder) as folder,
     ):
-        training.count = ClusterCount(cluster, folder, skip_unreadable)
+        training.count = partial(
+            count_on_cluster, client=cluster, folder=folder, skip_unreadable=skip_unreadable
+        )
         training.look = partial(state_of, cluster)
         return training.run()
 

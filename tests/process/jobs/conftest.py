@@ -7,8 +7,7 @@ from threading import Event
 import pytest
 
 from tokviz.errors import TokvizError
-from tokviz.process.jobs.split_client import SplitClient
-from tokviz.process.jobs.split_result import PreToken, SplitPart, SplitResult
+from tokviz.process.jobs.split_client import PreToken, SplitClient, SplitPart, SplitResult
 from tokviz.process.limits import Limits
 from tokviz.text.snapshots import Part
 

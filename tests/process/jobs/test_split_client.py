@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.process.jobs.conftest import Splitter
 from tests.profiles import examples
 from tokviz.errors import JobError, PatternError
-from tokviz.process.jobs.split_client import SplitClient, _text_requests
-from tokviz.process.jobs.split_result import PreToken
+from tokviz.process.jobs.split_client import PreToken, SplitClient, _text_requests
 from tokviz.process.limits import Limits
 from tokviz.text.snapshots import Part
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern

@@ -5,7 +5,7 @@ from array import array
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.process.jobs.split_result import PreToken, SplitPart, SplitResult
+from tokviz.process.jobs.split_client import PreToken, SplitPart, SplitResult
 
 
 def _result(parts: list[list[int]], gaps: list[set[int]]) -> tuple[SplitResult, list[PreToken]]:

@@ -14,13 +14,8 @@ import tokviz
 from tests.tui.first_frame import imported_for_the_first_frame
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.errors import JobError, TokvizError
-from tokviz.process.jobs.train_messages import (
-    HeldOut,
-    NewMerge,
-    TrainReport,
-    TrainRequest,
-    TrainSummary,
-)
+from tokviz.process.jobs.train_messages import HeldOut, TrainRequest, TrainSummary
+from tokviz.training.progress import NewMerge, TrainProgress
 from tokviz.training.run_library import runs_folder
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.ask_text import AskDialog
@@ -37,7 +32,7 @@ from tokviz.tui.widgets.choices import Choices
 from tokviz.tui.widgets.push_button import PushButton
 from tokviz.workspace.session import Opened, RunAction, Session
 
-REPORT = TrainReport("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"t", b"h", 99),))
+REPORT = TrainProgress("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"t", b"h", 99),))
 SUMMARY = TrainSummary(
     "/runs/x", 300, 43, 43, None, {"reading": 1.0}, 1000, 990, 1, 0, 30, 400, b" the", None
 )
@@ -58,7 +53,7 @@ class FakeTrainer:
 
     def __init__(
         self,
-        on_report: Callable[[int, TrainReport], object],
+        on_report: Callable[[int, TrainProgress], object],
         on_done: Callable[[int, TrainSummary], object],
         on_error: Callable[[int, TokvizError], object],
     ) -> None:

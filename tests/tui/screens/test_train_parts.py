@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tokviz.process.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
+from tokviz.process.jobs.train_messages import HeldOut, TrainSummary
 from tokviz.training.attribution import FileShare
 from tokviz.training.corpus.entries import CorpusEntry, full_source, look_at, look_at_all, remarks
-from tokviz.training.dask_cluster import ClusterState
+from tokviz.training.progress import ClusterState, NewMerge, TrainProgress
 from tokviz.training.run_library import copy_run, remove_run
 from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
 from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
@@ -30,7 +30,7 @@ from tokviz.tui.screens.train.summary import summary_content
 
 FILE = CorpusEntry("/texts/book.txt", 1, 1_000_000)
 VALUES = FormValues(corpus=(FILE,))
-REPORT = TrainReport("merging", 0.5, 3.0, 4.0, 1000, 30, 2, 4, 500)
+REPORT = TrainProgress("merging", 0.5, 3.0, 4.0, 1000, 30, 2, 4, 500)
 SUMMARY = TrainSummary(
     run_folder="/runs/book",
     n_vocab=300,
@@ -341,7 +341,7 @@ def test_the_workers_of_a_cluster_and_their_page_are_shown() -> None:
     cluster = ClusterState(2, 5, 300_000_000, "http://127.0.0.1:8787/status", 2e7)
     learning = Learning()
     reading = REPORT._replace(phase="reading", n_bytes=60_000_000, cluster=cluster)
-    learning.take(TrainReport.from_json(json.loads(json.dumps(reading.to_json()))))
+    learning.take(TrainProgress.from_json(json.loads(json.dumps(reading.to_json()))))
     content = phases_content(learning, 60)
     assert content.plain.splitlines()[-2:] == [
         "2 workers · 5 tasks · 300 MB · 20 MB/s",

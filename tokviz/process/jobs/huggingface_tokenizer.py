@@ -34,7 +34,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from tokviz.errors import JobError, PatternError, missing_package
+import tokenizers
+
+from tokviz.errors import JobError, PatternError
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.hf_pattern import part_types, regexes_in
 from tokviz.formats.library import NO_WORD
@@ -222,10 +224,6 @@ def _added(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _made(content: dict[str, Any]) -> Any:
-    try:
-        import tokenizers
-    except ImportError:
-        raise JobError(missing_package("tokenizers")) from None
     text = json.dumps(content, ensure_ascii=False)
     content.clear()
     try:
@@ -249,8 +247,6 @@ def _in_words(error: BaseException) -> str:
 
 
 def _facts(loaded: _Loaded) -> Iterator[Body]:
-    import tokenizers
-
     specials = loaded.specials()
     special_ids = {token_id for text, token_id in specials if text}
     vocabulary = loaded.tokenizer.get_vocab(with_added_tokens=True)

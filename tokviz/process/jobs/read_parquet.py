@@ -22,6 +22,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
+from pyarrow import types
+
 from tokviz.process.limits import allow_memory
 from tokviz.process.memory import mapped_bytes
 from tokviz.process.protocol import Body, pack
@@ -34,9 +38,6 @@ _MOST_ROWS = 1 << 14
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """Answer one request of this job."""
-    import pyarrow
-    import pyarrow.parquet
-
     if "table" not in state:
         # What the libraries map is no data; their own allocator maps more than it uses.
         pyarrow.set_memory_pool(pyarrow.system_memory_pool())
@@ -122,8 +123,6 @@ class _Table:
                 return
 
     def _texts_of(self, column: str, groups: list[int]) -> Iterator[Body]:
-        import pyarrow
-
         chunks: list[tuple[str, bool]] = []
         n_bytes = 0
         for batch in self._read([column], groups):
@@ -142,8 +141,6 @@ class _Table:
 
 @cache
 def _is_text(kind: Any) -> bool:
-    import pyarrow
-
     try:
         pyarrow.array([], kind).cast(pyarrow.large_binary())
     except pyarrow.ArrowException:
@@ -152,8 +149,6 @@ def _is_text(kind: Any) -> bool:
 
 
 def _json(row: Any) -> str:
-    import pyarrow
-
     try:
         [value] = row.to_pylist()
     except (ValueError, OverflowError):
@@ -164,9 +159,6 @@ def _json(row: Any) -> str:
 
 def _without_times(kind: Any) -> Any:
     """Give a type with numbers for times: Python has none with nanoseconds, or so far away."""
-    import pyarrow
-    from pyarrow import types
-
     if types.is_temporal(kind):
         return pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()
     if types.is_struct(kind):

@@ -37,6 +37,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+import regex
+
 from tokviz.errors import PatternError
 from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.tokenizer.pretokenize.alternatives import cut_of
@@ -159,8 +161,6 @@ def _takes_longer(seconds: float, where: str = "") -> str:
 
 
 def _expanded(match: Any, put: str) -> str:
-    import regex
-
     try:
         expanded: str = match.expand(put)
     except (regex.error, IndexError) as error:

@@ -1,7 +1,7 @@
 """The job `train`: learn a tokenizer, with reports all the while.
 
 Request: what `TrainRequest.to_json` makes. Answers: `{"report": …}` about every `REPORT_SECONDS`,
-and `{"summary": …}` once the run is saved; see `TrainReport` and `TrainSummary` in
+and `{"summary": …}` once the run is saved; see `TrainProgress` and `TrainSummary` in
 `tokviz.process.jobs.train_messages`. If text was held out, a second summary follows with the
 comparison; a parent that does not want it ends the child. A training that is cancelled before it is
 saved leaves nothing behind; one of which the parent has enough is saved with the merges so far.

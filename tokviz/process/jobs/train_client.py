@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tokviz.errors import TokvizError
-from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.process.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.process.limits import Limits
 from tokviz.process.protocol import Message
 from tokviz.process.runner import JobClient, RunHandlers
+from tokviz.training.progress import TrainProgress
 
 LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=10)
 """A training may take what it needs, but steps back behind the app."""
@@ -25,7 +26,7 @@ class TrainClient(JobClient):
 
     def __init__(
         self,
-        on_report: Callable[[int, TrainReport], object],
+        on_report: Callable[[int, TrainProgress], object],
         on_done: Callable[[int, TrainSummary], object],
         on_error: Callable[[int, TokvizError], object],
     ) -> None:
@@ -49,4 +50,4 @@ class TrainClient(JobClient):
         if "summary" in answer:
             self._on_done(run, TrainSummary.from_json(answer["summary"]))
         else:
-            self._on_report(run, TrainReport.from_json(answer["report"]))
+            self._on_report(run, TrainProgress.from_json(answer["report"]))

@@ -6,15 +6,12 @@ Bytes of tokens are lists of integers, for they need not be text.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tokviz.text.glyphs import safe
 from tokviz.training.attribution import FileShare
-from tokviz.training.progress import NewMerge, TrainProgress
+from tokviz.training.replay.advice import Advice
 from tokviz.training.settings import SpecialIds
-
-if TYPE_CHECKING:
-    from tokviz.training.replay.advice import Advice
 
 Record = dict[str, Any]
 
@@ -79,33 +76,6 @@ class TrainRequest(NamedTuple):
         )
 
 
-class TrainReport(TrainProgress):
-    """How far a training is: before it has begun, "saving" and "comparing" too."""
-
-    __slots__ = ()
-
-    @property
-    def bytes_per_token(self) -> float | None:
-        """The compression by now; None before anything was read."""
-        return self.n_bytes / self.tokens_now if self.tokens_now else None
-
-    def to_json(self) -> Record:
-        """Make the body of an answer."""
-        newest = [[list(merge.left), list(merge.right), merge.count] for merge in self.newest]
-        return self._asdict() | {"newest": newest}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> TrainReport:
-        """Read what `to_json` wrote."""
-        from tokviz.training.dask_cluster import ClusterState
-
-        newest = (
-            NewMerge(bytes(left), bytes(right), count) for left, right, count in record["newest"]
-        )
-        cluster = record["cluster"] and ClusterState(*record["cluster"])
-        return cls(**{**record, "newest": tuple(newest), "cluster": cluster})
-
-
 class HeldOut(NamedTuple):
     """How a new tokenizer and well-known ones compress text that it has not learned from.
 
@@ -128,8 +98,6 @@ class HeldOut(NamedTuple):
     def from_json(cls, record: Mapping[str, Any]) -> HeldOut:
         """Read what `to_json` wrote."""
         if advice := record["advice"]:
-            from tokviz.training.replay.advice import Advice
-
             advice = Advice.from_json(advice)
         return cls(**{**record, "advice": advice})
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from tokviz.formats.registry import load
 from tokviz.formats.run import check_target, counting_folder
-from tokviz.process.jobs.train_messages import HeldOut, TrainReport, TrainRequest, TrainSummary
+from tokviz.process.jobs.train_messages import HeldOut, TrainRequest, TrainSummary
 from tokviz.process.memory import memory_bytes, peak_memory_bytes, share_one_heap
 from tokviz.text import bytetext
 from tokviz.training.attribution import N_FILES
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.held_out import HeldOutCorpus
 from tokviz.training.corpus.storage import is_url
-from tokviz.training.progress import saving_seconds
+from tokviz.training.progress import TrainProgress, saving_seconds
+from tokviz.training.replay.advice import advise
 from tokviz.training.train import train
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Training:
     def __init__(
         self,
         request: TrainRequest,
-        on_report: Callable[[TrainReport], object],
+        on_report: Callable[[TrainProgress], object],
         should_stop: Callable[[], bool],
     ) -> None:
         """Check what can be checked before any work.
@@ -59,7 +60,7 @@ class Training:
         self._on_report = on_report
         self._should_stop = should_stop
         self._started = time.monotonic()
-        self._last = TrainReport("starting", 0.0, 0.0, None, 0, 0, 0, 0, 0)
+        self._last = TrainProgress("starting", 0.0, 0.0, None, 0, 0, 0, 0, 0)
         self._seconds: dict[str, float] = {}
         self._run: TrainingRun | None = None
         self._held_out: HeldOut | None = None
@@ -127,8 +128,6 @@ class Training:
                 self._held_out = compare(self.learned.tokenizer, self._corpus.held_out)
                 width = self._request.advise
                 if width is not None:
-                    from tokviz.training.replay.advice import advise
-
                     advice = advise(self.learned.tokenizer, self._corpus.held_out, width)
                     self._held_out = self._held_out._replace(advice=advice)
 
@@ -158,7 +157,7 @@ class Training:
             left_out=run.left_out,
         )
 
-    def report(self) -> TrainReport:
+    def report(self) -> TrainProgress:
         """Say how far it is now."""
         return self._last._replace(
             seconds=time.monotonic() - self._started,
@@ -167,7 +166,7 @@ class Training:
         )
 
     def _take_progress(self, progress: TrainProgress) -> None:
-        self._last = TrainReport(*progress)
+        self._last = TrainProgress(*progress)
         if progress.eta_seconds is not None:
             left = progress.eta_seconds + saving_seconds(progress.n_merges_wanted)
             self._last = self._last._replace(eta_seconds=left)

@@ -22,6 +22,7 @@ from tokviz.storage.files import is_pipe, reading
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
 from tokviz.training.corpus.corpus import Corpus
+from tokviz.training.corpus.parquet import ParquetTable
 from tokviz.training.corpus.readers import (
     READERS,
     is_packed,
@@ -146,8 +147,6 @@ def _stretches(
         return
     borders = [n_bytes * index // n for index in range(n + 1)]
     if kind == ".parquet":
-        from tokviz.training.corpus.parquet import ParquetTable
-
         try:
             table = ParquetTable(path)
         except InputFileError:
@@ -280,8 +279,6 @@ class PartReader:
         if span == Span(span.path):
             yield from read_documents(span.path, field, lambda position: None)
         elif kind == ".parquet":
-            from tokviz.training.corpus.parquet import ParquetTable
-
             with closing(ParquetTable(span.path)) as table:
                 yield from table.texts(field, range(span.start, span.end or len(table.sizes)))
         else:

@@ -14,8 +14,7 @@ from tokviz.process.limits import Limits
 from tokviz.process.protocol import Body, unpack
 from tokviz.process.runner import JobClient
 from tokviz.storage.files import input_error, looks_binary
-from tokviz.training.corpus.readers import choice_of
-from tokviz.training.corpus.storage import open_stored
+from tokviz.training.corpus.storage import choice_of, open_stored
 
 DATA_MB = 400
 """What the child may hold of a table, besides its libraries."""

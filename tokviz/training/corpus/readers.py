@@ -12,11 +12,12 @@ to `READERS` or `OPENERS`.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, BinaryIO, cast
@@ -26,13 +27,12 @@ from tokviz.storage import json_file
 from tokviz.storage.files import MAX_FILE_BYTES, input_error
 from tokviz.storage.json_file import in_words
 from tokviz.text import bytetext
-from tokviz.training.corpus.storage import open_stored
+from tokviz.training.corpus.storage import choice_of, open_stored
 from tokviz.training.corpus.text_blocks import BLOCK_BYTES, Chunk
 
 _ZSTANDARD_STEP = 1 << 10  # a few bytes may hold 128 KB
 
 _FIRST_READ = 1 << 16  # making room for more takes longer than reading a small file
-_MOST_NAMED = 8
 
 Reader = Callable[[BinaryIO, str, str], Iterator[Chunk]]
 """`reader(file, path, field)` gives the documents of an open file."""
@@ -168,8 +168,6 @@ def _open_plain(raw: BinaryIO, path: str) -> BinaryIO:
 
 
 def _open_gzip(raw: BinaryIO, path: str) -> BinaryIO:
-    import gzip
-
     return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
 
 
@@ -257,9 +255,3 @@ def _kind_of(path: str) -> tuple[str, Callable[[BinaryIO, str], BinaryIO]]:
     if opener is None:
         return ending, _open_plain
     return os.path.splitext(stem)[1], opener
-
-
-def choice_of(kind: str, names: Iterable[str]) -> str:
-    """List the first fields or columns of a file, and say how to choose one."""
-    some = ", ".join(map(repr, [*names][:_MOST_NAMED]))
-    return f"its {kind}s are {some}: choose one with --field (in the app: Field, column)"

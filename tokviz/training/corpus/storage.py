@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -18,6 +18,7 @@ _STAMPS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", 
 _FORBIDDEN = (401, 403)
 """What HTTP answers to those who may not read something."""
 _BLOCK_BYTES = 1 << 22
+_MOST_NAMED = 8
 
 
 class Stored(NamedTuple):
@@ -118,3 +119,9 @@ def _asking(name: str) -> Iterator[None]:
             raise input_error(name, PermissionError()) from None
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise InputFileError(name, f"cannot be read: {reason}") from None
+
+
+def choice_of(kind: str, names: Iterable[str]) -> str:
+    """List the first fields or columns of a file, and say how to choose one."""
+    some = ", ".join(map(repr, [*names][:_MOST_NAMED]))
+    return f"its {kind}s are {some}: choose one with --field (in the app: Field, column)"
