@@ -542,7 +542,7 @@ def test_markers_mean_in_python_what_they_mean_in_machine_code() -> None:
 )
 def test_memory_of_another_kind_is_refused(argument: object) -> None:
     with pytest.raises(TypeError, match="Int64s"):
-        counting_kernels.move(argument, 2, array("q", [0] * 8), 4)
+        counting_kernels.rehash(argument, 2, array("q", [0] * 8), 4)
 
 
 @pytest.mark.parametrize(
@@ -555,13 +555,13 @@ def test_memory_of_another_kind_is_refused(argument: object) -> None:
 )
 def test_every_kind_of_buffer_is_reached(make: Callable[[], object]) -> None:
     larger = zeros(8, "q")
-    counting_kernels.move(make(), 1, larger, 4)
+    counting_kernels.rehash(make(), 1, larger, 4)
     assert sorted(larger.tolist())[-2:] == [1, 2]
 
 
 def test_a_wrong_number_of_arguments_is_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        counting_kernels.move(array("q", [0] * 8), 2)
+        counting_kernels.rehash(array("q", [0] * 8), 2)
 
 
 def test_memory_is_zero_and_grows() -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import random
 import sys
 import threading
 from array import array
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from itertools import accumulate, product
@@ -34,7 +32,7 @@ from tokviz.training import (
     plain_counter,
     pre_token_table,
 )
-from tokviz.training.compiled_counter import CompiledCounter, join
+from tokviz.training.compiled_counter import CompiledCounter
 from tokviz.training.corpus import readers, text_blocks
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.text_blocks import TextBlock
@@ -408,33 +406,6 @@ def test_threads_give_what_one_gives(
             counter.add(block, no_tick)
         results.append(list(result_of(counter).pre_tokens()))
     assert results[0] == results[1]
-
-
-@pytest.mark.parametrize("n_at_once", [7, 1 << 15])
-def test_joined_tables_hold_what_was_counted_in_any(n_at_once, monkeypatch) -> None:
-    """In the order of the blocks, and the places of each table's pre-tokens are told."""
-    monkeypatch.setattr(compiled_counter, "_PRE_TOKENS_AT_ONCE", n_at_once)
-    chance, scanner = random.Random(5), scanner_of(SPLIT_PATTERNS["whitespace"])
-    assert scanner is not None
-    tables = [PreTokenTable() for _ in range(4)]
-    order, expected = list[tuple[int, int, int]](), Counter[bytes]()
-    pre_tokens: list[list[bytes]] = [[] for _ in tables]
-    for _ in range(30):
-        words = [b"%d" % chance.randrange(10 ** chance.randrange(13)) for _ in range(300)]
-        expected.update(words)
-        i = chance.randrange(len(tables))
-        first = len(tables[i])
-        data = b"".join(words)
-        ends = [*accumulate(map(len, words))]
-        tables[i].count(TextBlock(data, [0, *ends[:-1]], ends), scanner, lambda: False)
-        order.append((i, first, len(tables[i])))
-        pre_tokens[i] += [word for word in dict.fromkeys(words) if word not in pre_tokens[i]]
-    joined = join(tables, order, 3, lambda: False)
-    assert dict(joined.counted(1, True, ()).pre_tokens()) == expected
-    listed = [pre_token for pre_token, _ in joined.counted(1, True, ()).pre_tokens()]
-    assert listed == list(expected)
-    for table, known in zip(tables, pre_tokens, strict=True):
-        assert [listed[place] for place in table.counts] == known
 
 
 def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Runs the compiled merge loop: makes room for it, measures its pauses, collects its history."""
+"""Training engine for large corpora: runs the compiled merge loop and manages its memory."""
 
 from __future__ import annotations
 
@@ -23,30 +23,26 @@ if TYPE_CHECKING:
 _FIRST_BUDGET = 200_000
 _LEAST_BUDGET = 1_000
 _LARGEST_POSITION = 0x7FFFFFF0
-"""Positions have 32 bits: at most so many bytes of distinct pre-tokens, and one more for each
-pre-token.
-"""
+"""Limit of 32-bit positions: the bytes of the distinct pre-tokens, plus one per pre-token."""
 
 
 _PRE_TOKENS_AT_ONCE = 1 << 17
 _CELLS_AT_ONCE = 1 << 20
 _MANY_MERGES = 1000
-"""After so many, the occurrences of new pairs are about as many as those of pairs of bytes."""
+"""After this number, new pairs have about as many occurrences as the pairs of bytes."""
 
 
 class CompiledTrainer:
-    """Merges by compiled loops, for rules that they know; see `tokviz.training.merge_kernels`.
+    """Training engine that uses compiled loops; see `tokviz.training.merge_kernels`.
 
     Attributes:
-        n_merges: The merges so far.
-        n_tokens: The tokens of the corpus now.
-        end: Why no further merge is possible; None while it is.
+        end: The reason why no further merge is possible; None while one is.
     """
 
     name = "compiled"
 
     def __init__(self, pre_tokens: PreTokenCounts, settings: TrainSettings) -> None:
-        """Lay out the pre-tokens and count their pairs.
+        """Measure the pre-tokens; `advance` prepares the memory first.
 
         Raises:
             TokvizError: If the distinct pre-tokens have more than 2,147,483,632 bytes.
@@ -67,25 +63,25 @@ class CompiledTrainer:
         self._n_single = layout.n_single
         self._budget = _FIRST_BUDGET
         self.end: str | None = None
-        # Every merge takes at least one token away, so this many are never exceeded.
+        # Every merge removes at least one token, so there are never more merges than cells.
         self._layout = layout.steps(min(settings.n_merges, layout.n_cells))
         self._state: State | None = None
         self._n_tokens = pre_tokens.n_bytes
 
     @property
     def n_merges(self) -> int:
-        """The merges so far."""
+        """Number of merges so far."""
         return self._state.numbers[merge_state.N_MERGES] if self._state else 0
 
     @property
     def n_tokens(self) -> int:
-        """The tokens of the whole corpus now."""
+        """Current number of tokens of the whole corpus."""
         if self._state is None:
             return self._n_tokens
         return self._state.numbers[merge_state.N_TOKENS] + self._n_single
 
     def advance(self, seconds: float) -> bool:
-        """Merge for about that long; True when all is done."""
+        """Merge for about this long, and return whether training is finished."""
         started = time.perf_counter()
         while self._state is None:
             self._state = next(self._layout)
@@ -110,7 +106,7 @@ class CompiledTrainer:
                 return True
 
     def merges_from(self, first: int) -> list[tuple[int, int, int]]:
-        """Give the merges from an index on: left id, right id, count."""
+        """Return the merges from an index: left id, right id, count."""
         if self._state is None:
             return []
         n = self.n_merges
@@ -119,7 +115,7 @@ class CompiledTrainer:
         return list(zip(ids[::2], ids[1::2], counts, strict=True))
 
     def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
-        """Say which merges, from 0 on, have happened in some of the pre-tokens, and how often."""
+        """Return the merges (indexes from 0) that were applied in some pre-tokens, with counts."""
         if self._state is None:
             return zeros(0, "i"), zeros(0, "q")
         if self._places is None:
@@ -137,7 +133,7 @@ class CompiledTrainer:
         return merges[:n], uses[:n]
 
     def history(self) -> TrainingHistory:
-        """Give the merges so far, with ids from 256 on for the new tokens."""
+        """Return the history of the merges so far; new tokens have the ids from 256."""
         if self._state is None:
             return TrainingHistory.empty()
         state, n = self._state, self.n_merges
@@ -164,23 +160,23 @@ BY_PAIR = {
     "heap_key": 1,
     "heap_pair": 1,
 }
-"""The arrays that grow with the number of pairs, and how many items each has for one."""
+"""The arrays that grow with the number of pairs, and their number of items per pair."""
 
 
 def _capacity(n_used: int, capacity: int, n_wanted: int) -> int:
-    """Find the length that an array needs: room for one merge, and a third of it free."""
+    """Return the required length of an array: with room for one merge, and a third of it free."""
     return max(n_used * 3 // 2, n_used + n_wanted, capacity)
 
 
 def note_capacities(state: State) -> None:
-    """Tell the loop how long its arrays are."""
+    """Write the lengths of the arrays to `State.numbers`."""
     state.numbers[merge_state.MOST_PAIRS] = len(state.pair_count)
     state.numbers[merge_state.MOST_OCCURRENCES] = len(state.occurrences)
     state.numbers[merge_state.MOST_GROUPS] = 2 * len(state.left_group)
 
 
 def _with_room(state: State, rule: int) -> State:
-    """Throw away what is stale; where too little comes free, enlarge."""
+    """Remove stale items, and enlarge the arrays in which that frees too little."""
     merge_kernels.compact(state, rule)
     n_fresh = len(state.fresh) // 2
     n_pairs = state.numbers[merge_state.N_PAIRS]
@@ -199,18 +195,18 @@ def _with_room(state: State, rule: int) -> State:
 
 
 def _copy(memory: memoryview) -> memoryview:
-    """Copy items that may lie apart."""
+    """Copy the items of a slice into contiguous memory."""
     return memoryview(array(memory.format, memory.tobytes()))
 
 
 class Layout:
-    """How much room the merge loop needs, and its state before the first merge.
+    """Sizes of the merge loop's memory, and its state before the first merge.
 
-    It is made step by step, because a large corpus takes long.
+    The state is prepared in steps, because that takes long for a large corpus.
 
     Attributes:
-        n_cells: The cells for all pre-tokens that can have merges.
-        n_single: How often pre-tokens of a single byte occur, which cannot.
+        n_cells: Number of cells for all pre-tokens of two or more bytes.
+        n_single: Occurrences of pre-tokens of a single byte, which need no cells.
     """
 
     def __init__(self, pre_tokens: PreTokenCounts) -> None:
@@ -223,10 +219,10 @@ class Layout:
         self.n_single = self._sizes[layout_kernels.N_SINGLE]
 
     def steps(self, n_merges: int) -> Iterator[State | None]:
-        """Lay out the pre-tokens and count their pairs; the state comes last.
+        """Write the cells and count the pairs; yield None after each step, then the state.
 
         Args:
-            n_merges: How many merges may be made.
+            n_merges: The largest number of merges.
         """
         sizes, n_cells, pre_tokens = self._sizes, self.n_cells, self._pre_tokens
         cells, text = zeros(3 * n_cells, "i", 3 * n_cells), zeros(n_cells, "B", n_cells)
@@ -250,13 +246,13 @@ class Layout:
     def _empty(
         self, n_merges: int, cells: memoryview, text: memoryview, large: memoryview
     ) -> State:
-        """Take the memory for everything else."""
+        """Create the state, with zeroed memory for the other arrays."""
         n_positions = self._sizes[layout_kernels.N_POSITIONS]
         n_fresh = 2 * self._sizes[layout_kernels.MOST_POSITIONS]
         n_ids = N_BYTES + n_merges
         n_groups = min(n_fresh, 2 * n_ids) + 1
         n_used = n_positions * (2 if n_merges >= _MANY_MERGES else 1)
-        # Memory that is never touched costs nothing: so much is seldom exceeded.
+        # Rarely too small; unused memory costs nothing.
         n_pairs = self._sizes[layout_kernels.N_KINDS] + n_groups + n_positions // 4
         return State(
             cells=cells,

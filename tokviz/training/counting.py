@@ -1,7 +1,7 @@
-"""Counting the different pre-tokens of a corpus.
+"""Counting the distinct pre-tokens of a corpus.
 
-A small corpus is counted in plain Python, at once; a large one by compiled loops, or by several
-processes if the regex is a custom one. The result is the same.
+Plain Python counts a small corpus. Compiled loops count a large one, or several processes if the
+split pattern is a custom regex. The result is the same.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from tokviz.training.regex_counter import RegexCounter
 
 SMALL_CORPUS_BYTES = 100_000
-"""Up to this size plain Python is as quick as loading anything else."""
+"""Up to this size, plain Python is as fast as loading compiled loops."""
 
 SMALL_FOR_PROCESSES = 1_000_000
-"""Up to this size it is as quick as other processes are in beginning."""
+"""Up to this size, plain Python is as fast as starting other processes."""
 
 SECONDS_BETWEEN_REPORTS = 0.05
 
 
 class CountProgress(NamedTuple):
-    """How far counting has come.
+    """Progress of counting.
 
     Attributes:
-        n_bytes_read: The position in the corpus as it lies on the disk, up to which all is counted.
-        n_bytes_total: The corpus's size there; None if it cannot be known.
-        n_unique: How many different pre-tokens there are so far.
+        n_bytes_read: Bytes of the corpus counted so far, as stored on the disk.
+        n_bytes_total: Size of the corpus on the disk; None if unknown.
+        n_unique: Number of distinct pre-tokens so far.
     """
 
     n_bytes_read: int
@@ -50,11 +50,11 @@ class CountProgress(NamedTuple):
 
 
 class _Watch:
-    """Reports, and asks whether to stop, a few times a second.
+    """Reports progress and checks whether to stop, a few times a second.
 
     Attributes:
-        stopped: Somebody asked to stop.
-        share: Tells how much of what has been read is counted, 0 to 1.
+        stopped: True once counting should stop.
+        share: Returns the counted share of the text read so far, 0 to 1.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class _Watch:
         self.share: Callable[[], float] = lambda: 1.0
 
     def tick(self, n_unique: int) -> bool:
-        """Report if it is time to; True if it is time to stop."""
+        """Report progress if it is due, and return whether to stop."""
         if not self.stopped and time.monotonic() >= self._next:
             self.report(n_unique)
             self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
@@ -95,21 +95,22 @@ def count_pre_tokens(
     on_progress: Callable[[CountProgress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> PreTokenCounts:
-    """Count the different pre-tokens of a corpus.
+    """Count the distinct pre-tokens of a corpus.
 
-    What a custom regex does not match counts as a pre-token, as it does when text is encoded.
+    Text that a custom regex does not match counts as a pre-token, as it does in encoding.
 
     Args:
-        corpus: What to read; it cannot be read again.
-        pattern: How texts are cut into pre-tokens.
-        special_tokens: Cut out before; no pre-token crosses them and they are not counted.
+        corpus: The corpus, which can be read only once.
+        pattern: The split pattern.
+        special_tokens: Special tokens, which are cut out first and not counted. No pre-token
+            crosses them.
         on_progress: Called about every 50 ms and at the end.
-        should_stop: Asked as often; when it says yes, what has been counted is returned.
+        should_stop: Called as often; True returns the counts so far.
 
     Raises:
         InputFileError: If a file cannot be read.
         PatternError: If the regex is invalid or fails on a text, or (guarded) takes too long.
-        JobError: If a process that was started to count ends before it is done.
+        JobError: If a counting process ends unexpectedly.
         SpecialTokenError: If a special token is empty.
     """
     watch = _Watch(corpus, on_progress, should_stop)
@@ -143,26 +144,25 @@ def count_pre_tokens(
 
 
 def refuse_endless(counter: PlainCounter | CompiledCounter | RegexCounter, path: str) -> None:
-    """Stop where more waits for the end of a text or pre-token than memory should hold.
+    """Refuse an input of unknown size whose current text or pre-token exceeds a limit of memory.
 
     Args:
-        counter: Holds it.
-        path: What it is from, if nobody knows how much that will give.
+        counter: The counter that holds the incomplete text.
+        path: The input, empty if its size is known.
 
     Raises:
-        InputFileError: If it may never end.
+        InputFileError: If the text may never end.
     """
     if path and counter.n_waiting > MAX_FILE_BYTES:
         reason = (
             f"more than {MAX_FILE_BYTES:,} bytes of it cannot be cut into pre-tokens before more "
-            f"is "
-            "known: write them to a file, unpacked"
+            "is known: write them to a file, unpacked"
         )
         raise InputFileError(path, reason)
 
 
 def _read_head(blocks: Iterable[TextBlock], n_small: int) -> tuple[list[TextBlock], bool]:
-    """Read a little more than so many bytes, and tell whether that is all."""
+    """Read blocks until they exceed `n_small` bytes, and return whether they do not."""
     head: list[TextBlock] = []
     n_bytes = 0
     for block in blocks:
@@ -174,17 +174,17 @@ def _read_head(blocks: Iterable[TextBlock], n_small: int) -> tuple[list[TextBloc
 
 
 class DocumentCount:
-    """Counts documents.
+    """Counts of documents.
 
     Attributes:
-        n: Those with any text.
-        n_all: All.
-        first_has_text: Whether the first one has any.
-        last_has_text: Whether the last one has.
+        n: Number of documents that are not empty.
+        n_all: Number of all documents.
+        first_has_text: True if the first document is not empty.
+        last_has_text: True if the last document is not empty.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start at zero."""
         self.n = self.n_all = 0
         self.first_has_text = self.last_has_text = False
         self._has_text = False

@@ -28,16 +28,19 @@ _SPAN = methodcaller("span")
 
 
 class PlainCounter:
-    """Counts with the regex and a dict, here and now.
+    """Counter that uses the regex and a dict, in this thread.
 
     Attributes:
-        watching: Limits the steps of what is done within, in a text of so many characters at most.
+        watching: Context manager that limits the steps within, given the length of the text.
     """
 
     def __init__(self, pattern: SplitPattern, step_seconds: float | None = None) -> None:
-        """Take the pattern, and how long a step from one pre-token to the next may take.
+        """Create a counter.
 
-        Only a main thread can limit that; None for as long as it likes.
+        Args:
+            pattern: The split pattern.
+            step_seconds: Time limit for a step from one pre-token to the next, which only a main
+                thread can enforce; None for no limit.
         """
         self._limit = StepLimit(step_seconds or inf)
         self.watching = nullcontext if step_seconds is None else self._limit.watching
@@ -52,21 +55,21 @@ class PlainCounter:
 
     @property
     def n_unique(self) -> int:
-        """How many different pre-tokens there are so far, without those of a block under way."""
+        """Number of distinct pre-tokens so far, without those of the current block."""
         return len(self._counts)
 
     @property
     def n_waiting(self) -> int:
-        """The bytes of a text that wait for its end."""
+        """Bytes of an incomplete text."""
         return sum(map(len, self._open_text))
 
     @property
     def share(self) -> float:
-        """How much of what was given is counted, 0 to 1."""
+        """The counted share of the added text, 0 to 1."""
         return self._n_counted / self._n_taken if self._n_taken else 1.0
 
     def add(self, block: TextBlock, tick: Tick) -> None:
-        """Count the texts of a block; the last one waits while it is open."""
+        """Count the texts of a block; an open text waits for its end."""
         before = self._n_counted
         self._n_taken += block.n_bytes
         with closing(self.steps(block)) as steps:
@@ -76,13 +79,13 @@ class PlainCounter:
                     return
 
     def finish(self, tick: Tick) -> None:
-        """Nothing waits."""
+        """Do nothing: `add` has counted all texts."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""
 
     def steps(self, block: TextBlock) -> Generator[int]:
-        """Count the texts that end in a block, and say after every step how many bytes are done.
+        """Count the texts that end in a block, and yield the bytes done so far after every step.
 
         Raises:
             PatternError: If the regex fails on one.
@@ -97,7 +100,7 @@ class PlainCounter:
 
     @contextmanager
     def _counts_for(self, file: int) -> Iterator[Counter[str]]:
-        """Give the counts that those of some texts of a file are added to."""
+        """Provide the counter for texts of a file, whose counts are added to all counts later."""
         counts = self._counts if file == REST else Counter[str]()
         try:
             yield counts
@@ -107,7 +110,7 @@ class PlainCounter:
                 self._by_file.append((file, counts))
 
     def _count(self, text: str, counts: Counter[str]) -> Iterator[float]:
-        """Count the pre-tokens of a text, and say now and then how much of it is done, 0 to 1."""
+        """Count the pre-tokens of a text, and yield the finished share, 0 to 1, now and then."""
         seen = as_tiktoken_sees(text) if self._pattern.unicode_of_tiktoken else text
         if len(text) <= _CHARS_AT_ONCE and seen == text and self._counted_at_once(text, counts):
             return
@@ -116,14 +119,14 @@ class PlainCounter:
             yield reached / len(text)
 
     def part_steps(self, text: str, place: int, n: int) -> Generator[float, None, int | None]:
-        """Count one of n parts of a text, and say after every step how much of the part is done.
+        """Count one of n parts of a text, and yield the finished share of it after every step.
 
-        What is matched next depends on nothing but where the last match has ended. So a part
-        begins anywhere, and ends where a match ends that is also one of those from the beginning of
-        the next part on. `keep` counts it, once it is known where the part before has ended.
+        The next match depends only on the end of the previous one. So a part may start anywhere,
+        and ends at the end of a match that is also found when matching from the start of the next
+        part. `keep` adds the counts once the end of the previous part is known.
 
         Returns:
-            Where it ends; None if that is the end of the text.
+            The end of the part; None if that is the end of the text.
         """
         seen = as_tiktoken_sees(text) if self._pattern.unicode_of_tiktoken else text
         position, last = (len(text) * i // n for i in (place, place + 1))
@@ -155,7 +158,7 @@ class PlainCounter:
         return None
 
     def keep(self, begin: int | None, file: int) -> None:
-        """Count what the last part has behind a place; nothing without one."""
+        """Add the counts of the last part from a position; None adds nothing."""
         with self._counts_for(file) as counts:
             if begin is not None:
                 counts.update(
@@ -167,7 +170,7 @@ class PlainCounter:
     def _batches(
         self, text: str, seen: str, position: int
     ) -> Iterator[tuple[list[Any], list[str], int]]:
-        """Yield some matches at a time, with the pre-tokens up to the end of the last one."""
+        """Yield matches in batches, with the pre-tokens up to the end of the last match."""
         for some in self._matches(seen, position):
             pre_tokens = list(map(_GROUP, some))
             reached = some[-1].end()
@@ -181,7 +184,7 @@ class PlainCounter:
         yield [], [text[position:]], len(text)
 
     def _matches(self, text: str, start: int) -> Iterator[list[Match[str]]]:
-        """Give the matches from a place on, some at a time."""
+        """Yield the matches from a position in batches."""
         matches = self._compiled.finditer(text, start)
         take, most = self._limit.take, _MATCHES_AT_ONCE
         while some := take(matches, most, self._compiled, text, start):
@@ -189,7 +192,7 @@ class PlainCounter:
             start = some[-1].end()
 
     def _counted_at_once(self, text: str, counts: Counter[str]) -> bool:
-        """Take the matches as they are where they are all pre-tokens, at twice the speed."""
+        """Count the matches if they cover the whole text, which is twice as fast; else return False."""
         matches = [] if self._compiled.groups else self._limit.find_all(self._compiled, text)
         if sum(map(len, matches)) < len(text):
             return False
@@ -197,7 +200,7 @@ class PlainCounter:
         return True
 
     def result(self, n_documents: int, complete: bool) -> PreTokenCounts:
-        """Give what has been counted."""
+        """Return the counts."""
         counts = self._counts
         pre_tokens = map(bytetext.to_bytes, counts)
         return PreTokenCounts.of(

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Tick = Callable[[int], bool]
-"""`tick(n_unique)` is called often while counting; True asks to stop."""
+"""`tick(n_unique)` is called often while counting; it returns True to stop."""
 
 
 class FileCounts(NamedTuple):
-    """What a file has of the pre-tokens, or a part of what it has.
+    """Counts of pre-tokens in a file, or in a part of one.
 
     Attributes:
-        file: The file, by its place in the corpus.
-        pre_tokens: Some of the pre-tokens, by their places. Shape (n,), int32.
-        times: How often each occurs there. Shape (n,), int64.
+        file: The index of the file in the corpus.
+        pre_tokens: Indexes of pre-tokens. Shape (n,), int32.
+        times: The number of occurrences of each. Shape (n,), int64.
     """
 
     file: int
@@ -34,21 +34,21 @@ class FileCounts(NamedTuple):
 
 
 class PreTokenCounts:
-    """The different pre-tokens of a corpus in the order of their first occurrence.
+    """The distinct pre-tokens of a corpus in the order of their first occurrence.
 
     Attributes:
-        data: The bytes of all pre-tokens, one behind another. Shape (total,), uint8.
-        offsets: Where each pre-token starts in `data`, and at last where the last one ends.
+        data: The bytes of all pre-tokens, concatenated. Shape (total,), uint8.
+        offsets: The start of each pre-token in `data`, then the end of the last one.
             Shape (m + 1,), int64.
-        counts: How often each pre-token occurs. Shape (m,), int64.
-        memory: What these arrays show, by name.
-        n_bytes: The bytes of all occurrences: the corpus without special tokens and delimiters.
-        n_chars: Their characters; a byte that is not UTF-8 counts as one.
-        n_invalid: The bytes among them that are not UTF-8.
-        n_documents: How many documents had any text.
+        counts: The number of occurrences of each pre-token. Shape (m,), int64.
+        memory: The memory of these arrays by name.
+        n_bytes: Bytes of all occurrences: the corpus without special tokens and delimiters.
+        n_chars: Characters of all occurrences; a byte that is not UTF-8 counts as one.
+        n_invalid: Bytes of all occurrences that are not UTF-8.
+        n_documents: Number of documents that are not empty.
         complete: False if counting was stopped before the end of the corpus.
-        by_file: What the files have of them that are told apart (see `Corpus.apart`), until the
-            merges are known; it may be larger than the pre-tokens.
+        by_file: Counts of the tracked files (see `Corpus.tracked_files`). They are dropped after
+            training, because they may be larger than the pre-tokens.
     """
 
     data = Column()
@@ -70,7 +70,7 @@ class PreTokenCounts:
         complete: bool = True,
         by_file: Sequence[FileCounts] = (),
     ) -> None:
-        """Take the pre-tokens and what is known of them."""
+        """Create the counts from their arrays and totals."""
         self.memory: dict[str, Memory] = {"data": data, "offsets": offsets, "counts": counts}
         self._lengths, self._n_occurrences = lengths, n_occurrences
         self.n_bytes = n_bytes
@@ -82,7 +82,7 @@ class PreTokenCounts:
 
     @classmethod
     def of(cls, counts: Mapping[bytes, int], **totals: Any) -> PreTokenCounts:
-        """Take pre-tokens with their counts, in the order of their first occurrence."""
+        """Create the counts from a mapping in the order of the first occurrences."""
         lengths = array("q", map(len, counts))
         return cls(
             data=memoryview(bytearray().join(counts)),
@@ -94,24 +94,24 @@ class PreTokenCounts:
         )
 
     def __len__(self) -> int:
-        """Count the different pre-tokens."""
+        """Return the number of distinct pre-tokens."""
         return len(self.memory["counts"])
 
     def lengths(self) -> Memory:
-        """Give the length of every pre-token in bytes, as 64 bits."""
+        """Return the number of bytes of every pre-token; int64."""
         if self._lengths is None:
             offsets = self.memory["offsets"].tolist()
             self._lengths = memoryview(array("q", map(sub, offsets[1:], offsets)))
         return self._lengths
 
     def n_occurrences(self) -> int:
-        """Count all pre-tokens, as often as they occur."""
+        """Return the number of occurrences of all pre-tokens."""
         if self._n_occurrences is None:
             self._n_occurrences = sum(self.memory["counts"].tolist())
         return self._n_occurrences
 
     def pre_tokens(self) -> Iterator[tuple[bytes, int]]:
-        """Give each pre-token with its count."""
+        """Iterate over the pre-tokens with their counts."""
         data, offsets = self.memory["data"].tobytes(), self.memory["offsets"].tolist()
         for index, n in enumerate(self.memory["counts"].tolist()):
             yield data[offsets[index] : offsets[index + 1]], n
@@ -120,7 +120,7 @@ class PreTokenCounts:
 def counts_by_file(
     pre_tokens: Iterable[T], by_file: Iterable[tuple[int, Mapping[T, int]]]
 ) -> list[FileCounts]:
-    """Give what files have of pre-tokens, which are named by their places from now on."""
+    """Convert counts of pre-tokens in files to `FileCounts`, which contain indexes."""
     found = [*by_file]
     place = {pre_token: place for place, pre_token in enumerate(pre_tokens)} if found else {}
     return [

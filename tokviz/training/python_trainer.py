@@ -1,22 +1,20 @@
-"""Byte pair encoding learned in plain Python: the text to read first.
+"""Byte pair encoding learned in plain Python: the module to read first.
 
-A corpus is cut into pre-tokens ("pre-tokens"), and equal pre-tokens are kept once with their count.
-To begin with, every token is one byte. Then, again and again, the most frequent pair of
-neighbouring tokens becomes a new token, everywhere. That is all of byte pair encoding (Sennrich et
-al. 2016, https://arxiv.org/abs/1508.07909; bytes since GPT-2).
+A corpus is cut into pre-tokens, and equal pre-tokens are stored once with their count. At first,
+every token is one byte. Then, repeatedly, the most frequent pair of neighboring tokens becomes a
+new token, everywhere. This is byte pair encoding (Sennrich et al. 2016,
+https://arxiv.org/abs/1508.07909; on bytes since GPT-2).
 
-Counting all pairs anew at every step is the textbook's way (see `tests/oracles/train.py`). Here
-only what a merge changes is counted again, in the pre-tokens that hold the merged pair. Two facts
-keep the rest simple:
+The textbook counts all pairs again at every step (see `tests/oracles/train.py`). Here only the
+pre-tokens that contain the merged pair are counted again. Two facts keep this simple:
 
-- A pair is born in one merge, the one that makes its younger token; so the pre-tokens that hold it
-are
-  all known then.
-- After its birth a pair's count only falls, and its first occurrence only moves on. So a heap may
-  hold old values: what comes to the top is compared with the truth and goes back if it is worse.
+- A single merge creates all occurrences of a pair: the merge that creates the newer of its two
+  tokens. So all pre-tokens that contain the pair are known then.
+- Later, a pair's count only falls, and its first occurrence only moves to the right. So a heap may
+  contain old values: the top entry is compared with the current value, and pushed again if that is
+  worse.
 
-`tokviz.training.merge_kernels` does the same for large corpora; both give the same merges and
-history.
+`tokviz.training.merge_kernels` does the same for large corpora, with the same merges and history.
 """
 
 from __future__ import annotations
@@ -38,19 +36,19 @@ if TYPE_CHECKING:
     from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
 
 Entry = tuple[int, Any, Pair]
-"""A pair in the heap: its count below zero, its key for ties, the pair. The least is the best."""
+"""A pair in the heap: its negative count, its key for ties, the pair. The smallest is the best."""
 
 
 class Merge(NamedTuple):
-    """One merge, and what else could have been merged.
+    """One merge and its alternatives.
 
     Attributes:
         pair: The ids of the merged tokens.
-        count: How often the pair occurred, overlapping occurrences too.
-        n_tied: How many pairs had this count, this one included.
-        runner_up: The pair that would have come next; None if there is no other.
-        runner_up_count: How often it occurred.
-        n_tokens: The tokens of the corpus after the merge.
+        count: Occurrences of the pair, including overlapping ones.
+        n_tied: Number of pairs with this count, including this one.
+        runner_up: The second-best pair; None if there is no other.
+        runner_up_count: Its occurrences.
+        n_tokens: Tokens of the corpus after the merge.
     """
 
     pair: Pair
@@ -68,16 +66,16 @@ def learn_merges(
     min_count: int = 1,
     tokens: list[list[int]] | None = None,
 ) -> Iterator[Merge]:
-    """Learn one merge after the other, until no pair occurs often enough.
+    """Learn merges one by one, until no pair occurs often enough.
 
-    The bytes are the tokens 0 to 255, the new tokens have the ids from 256 on.
+    The bytes are the tokens 0 to 255; the new tokens have the ids from 256.
 
     Args:
         pre_tokens: The distinct pre-tokens, in the order of their first occurrence in the corpus.
-        counts: How often each pre-token occurs.
-        tie_break: Which pair to take when several have the highest count.
+        counts: The number of occurrences of each pre-token.
+        tie_break: The tie-breaking rule.
         min_count: The lowest count at which a pair is merged.
-        tokens: Receives the tokens of every pre-token, and is kept up to date.
+        tokens: Receives the tokens of every pre-token, and is updated by every merge.
 
     >>> from tokviz.training.ties import TIE_BREAKS
     >>> merges = learn_merges([b"aaabdaaabac"], [1], TIE_BREAKS["first"])
@@ -102,7 +100,7 @@ def learn_merges(
 
 
 def merge_pair(tokens: list[int], pair: Pair, new: int) -> list[int]:
-    """Replace a pair of neighbours by a new token, from left to right.
+    """Replace a pair of neighbors by a new token, from left to right.
 
     >>> merge_pair([97, 97, 97, 98], (97, 97), 256)
     [256, 97, 98]
@@ -125,9 +123,9 @@ class _Corpus:
 
     Attributes:
         tokens: The bytes of every token, by id.
-        n_tokens: The tokens of the whole corpus.
-        pair_counts: How often each pair occurs.
-        pairs_with_count: How many pairs occur that often.
+        n_tokens: Tokens of the whole corpus.
+        pair_counts: Occurrences of each pair.
+        pairs_with_count: Number of pairs by count.
     """
 
     def __init__(
@@ -146,7 +144,7 @@ class _Corpus:
         self._pre_tokens = tokens
         self._pre_tokens += map(list, pre_tokens)
         self._pre_token_counts = counts
-        # The pre-tokens that hold a pair, ascending; some may have lost it since.
+        # Pre-tokens that contain a pair, ascending; some may no longer contain it.
         self._pre_tokens_with: defaultdict[Pair, list[int]] = defaultdict(list)
         for index, pre_token in enumerate(self._pre_tokens):
             for pair in pairwise(pre_token):
@@ -157,7 +155,7 @@ class _Corpus:
         heapify(self._heap)
 
     def pop_best(self) -> tuple[Pair, int] | None:
-        """Take the best pair out of the heap, with its count; None if no pair is left."""
+        """Remove the best pair from the heap and return it with its count; None if none is left."""
         while self._heap:
             count_below_zero, _, pair = heappop(self._heap)
             count = self.pair_counts[pair]
@@ -168,11 +166,11 @@ class _Corpus:
         return None
 
     def push(self, pair: Pair) -> None:
-        """Put a pair into the heap as it is now."""
+        """Add a pair to the heap with its current values."""
         heappush(self._heap, self._entry(pair))
 
     def merge(self, pair: Pair) -> None:
-        """Make a token of a pair, wherever it occurs."""
+        """Replace every occurrence of a pair by a new token."""
         new = len(self.tokens)
         self.tokens.append(self.tokens[pair[0]] + self.tokens[pair[1]])
         changes: defaultdict[Pair, int] = defaultdict(int)
@@ -212,7 +210,7 @@ class _Corpus:
         return -self.pair_counts[pair], self._tie_break.order(pair, self.tokens, position), pair
 
     def _first_position(self, pair: Pair) -> Position:
-        """Find where a pair that occurs is first met, and forget pre-tokens that have lost it."""
+        """Find the first occurrence of a pair, and drop pre-tokens that no longer contain it."""
         indexes = self._pre_tokens_with[pair]
         for n_lost, index in enumerate(indexes):
             offset = 0
@@ -225,13 +223,13 @@ class _Corpus:
 
 
 SMALL_WORK = 50_000
-"""Up to so many tokens to look at, one a microsecond, plain Python is as quick as anything else."""
+"""Up to this number of tokens to visit, at 1 µs each, plain Python is as fast as compiled loops."""
 
 
 def is_small(pre_tokens: PreTokenCounts, n_merges: int) -> bool:
-    """Tell whether plain Python has little to do.
+    """Return whether the corpus is small enough for plain Python.
 
-    A pre-token of n bytes is written anew by at most n - 1 merges.
+    At most n - 1 merges change a pre-token of n bytes.
     """
     work = 0
     for start, end in pairwise(pre_tokens.memory["offsets"]):
@@ -242,7 +240,11 @@ def is_small(pre_tokens: PreTokenCounts, n_merges: int) -> bool:
 
 
 class PythonTrainer:
-    """The engine for small corpora; see `tokviz.training.python_trainer`."""
+    """Training engine for small corpora; `CompiledTrainer` has the same interface.
+
+    Attributes:
+        end: The reason why no further merge is possible; None while one is.
+    """
 
     name = "python"
 
@@ -260,20 +262,19 @@ class PythonTrainer:
             distinct, counts, get_tie_break(settings.tie_break), settings.min_count, self._tokens
         )
         self.end: str | None = None
-        """Why no further merge is possible, in words; None while one is."""
 
     @property
     def n_merges(self) -> int:
-        """The merges so far."""
+        """Number of merges so far."""
         return len(self._merges)
 
     @property
     def n_tokens(self) -> int:
-        """The tokens of the whole corpus now."""
+        """Current number of tokens of the whole corpus."""
         return self._merges[-1].n_tokens if self._merges else self._n_tokens
 
     def advance(self, seconds: float) -> bool:
-        """Merge for about that long; True when all is done."""
+        """Merge for about this long, and return whether training is finished."""
         until = time.monotonic() + seconds
         while len(self._merges) < self._n_wanted:
             merge = next(self._steps, None)
@@ -286,17 +287,17 @@ class PythonTrainer:
         return True
 
     def merges_from(self, first: int) -> list[tuple[int, int, int]]:
-        """Give the merges from an index on: left id, right id, count."""
+        """Return the merges from an index: left id, right id, count."""
         return [(*merge.pair, merge.count) for merge in self._merges[first:]]
 
     def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
-        """Say which merges, from 0 on, have happened in some of the pre-tokens, and how often."""
+        """Return the merges (indexes from 0) that were applied in some pre-tokens, with counts."""
         uses = [0] * (N_BYTES + self.n_merges)
         for _, pre_tokens, times in counts:
             for pre_token, n in zip(pre_tokens, times, strict=True):
                 for token in self._tokens[pre_token]:
                     uses[token] += n
-        # Wherever a token is there was one of each of its parts before.
+        # Each occurrence of a token was made from one occurrence of each of its two parts.
         for number in range(self.n_merges - 1, -1, -1):
             for part in self._merges[number].pair:
                 uses[part] += uses[N_BYTES + number]
@@ -304,10 +305,10 @@ class PythonTrainer:
         return _column("i", compress(range(len(made)), made)), _column("q", filter(None, made))
 
     def history(self) -> TrainingHistory:
-        """Give all merges so far."""
+        """Return the history of the merges so far."""
         merges = self._merges
-        nobody = (NO_TOKEN, NO_TOKEN)
-        runners_up = [merge.runner_up or nobody for merge in merges]
+        no_pair = (NO_TOKEN, NO_TOKEN)
+        runners_up = [merge.runner_up or no_pair for merge in merges]
         return TrainingHistory(
             left_id=_column("i", (merge.pair[0] for merge in merges)),
             right_id=_column("i", (merge.pair[1] for merge in merges)),
@@ -326,7 +327,7 @@ def _column(item_type: str, values: Iterable[int]) -> memoryview:
 
 
 def why_it_ends(min_count: int) -> str:
-    """Say why training ends before its goal."""
+    """Return the reason why training ends early."""
     if min_count > 1:
         return f"no pair occurs {min_count:,} times or more"
     return "no pair is left to merge"
