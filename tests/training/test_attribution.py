@@ -42,7 +42,7 @@ def by_hand(texts: dict[str, str], run: TrainingRun, regex: str) -> list[dict[st
     """Make every merge in every file."""
     pattern, first = get_split_pattern(regex), run.settings.layout.first_byte
     pairs = [(left - first, right - first) for left, right in run.history.pairs()]
-    apart = {run.sources[place] for place in Corpus([*map(Path, texts)]).apart}
+    apart = {run.sources[place] for place in Corpus([*map(Path, texts)]).tracked_files}
     merges: list[dict[str | None, int]] = [{} for _ in pairs]
     for file, text in texts.items():
         found = replaced(counted([text], pattern, ["<|endoftext|>"]), pairs)
@@ -66,7 +66,7 @@ def kept(attribution: Attribution | None, n_merges: int) -> list[dict[str | None
 )
 def test_every_merge_knows_its_files(tmp_path, monkeypatch, seed, regex, is_compiled):
     texts = write_files(tmp_path, seed)
-    monkeypatch.setattr(corpus_module, "MOST_APART", APART)
+    monkeypatch.setattr(corpus_module, "MOST_TRACKED_FILES", APART)
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 300)
     monkeypatch.setattr(regex_counter, "_BYTES_AT_ONCE", 300)
     if is_compiled:
@@ -99,7 +99,7 @@ def test_one_file_or_typed_texts_keep_nothing(tmp_path):
 
 
 def test_files_that_are_not_told_apart_are_named_or_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_module, "MOST_APART", 1)
+    monkeypatch.setattr(corpus_module, "MOST_TRACKED_FILES", 1)
     for name, n in ("big", 9), ("small", 8), ("tiny", 7):
         (tmp_path / f"{name}.txt").write_text("low " * n)
     attribution = tokviz.train([tmp_path / "big.txt", tmp_path / "tiny.txt"], 257).attribution

@@ -90,7 +90,7 @@ def test_parts_together_give_what_the_whole_gives(
     assert numbers == list(range(len(parts)))
     named = [(part.number, part.file) for part in parts]
     n_unique = [tasks.join_bucket(number, named, str(folder)) for number in range(3)]
-    pre_tokens, _ = tasks.gathered([0, 1, 2], str(folder))
+    pre_tokens, _ = tasks.read_buckets([0, 1, 2], str(folder))
     read_by_one = Corpus(paths, delimiter=delimiter, max_doc_chars=max_doc_chars)
     whole = count_pre_tokens(read_by_one, pattern, specials)
     together = PreTokenCounts(
@@ -118,7 +118,7 @@ def test_a_large_file_is_cut_and_a_table_by_its_rows(tmp_path: Path) -> None:
         tasks.count_part(part, rules, 1, str(tmp_path))
     tasks.join_bucket(0, [(part.number, part.file) for part in parts], str(tmp_path))
     (tmp_path / "part-000000").unlink()
-    pre_tokens, _ = tasks.gathered([0], str(tmp_path))
+    pre_tokens, _ = tasks.read_buckets([0], str(tmp_path))
     paths = [tmp_path / "a.txt", tmp_path / "b.parquet"]
     whole = dict(
         count_pre_tokens(Corpus(paths, delimiter=None), get_split_pattern("gpt2")).pre_tokens()

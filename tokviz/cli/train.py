@@ -255,10 +255,10 @@ def _train(
     from tokviz.process.jobs.training import Training
 
     training = Training(request, on_report, interrupted.is_set)
-    from tokviz.training.corpus.entries import look_at_all, remarks, table_problems
+    from tokviz.training.corpus.entries import inspect_sources, remarks, table_problems
 
     files = [source for source in request.sources if not is_pipe(source) and not is_url(source)]
-    entries = [*look_at_all(files, interrupted.is_set, _LOOKED_AT)]
+    entries = [*inspect_sources(files, interrupted.is_set, _LOOKED_AT)]
     for problem in table_problems(entries, request.field):
         raise TokvizError(problem.removesuffix("."))
     for remark in remarks(entries, request.field):

@@ -96,9 +96,9 @@ def _die_with_parent() -> None:
 
 
 def n_processors() -> int:
-    """Count the processors that this process may keep busy, up to a few; 0 if there is only one.
+    """Return how many processors this process may use, at most four; 0 if there is only one.
 
-    A process that has stepped back behind others, as in the background of the app, leaves one free.
+    A process with a lower priority, such as a job in the background of the app, leaves one free.
     """
     n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if hasattr(os, "nice") and os.nice(0) > 0:

@@ -192,7 +192,7 @@ class PlainCounter:
             start = some[-1].end()
 
     def _counted_at_once(self, text: str, counts: Counter[str]) -> bool:
-        """Count the matches if they cover the whole text, which is twice as fast; else return False."""
+        """Count the matches if they cover the text, which is twice as fast; else return False."""
         matches = [] if self._compiled.groups else self._limit.find_all(self._compiled, text)
         if sum(map(len, matches)) < len(text):
             return False

@@ -789,13 +789,13 @@ async def test_a_dead_child_is_a_message_and_the_form_is_as_it_was(
 async def test_a_failure_stands_until_something_else_is_typed_though_files_are_counted(
     trainers: list[FakeTrainer], book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    goes_on, look_at = threading.Event(), form.look_at
+    goes_on, inspect_source = threading.Event(), form.inspect_source
 
     def look_slowly(*arguments: Any) -> Any:
         goes_on.wait(WAIT)
-        return look_at(*arguments)
+        return inspect_source(*arguments)
 
-    monkeypatch.setattr(form, "look_at", look_slowly)
+    monkeypatch.setattr(form, "inspect_source", look_slowly)
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show_train(pilot)

@@ -10,16 +10,16 @@ The child reads the file itself, so that a hostile one costs the child's memory 
   file's regexes exceeds the retry limit of the library, that is a `PatternError`.
 - `{"do": "decode", "ids": packed}`: answers `{"text": text}`.
 
-The library keeps two kinds of added tokens apart, and can leave only those that are called special
-to the text. So all are called special here but white space; the file as it is makes a second
-tokenizer when somebody asks for the library's own way.
+The library distinguishes two kinds of added tokens, and can treat only the special ones as plain
+text. So all added tokens are marked as special here, except white space. For the library's own
+behavior, a second tokenizer is created from the unchanged file on request.
 
-Each request names the file, `path` and `sha256`, which the first one loads in `load_seconds` of
-processor time. It says how much it may take itself, `cpu_seconds`, null for what is left of the one
-before, and `memory_mb`, null for what the process began with.
+Each request names the file, `path` and `sha256`, which the first request loads in `load_seconds` of
+processor time. Its limits are `cpu_seconds`, null for the rest of the previous limit, and
+`memory_mb`, null for the initial limit of the process.
 
-Padding, truncation, dropout and the post-processor are taken out before the library sees the file:
-the tokens of a text are asked for, not what a model is fed.
+Padding, truncation, dropout and the post-processor are removed from the file's content, because
+only the tokens of the text are needed.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from tokviz.storage.json_file import MAX_JSON_BYTES, parse_json
 from tokviz.tokenizer.encoding.packed import pack_ranks
 
 _UNTYPED = "\U0010ffff"
-"""Nobody types it: what stands behind it in a vocabulary is in no text."""
+"""A prefix that makes a token of a vocabulary unreachable, because no text contains it."""
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """Answer one request of this job.
 
     Raises:
-        JobError: If the library does not take the file, or fails on a text.
+        JobError: If the library rejects the file, or fails on a text.
     """
     allow_memory(request["memory_mb"])
     if "loaded" not in state:
@@ -82,7 +82,7 @@ class _TokenTexts:
     """Converts the texts of tokens to bytes, as the decoder of a `tokenizer.json` does."""
 
     def __init__(self, content: dict[str, Any]) -> None:
-        """Take the content of the file."""
+        """Create the converter from the content of the file."""
         kinds = part_types(content.get("decoder"))
         model = content.get("model")
         model = model if isinstance(model, dict) else {}
@@ -112,17 +112,17 @@ class _TokenTexts:
 
 
 class _Loaded:
-    """A file as the tokenizers that are needed of it.
+    """The tokenizers created from a file.
 
     Attributes:
         token_texts: Converts the texts of its tokens to bytes.
-        tokenizer: The one that calls all added tokens special but white space.
-        regexes: Those by which it normalizes, splits and decodes, for display.
-        typed_ids: The ids that its model may give to text which looks like an added token.
+        tokenizer: The tokenizer in which all added tokens except white space are special.
+        regexes: The regexes with which it normalizes, splits and decodes, for display.
+        typed_ids: The ids that its model may assign to text that looks like an added token.
     """
 
     def __init__(self, path: str, checksum: str) -> None:
-        # Its threads would each ask for memory that counts, and one text gives them nothing to do.
+        # Its threads would use memory that counts towards the limit, without any benefit here.
         os.environ["TOKENIZERS_PARALLELISM"] = "false"
         self._file = path, checksum
         content = self._content()
@@ -137,7 +137,7 @@ class _Loaded:
         self.typed_ids = set() if merges else {token_id for _, token_id in self.specials()}
 
     def specials(self) -> list[list[Any]]:
-        """List text and id of the added tokens that are called special here."""
+        """List text and id of the special added tokens."""
         added = sorted(self.tokenizer.get_added_tokens_decoder().items())
         return [[token.content, token_id] for token_id, token in added if token.special]
 
@@ -161,7 +161,7 @@ class _Loaded:
 
     @contextmanager
     def doing(self, what: str) -> Iterator[None]:
-        """Say of what the library raises, or panics with, that it could not do this."""
+        """Convert the library's errors and panics to a `JobError` about this action."""
         try:
             yield
         except BaseException as error:  # the library raises nothing more precise
@@ -175,15 +175,15 @@ class _Loaded:
 
     @cached_property
     def as_the_file_says(self) -> Any:
-        """Calls special what the file calls so."""
+        """The tokenizer in which the same tokens are special as in the file."""
         return _made(self._content())
 
     @cached_property
     def with_nothing_typed(self) -> Any:
-        """Has no text for added tokens in its model.
+        """The tokenizer whose model does not contain the texts of added tokens.
 
         Models that look up words or pre-tokens (Unigram, WordPiece, WordLevel) find special tokens
-        in their vocabulary whether they are searched for or not.
+        in their vocabulary even if special tokens are treated as plain text.
         """
         content = self._content()
         added = {token.get("content") for token in _added(content)}
@@ -229,7 +229,7 @@ def _made(content: dict[str, Any]) -> Any:
     try:
         return tokenizers.Tokenizer.from_str(text)
     except Exception as error:  # the library raises nothing more precise
-        raise JobError(f"Hugging Face's library does not take it: {_in_words(error)}") from None
+        raise JobError(f"Hugging Face's library rejects it: {_in_words(error)}") from None
 
 
 _UNKNOWN_KIND = re.compile(r"untagged enum (\w+?)(?:Untagged|Wrapper|Helper)?\b")
@@ -238,7 +238,7 @@ _NAMES = {"PreTokenizer": "pre_tokenizer", "PostProcessor": "post_processor"}
 
 
 def _in_words(error: BaseException) -> str:
-    """Say what the library means; the places that it names are not those of the file."""
+    """Simplify a message of the library, without positions, which are not those of the file."""
     words = _PLACE.sub("", str(error))[:300]
     if unknown := _UNKNOWN_KIND.search(words):
         part = _NAMES.get(unknown[1], unknown[1].lower())

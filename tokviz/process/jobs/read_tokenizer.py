@@ -8,7 +8,7 @@ The answers are one of
 - `{"head": object}` and then `{"part": packed}`…: see `tokviz.formats.tokenizer_ipc`; the bytes of
   the tables come one after another, in parts;
 - `{"library": [path, content, reason]}`: the fields of `tokviz.formats.huggingface.NeedsLibrary`;
-- `{"refused": [path, reason]}`: what is wrong with the file.
+- `{"refused": [path, reason]}`: the reason why the file cannot be read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Splitting by an untrusted regex, seen from the parent."""
+"""The parent's client of the job `split`, and the pre-tokens that it receives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PART_CHARS = 262_144
 
 
 class PreToken(NamedTuple):
-    """A stretch of text that no merge leaves; `gap` if the regex did not match it."""
+    """A pre-token: no merge crosses its ends. `gap` is true if the regex did not match it."""
 
     start: int
     end: int
@@ -36,8 +36,8 @@ class SplitPart:
         start: Character offset of the first pre-token.
         ends: Ends of the pre-tokens, counted from `start`. Typecode "I".
         gaps: Indexes (within this part) of pre-tokens that the regex did not match, ascending.
-        n_zero_width: Matches without any character.
-        near: Whether only a part of the text was looked at, so that it is a guess.
+        n_zero_width: Number of empty matches.
+        near: True for a guess from only a part of the text.
     """
 
     start: int
@@ -48,7 +48,7 @@ class SplitPart:
 
     @classmethod
     def from_answer(cls, body: Body) -> SplitPart:
-        """Read an answer of the job."""
+        """Create a part from an answer of the job."""
         ends = unpack_numbers(body["ends"])
         near = body.get("near", False)
         return cls(body["start"], ends, tuple(body["gaps"]), body["n_zero_width"], near=near)
@@ -56,7 +56,7 @@ class SplitPart:
 
 @dataclass(slots=True)
 class SplitResult:
-    """All pre-tokens known so far; they lie side by side and end at the character `n_chars`."""
+    """All pre-tokens received so far; they are adjacent and end at the character `n_chars`."""
 
     n_pre_tokens: int = 0
     n_gaps: int = 0
@@ -67,7 +67,7 @@ class SplitResult:
     _starts: list[int] = field(default_factory=list)
 
     def add(self, part: SplitPart) -> None:
-        """Take the next part."""
+        """Add the next part."""
         self.n_pre_tokens += len(part.ends)
         self.n_gaps += len(part.gaps)
         self.n_zero_width += part.n_zero_width
@@ -77,7 +77,7 @@ class SplitResult:
             self._starts.append(part.start)
 
     def covers(self, lo: int, hi: int) -> bool:
-        """Tell whether the pre-tokens of all characters `lo` to `hi` are known."""
+        """Return whether the pre-tokens of all characters `lo` to `hi` are known."""
         return bool(self._starts) and self._starts[0] <= lo and hi <= self.n_chars
 
     def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
@@ -111,7 +111,7 @@ def _contains(ascending: tuple[int, ...], value: int) -> bool:
 
 
 class SplitClient(JobClient):
-    """Splits a text by a regex in a child process; the text is sent once, then only edits."""
+    """Client that splits a text by a regex in a child process; only edits of the text are sent."""
 
     def __init__(
         self,
@@ -122,10 +122,11 @@ class SplitClient(JobClient):
         limits: Limits | None = None,
         seconds: float = STEP_SECONDS,
     ) -> None:
-        """Take the callbacks (from a thread, run id first); the child starts when needed.
+        """Create a client; its child starts with the first run.
 
-        A regex that is invalid, cannot be compiled or takes more than `seconds` of processor time
-        for a pre-token comes to `on_error` as a `PatternError`.
+        The callbacks are called from a thread with the run id first. If a regex is invalid, cannot
+        be compiled, or takes more than `seconds` of processor time for a pre-token, `on_error` is
+        called with a `PatternError`.
         """
         super().__init__("split", limits=limits, patience=PATIENCE_SECONDS + seconds)
         self._seconds = seconds
@@ -141,14 +142,14 @@ class SplitClient(JobClient):
         near: tuple[int, str] | None = None,
         start: int = 0,
     ) -> int:
-        """Split a text in place of any other splitting that goes on.
+        """Split a text, which replaces any other run.
 
         Args:
             regex: The regex.
-            chunks: The text in chunks; not to be changed any more. Chunks that did not change
+            chunks: The text in chunks, which must not be modified later. Chunks that did not change
                 since the last call should be the same objects.
-            near: A part of the text that is cut first, by itself, and where it begins.
-            start: Where a pre-token ends behind which to begin, so that work can go on.
+            near: The start of a part of the text to split first, and its text.
+            start: The end of a pre-token from which to continue.
 
         Returns:
             The run id.
@@ -173,7 +174,7 @@ class SplitClient(JobClient):
 
 
 def _text_requests(memory: dict[str, Any], chunks: Sequence[Part]) -> Iterator[Body]:
-    """Bring the child's text up to date, in parts small enough to let other threads work."""
+    """Update the child's text, in parts small enough not to block other threads."""
     old: Sequence[Part] = memory.get("chunks", ())
     first, old_last, new_last = changed_range(old, chunks)
     if first == old_last and first == new_last:

@@ -1,4 +1,4 @@
-"""A training as the command and the Train screen do it: reports, a run folder, a summary."""
+"""A training for the command and the Train screen, with reports, a run folder and a summary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokviz.training.run import TrainingRun
 
 COMPARED_WITH = ("gpt2", "cl100k_base")
-"""The well-known tokenizers that a new one is compared with."""
+"""The well-known tokenizers to compare a new one with."""
 
 NEW = "new"
 """The new tokenizer's name in a comparison."""
@@ -44,15 +44,15 @@ class Training:
         on_report: Callable[[TrainProgress], object],
         should_stop: Callable[[], bool],
     ) -> None:
-        """Check what can be checked before any work.
+        """Check the request before training.
 
         Args:
-            request: What to do.
-            on_report: Called often, in the thread that works.
-            should_stop: Asked often while learning; once it says yes, the merges so far are kept.
+            request: The requested training.
+            on_report: Called often, in the thread that trains.
+            should_stop: Called often; once it returns True, training ends with the merges so far.
 
         Raises:
-            TokvizError: If there is no such input, or the run cannot be saved there.
+            TokvizError: If an input does not exist, or the run cannot be saved in its folder.
         """
         check_target(request.run_folder)
         self._request = request
@@ -70,13 +70,13 @@ class Training:
 
     @property
     def learned(self) -> TrainingRun:
-        """What was learned."""
+        """The result of `learn`."""
         assert self._run is not None
         return self._run
 
     @property
     def counted_so_far(self) -> Path | None:
-        """The folder from which the same training goes on, if workers have left anything there."""
+        """The folder with counts of workers from which the same training can continue, if any."""
         folder = self._work_folder
         return folder if folder is not None and folder.is_dir() else None
 
@@ -87,7 +87,7 @@ class Training:
             TokvizError: If an input or a setting is wrong.
         """
         request = self._request
-        share_one_heap()  # blocks of text are its own again and again, not the system's
+        share_one_heap()  # reuse the memory of text blocks instead of returning it to the system
         self._run = train(
             self._corpus,
             request.vocab_size,
@@ -118,11 +118,11 @@ class Training:
 
     @property
     def n_held_out(self) -> int:
-        """The bytes of text that were kept out of the training."""
+        """Bytes of held-out text."""
         return sum(map(len, getattr(self._corpus, "held_out", ())))
 
     def compare(self) -> None:
-        """Compare tokenizers on the text that was kept out of the training, if there is any."""
+        """Compare tokenizers on the held-out text, if there is any."""
         if isinstance(self._corpus, HeldOutCorpus) and self._corpus.held_out:
             with self._phase("comparing"):
                 self._held_out = compare(self.learned.tokenizer, self._corpus.held_out)
@@ -132,7 +132,7 @@ class Training:
                     self._held_out = self._held_out._replace(advice=advice)
 
     def summary(self) -> TrainSummary:
-        """Say what it came to."""
+        """Return the summary of the training."""
         run = self.learned
         tokenizer, pre_tokens, history = run.tokenizer, run.pre_token_counts, run.history
         lengths = tokenizer.tables.lengths()
@@ -158,7 +158,7 @@ class Training:
         )
 
     def report(self) -> TrainProgress:
-        """Say how far it is now."""
+        """Return the current progress."""
         return self._last._replace(
             seconds=time.monotonic() - self._started,
             memory_bytes=memory_bytes(),
@@ -174,7 +174,7 @@ class Training:
 
     @contextmanager
     def _phase(self, name: Phase) -> Iterator[None]:
-        """Time a short phase and report its beginning."""
+        """Time a short phase, and report its start."""
         self._last = self._last._replace(phase=name, fraction=0.0, eta_seconds=None)
         self._on_report(self.report())
         started = time.perf_counter()

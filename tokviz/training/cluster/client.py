@@ -18,7 +18,7 @@ from tokviz.training.cluster import tasks
 from tokviz.training.cluster.parts import Part, Rules, Span, parts_of
 from tokviz.training.corpus.readers import encode
 from tokviz.training.counting import CountProgress
-from tokviz.training.dask_cluster import finished
+from tokviz.training.dask_cluster import run_tasks
 from tokviz.training.pre_token_counts import PreTokenCounts
 
 if TYPE_CHECKING:
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 _LEAST_PART_BYTES, _MOST_PART_BYTES = 1 << 23, 1 << 28
 _PARTS_OF_A_WORKER = 4
 _BUCKET_BYTES = 1 << 31
-"""A bucket for so many bytes of corpus: what one worker holds at once when it joins."""
+"""Bytes of corpus per bucket. A worker holds one bucket in memory when it joins the counts."""
 _LEAST_BUCKETS, _MOST_BUCKETS = 8, 1024
 _ABOUT = "inputs.json"
 
 
 @contextmanager
-def shared_folder(given: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """Give the folder that a caller named, or one of this machine that is removed at the end."""
-    if given is not None:
-        yield Path(given)
+def shared_folder(requested: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Provide the requested folder, or a temporary one on this machine."""
+    if requested is not None:
+        yield Path(requested)
         return
     folder = tempfile.mkdtemp(prefix="tokviz-")
     try:
         yield Path(folder)
     finally:
-        # Nobody who is still at work makes a file where there is no such folder any more.
+        # After this, a task that is still running cannot create a file in the folder.
         ended = f"{folder}.ended"
         os.rename(folder, ended)
         shutil.rmtree(ended)
@@ -80,7 +80,7 @@ def count_on_cluster(
         JobError: If workers die repeatedly.
         TokvizError: If only one process can read the corpus, or as `count_pre_tokens` does.
     """
-    if reason := corpus.must_be_whole():
+    if reason := corpus.why_sequential():
         raise TokvizError(
             f"{reason} needs a corpus that one process reads: train it without workers"
         )
@@ -100,7 +100,7 @@ def count_on_cluster(
 
     count = partial(tasks.count_part, rules=rules, n_buckets=n_buckets, folder=str(folder))
     sums: dict[int, tasks.PartSums] = {}
-    for number, part_sums in finished(client, count, parts, report):
+    for number, part_sums in run_tasks(client, count, parts, report):
         sums[number] = part_sums
         progress = progress._replace(
             n_bytes_read=progress.n_bytes_read + parts[number].n_bytes,
@@ -110,9 +110,9 @@ def count_on_cluster(
         return PreTokenCounts.of({}, complete=False)
     named = [(part.number, part.file) for part in parts]
     join = partial(tasks.join_bucket, parts=named, folder=str(folder))
-    if len([*finished(client, join, range(n_buckets), report)]) < n_buckets:
+    if len([*run_tasks(client, join, range(n_buckets), report)]) < n_buckets:
         return PreTokenCounts.of({}, complete=False)
-    pre_tokens, by_file = tasks.gathered([*range(n_buckets)], str(folder))
+    pre_tokens, by_file = tasks.read_buckets([*range(n_buckets)], str(folder))
     in_order = [sums[number] for number in sorted(sums)]
     for part in in_order:
         corpus.unreadable += part.unreadable
@@ -132,7 +132,7 @@ def count_on_cluster(
 def _parts(
     corpus: Corpus, rules: Rules, part_bytes: int, n_buckets: int, folder: Path
 ) -> list[Part]:
-    """Cut the corpus; as a run before has cut it, if there was one of the same."""
+    """Divide the corpus into parts: the saved ones, if an earlier run counted the same corpus."""
     path = folder / _ABOUT
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def _parts(
         return list(parts_of(corpus, rules, part_bytes))
     cut_out = [*map(list, rules.specials)], list(rules.delimiter)
     about = {
-        "inputs": [[file, *it] for file, it in zip(corpus.files, corpus.stored, strict=True)],
+        "inputs": [[file, *info] for file, info in zip(corpus.files, corpus.stored, strict=True)],
         "rules": [*rules.pattern, *cut_out, *rules[3:], n_buckets],
     }
     with writing(folder):
