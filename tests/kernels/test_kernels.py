@@ -81,7 +81,7 @@ COMPILED = "297 97 98 99 15 9 2 True True"
 FOUND = "297 97 98 99 15 9 2 False"
 
 HAS_LINKER = sys.platform in ("linux", "darwin") and any(
-    shutil.which(program) for program, *_ in machine_code._LINKERS
+    shutil.which(program) for program, *_ in machine_code.LINKERS
 )
 
 
@@ -271,7 +271,7 @@ class Cache:
 
     def in_new_process(self, module: ModuleType = counting_kernels) -> int:
         """Need a module as a new process would, and tell how much has been compiled so far."""
-        store._loaded.clear()
+        store.loaded.clear()
         addresses: object = store.load(module)
         assert addresses == {"code": module.__name__.encode()}
         return self.n_compiled
@@ -283,9 +283,9 @@ class Cache:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     cache = Cache(tmp_path / "kernels")
-    monkeypatch.setattr(store, "_loaded", {})
-    monkeypatch.setattr(store, "_path", lambda: cache.folder)
-    monkeypatch.setattr(store, "_bitcode", cache.compile)
+    monkeypatch.setattr(store, "loaded", {})
+    monkeypatch.setattr(store, "cache_path", lambda: cache.folder)
+    monkeypatch.setattr(store, "bitcode_of", cache.compile)
     monkeypatch.setattr(machine_code, "make_object", lambda code: code)
     monkeypatch.setattr(machine_code, "link", lambda code: None)
     monkeypatch.setattr(machine_code, "load_object", lambda code, names: {"code": code})
@@ -449,7 +449,7 @@ def test_a_full_disk_is_no_matter_of_permissions(
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(store._Folder, "write", full)
+    monkeypatch.setattr(store.CacheFolder, "write", full)
     with pytest.warns(
         RuntimeWarning, match=r"No space left on device\. .* again; free disk space$"
     ):
@@ -465,15 +465,15 @@ def test_files_of_former_versions_do_not_pile_up(cache: Cache) -> None:
     (cache.folder / f"{name}2-0.o").touch()
     cache.in_new_process()
     kept = {file for file in cache.files() if file.startswith(f"{name}-")}
-    assert {f"{name}-{n}.o" for n in range(30 - store._KEPT_FILES, 30)} < kept
-    assert len(kept) == store._KEPT_FILES + 1
+    assert {f"{name}-{n}.o" for n in range(30 - store.KEPT_FILES, 30)} < kept
+    assert len(kept) == store.KEPT_FILES + 1
     assert f"{name}2-0.o" in cache.files()
 
 
 def test_code_for_another_processor_is_not_used(monkeypatch) -> None:
-    here = store._key(counting_kernels)
+    here = store.cache_key(counting_kernels)
     monkeypatch.setattr(store, "describe_processor", lambda: "another")
-    assert store._key(counting_kernels) != here
+    assert store.cache_key(counting_kernels) != here
 
 
 def test_the_processor_is_described_the_same_every_time() -> None:
@@ -501,7 +501,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ModuleType]
 
 
 def answers(module: ModuleType, addresses: store.Addresses) -> int:
-    module.answer._run = kernels._callable(addresses["answer"], module.answer.parameters)
+    store.loaded[module.__name__] = addresses
     return module.answer(40)
 
 
@@ -572,11 +572,11 @@ def test_memory_is_zero_and_grows() -> None:
     assert zeros(0, "q").tolist() == []
 
 
-@pytest.mark.parametrize("advice", [memory_module._POPULATE_WRITE, 999])
+@pytest.mark.parametrize("advice", [memory_module.POPULATE_WRITE, 999])
 def test_memory_that_is_made_real_meanwhile_keeps_what_is_written(
     advice: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory_module, "_POPULATE_WRITE", advice)  # an older Linux knows none
+    monkeypatch.setattr(memory_module, "POPULATE_WRITE", advice)  # an older Linux knows none
     before = threading.enumerate()
     n = 1_300_000
     memory = zeros(n, "q", n - 1000)
@@ -588,7 +588,7 @@ def test_memory_that_is_made_real_meanwhile_keeps_what_is_written(
 
 def test_memory_is_made_real_meanwhile() -> None:
     try:
-        mmap.mmap(-1, mmap.PAGESIZE).madvise(memory_module._POPULATE_WRITE)
+        mmap.mmap(-1, mmap.PAGESIZE).madvise(memory_module.POPULATE_WRITE)
     except (AttributeError, OSError):
         pytest.skip("only Linux from 5.14 on does it")
     before, process = threading.enumerate(), psutil.Process()

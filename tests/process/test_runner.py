@@ -111,24 +111,6 @@ def test_a_child_that_died_between_runs_is_replaced(splitter: Splitter) -> None:
     assert pre_tokens == ["b"]
 
 
-def test_the_end_of_an_older_child_that_is_heard_late_hides_no_other() -> None:
-    """Who holds the older one's pipe lets it end when it likes."""
-    client = JobClient("split", patience=WAIT)
-    answers: list[Message] = []
-    ended = []
-    for _ in range(2):
-        client.call(lambda memory: [{"do": "check", "regex": "a", "seconds": WAIT}], answers.append)
-        child = client._child
-        assert child is not None
-        ended.append(child)
-        child.kill()
-        child._reader.join(WAIT)
-    ended[0]._on_end(ended[0])
-    client.call(lambda memory: [{"do": "check", "regex": "a", "seconds": WAIT}], answers.append)
-    assert len(answers) == 3
-    client.close()
-
-
 def test_ctrl_c_is_not_for_the_child(splitter: Splitter) -> None:
     splitter.pre_tokens("a", "a")
     pid = splitter.client.pid

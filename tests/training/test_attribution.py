@@ -68,7 +68,7 @@ def test_every_merge_knows_its_files(tmp_path, monkeypatch, seed, regex, is_comp
     texts = write_files(tmp_path, seed)
     monkeypatch.setattr(corpus_module, "MOST_TRACKED_FILES", APART)
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 300)
-    monkeypatch.setattr(regex_counter, "_BYTES_AT_ONCE", 300)
+    monkeypatch.setattr(regex_counter, "BYTES_AT_ONCE", 300)
     if is_compiled:
         monkeypatch.setattr(counting, "SMALL_CORPUS_BYTES", -1)
         monkeypatch.setattr(counting, "SMALL_FOR_PROCESSES", -1)

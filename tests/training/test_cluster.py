@@ -182,7 +182,7 @@ def test_texts_from_python_are_counted_too(cluster: Client) -> None:
 def test_a_worker_that_is_killed_changes_nothing(
     corpus: Path, tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 30_000)
+    monkeypatch.setattr(client_module, "MOST_PART_BYTES", 30_000)
     pids: list[int] = list(cluster.run(os.getpid).values())  # type: ignore[no-untyped-call]
 
     def kill(*_: object) -> None:
@@ -202,7 +202,7 @@ def test_what_was_counted_is_not_counted_again_unless_a_file_has_changed(
     corpus: Path, tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, pattern = tmp_path / "kept", get_split_pattern("gpt4")
-    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 100_000)
+    monkeypatch.setattr(client_module, "MOST_PART_BYTES", 100_000)
 
     def counted(should_stop: Callable[[], bool] = lambda: False) -> PreTokenCounts:
         counter = partial(count_on_cluster, client=cluster, folder=folder)
@@ -306,7 +306,7 @@ def test_what_a_storage_does_not_give_is_named_or_left_out_as_chosen(
 def test_a_line_that_is_not_json_is_named_by_its_number_in_the_file(
     tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 500)
+    monkeypatch.setattr(client_module, "MOST_PART_BYTES", 500)
     lines = [json.dumps({"text": f"line {number}"}) for number in range(200)]
     lines[150] = "{"
     path = tmp_path / "a.jsonl"
@@ -319,7 +319,7 @@ def test_a_line_that_is_not_json_is_named_by_its_number_in_the_file(
 def test_workers_take_so_many_characters_of_a_document(
     tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 500)
+    monkeypatch.setattr(client_module, "MOST_PART_BYTES", 500)
     documents = [f"low lower number {number} " + "newest " * (number % 30) for number in range(99)]
     (tmp_path / "a.txt").write_text("<|endoftext|>".join(documents))
     (tmp_path / "b.jsonl").write_text("".join(json.dumps({"text": d}) + "\n" for d in documents))
@@ -381,7 +381,7 @@ def test_nobody_waits_for_workers_to_begin_once_it_is_enough(corpus: Path) -> No
 def test_nobody_waits_for_workers_that_will_not_come_back(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 30_000)
+    monkeypatch.setattr(client_module, "MOST_PART_BYTES", 30_000)
     before = psutil.Process().children()
 
     def kill(*_: object) -> None:

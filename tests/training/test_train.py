@@ -223,7 +223,7 @@ def test_the_time_left_is_that_of_the_whole_job_on_a_machine_of_any_speed(
     for module in (train_module, counting):
         monkeypatch.setattr(module, "SECONDS_BETWEEN_REPORTS", 0.0)
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 20_000)
-    monkeypatch.setattr(compiled_trainer, "_FIRST_BUDGET", 20_000)
+    monkeypatch.setattr(compiled_trainer, "FIRST_BUDGET", 20_000)
     monkeypatch.setattr(train_module, "expected_cells", lambda *_, **__: n_cells)
     monkeypatch.setattr(train_module, "Clock", lambda: Clock(now))
     tokviz.train([text], 1_000, split_pattern=pattern, on_progress=seen.append)

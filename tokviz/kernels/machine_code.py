@@ -14,7 +14,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-_LINKERS = (("cc", "-shared"), ("gcc", "-shared"), ("clang", "-shared"), ("ld", "-shared"))
+LINKERS = (("cc", "-shared"), ("gcc", "-shared"), ("clang", "-shared"), ("ld", "-shared"))
 _LINK_SECONDS = 60.0
 
 _engines: list[Any] = []  # keep engines alive, because they own the memory of their functions
@@ -42,7 +42,7 @@ def link(code: bytes) -> bytes | None:
     with tempfile.TemporaryDirectory(prefix="tokviz-") as folder:
         source, target = Path(folder, "kernels.o"), Path(folder, "kernels.so")
         source.write_bytes(code)
-        for program, *options in _LINKERS:
+        for program, *options in LINKERS:
             path = shutil.which(program)
             if path is not None and _succeeds([path, *options, "-o", str(target), str(source)]):
                 return target.read_bytes()

@@ -23,7 +23,7 @@ _ITEM_BYTES = {"B": 1, "i": 4, "q": 8}
 _OPTIONS = {} if os.name == "nt" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 _HUGE_PAGES: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
 _LARGE = 1 << 21
-_POPULATE_WRITE = 23
+POPULATE_WRITE = 23
 """`MADV_POPULATE_WRITE`, which the `mmap` module does not define."""
 
 
@@ -55,7 +55,7 @@ def _make_real(memory: mmap.mmap, n_bytes: int) -> None:
     madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
     first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     for at in range((n_bytes - 1) // _LARGE * _LARGE, -1, -_LARGE):
-        if madvise(first + at, min(_LARGE, n_bytes - at), _POPULATE_WRITE):
+        if madvise(first + at, min(_LARGE, n_bytes - at), POPULATE_WRITE):
             return
 
 

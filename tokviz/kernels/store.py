@@ -38,29 +38,29 @@ kernel_names: defaultdict[str, list[str]] = defaultdict(list)
 helpers: set[FunctionType] = set()
 """Functions that kernels may call."""
 
-_KEPT_FILES = 12
+KEPT_FILES = 12
 """Number of files kept per module, for several versions or processors."""
 
-_loaded: dict[str, Addresses] = {}
+loaded: dict[str, Addresses] = {}
 _libraries: list[Any] = []  # keep libraries open, because they own the memory of their functions
 
 
 def load(module: ModuleType) -> Addresses:
     """Load the kernels of a module, compile them first if necessary, and return their addresses."""
-    if module.__name__ not in _loaded:
-        _loaded[module.__name__] = _load_kept(module) or _make(module)
-    return _loaded[module.__name__]
+    if module.__name__ not in loaded:
+        loaded[module.__name__] = _load_kept(module) or _make(module)
+    return loaded[module.__name__]
 
 
 def _load_kept(module: ModuleType) -> Addresses | None:
     with contextlib.suppress(OSError), _open_folder() as folder:
-        for name in folder.names(f"{module.__name__}-{_key(module)}-"):
+        for name in folder.names(f"{module.__name__}-{cache_key(module)}-"):
             with contextlib.suppress(OSError, AttributeError, RuntimeError, ImportError):
-                return _load_file(folder, name, _names(module))
+                return _load_file(folder, name, kernel_names[module.__name__])
     return None
 
 
-def _load_file(folder: _Folder, name: str, kernels: list[str]) -> Addresses:
+def _load_file(folder: CacheFolder, name: str, kernels: list[str]) -> Addresses:
     with folder.open(name, os.O_RDONLY) as file:
         _refuse_foreign(file.fileno())
         code = file.read()
@@ -91,8 +91,8 @@ def load_library(file: IO[bytes], names: Iterable[str]) -> Addresses:
 def _make(module: ModuleType) -> Addresses:
     from tokviz.kernels import machine_code  # imports LLVM
 
-    code = machine_code.make_object(_bitcode(module))
-    start = f"{module.__name__}-{_key(module)}"
+    code = machine_code.make_object(bitcode_of(module))
+    start = f"{module.__name__}-{cache_key(module)}"
     try:
         with _open_folder(make=True) as folder:
             folder.forget_old(module.__name__)
@@ -104,12 +104,12 @@ def _make(module: ModuleType) -> Addresses:
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         advice = "free disk space" if is_full else "make it a folder that only you can write to"
         warnings.warn(
-            f"compiled code cannot be kept in {_path()}: {error.strerror or error}. So every "
+            f"compiled code cannot be kept in {cache_path()}: {error.strerror or error}. So every "
             f"process compiles it again; {advice}",
             RuntimeWarning,
             stacklevel=2,
         )
-    return machine_code.load_object(code, _names(module))
+    return machine_code.load_object(code, kernel_names[module.__name__])
 
 
 def shipped_path(module: ModuleType) -> Path:
@@ -117,17 +117,14 @@ def shipped_path(module: ModuleType) -> Path:
     return asset_path(f"kernels/{module.__name__}-{_source_key(module)}.bc")
 
 
-def _bitcode(module: ModuleType) -> bytes:
+def bitcode_of(module: ModuleType) -> bytes:
+    """Return the shipped bitcode of a module, or compile it if its source has changed."""
     path = shipped_path(module)
     if path.exists():
         return path.read_bytes()
     build = importlib.import_module("tokviz.kernels.build")  # needs Numba: developers have it
     code: bytes = build.compile_module(module)
     return code
-
-
-def _names(module: ModuleType) -> list[str]:
-    return kernel_names[module.__name__]
 
 
 def is_helper(value: object) -> bool:
@@ -138,11 +135,12 @@ def is_helper(value: object) -> bool:
 # -- the folder
 
 
-def _path() -> Path:
+def cache_path() -> Path:
+    """Return the path of the cache folder."""
     return platformdirs.user_cache_path("tokviz") / "kernels"
 
 
-class _Folder(NamedTuple):
+class CacheFolder(NamedTuple):
     """An open folder. Files are opened relative to it, without following links.
 
     Attributes:
@@ -189,7 +187,7 @@ class _Folder(NamedTuple):
             return -os.stat(self._at(name), dir_fd=self.descriptor, follow_symlinks=False).st_mtime
 
         with contextlib.suppress(OSError):  # another process may be removing them too
-            for name in sorted(self.names(f"{module_name}-"), key=age)[_KEPT_FILES:]:
+            for name in sorted(self.names(f"{module_name}-"), key=age)[KEPT_FILES:]:
                 os.unlink(self._at(name), dir_fd=self.descriptor)
 
     def _at(self, name: str) -> str:
@@ -197,23 +195,23 @@ class _Folder(NamedTuple):
 
 
 @contextlib.contextmanager
-def _open_folder(*, make: bool = False) -> Iterator[_Folder]:
+def _open_folder(*, make: bool = False) -> Iterator[CacheFolder]:
     """Open the cache folder.
 
     Raises:
         OSError: If it does not exist, or another user could have written to it.
     """
-    path = _path()
+    path = cache_path()
     if make:
         _refuse_foreign_above(path)
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "nt":
-        yield _Folder(path, None)
+        yield CacheFolder(path, None)
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         _refuse_foreign(descriptor)
-        yield _Folder(path, descriptor)
+        yield CacheFolder(path, descriptor)
     finally:
         os.close(descriptor)
 
@@ -259,7 +257,7 @@ def _hash(content: bytes) -> str:
     return source_hash(content).hex()
 
 
-def _key(module: ModuleType) -> str:
+def cache_key(module: ModuleType) -> str:
     """Return a hash of everything the machine code depends on."""
     parts = [f"{sys.platform} {os.name} {_source_key(module)}".encode()]
     parts.append(describe_processor().encode())

@@ -12,7 +12,7 @@ if sys.platform != "win32":
     import resource
 
 _PR_SET_PDEATHSIG = 1
-_MOST_PROCESSORS = 4
+MOST_PROCESSORS = 4
 
 
 class Limits(NamedTuple):
@@ -103,4 +103,4 @@ def n_processors() -> int:
     n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if hasattr(os, "nice") and os.nice(0) > 0:
         n -= 1
-    return min(n, _MOST_PROCESSORS) if n > 1 else 0
+    return min(n, MOST_PROCESSORS) if n > 1 else 0

@@ -20,14 +20,14 @@ from tokviz.training.ties import get_tie_break
 if TYPE_CHECKING:
     from tokviz.kernels.memory import Memory
 
-_FIRST_BUDGET = 200_000
-_LEAST_BUDGET = 1_000
+FIRST_BUDGET = 200_000
+LEAST_BUDGET = 1_000
 _LARGEST_POSITION = 0x7FFFFFF0
 """Limit of 32-bit positions: the bytes of the distinct pre-tokens, plus one per pre-token."""
 
 
-_PRE_TOKENS_AT_ONCE = 1 << 17
-_CELLS_AT_ONCE = 1 << 20
+PRE_TOKENS_AT_ONCE = 1 << 17
+CELLS_AT_ONCE = 1 << 20
 _MANY_MERGES = 1000
 """After this number, new pairs have about as many occurrences as the pairs of bytes."""
 
@@ -36,6 +36,8 @@ class CompiledTrainer:
     """Training engine that uses compiled loops; see `tokviz.training.merge_kernels`.
 
     Attributes:
+        state: The memory of the merge loop; None until it is prepared.
+        budget: Number of occurrences that the loop visits before it pauses.
         end: The reason why no further merge is possible; None while one is.
     """
 
@@ -61,44 +63,44 @@ class CompiledTrainer:
         self._min_count = settings.min_count
         self._n_wanted = settings.n_merges
         self._n_single = layout.n_single
-        self._budget = _FIRST_BUDGET
+        self.budget = FIRST_BUDGET
         self.end: str | None = None
         # Every merge removes at least one token, so there are never more merges than cells.
         self._layout = layout.steps(min(settings.n_merges, layout.n_cells))
-        self._state: State | None = None
+        self.state: State | None = None
         self._n_tokens = pre_tokens.n_bytes
 
     @property
     def n_merges(self) -> int:
         """Number of merges so far."""
-        return self._state.numbers[merge_state.N_MERGES] if self._state else 0
+        return self.state.numbers[merge_state.N_MERGES] if self.state else 0
 
     @property
     def n_tokens(self) -> int:
         """Current number of tokens of the whole corpus."""
-        if self._state is None:
+        if self.state is None:
             return self._n_tokens
-        return self._state.numbers[merge_state.N_TOKENS] + self._n_single
+        return self.state.numbers[merge_state.N_TOKENS] + self._n_single
 
     def advance(self, seconds: float) -> bool:
         """Merge for about this long, and return whether training is finished."""
         started = time.perf_counter()
-        while self._state is None:
-            self._state = next(self._layout)
-            if self._state is not None:
-                note_capacities(self._state)
+        while self.state is None:
+            self.state = next(self._layout)
+            if self.state is not None:
+                note_capacities(self.state)
             if time.perf_counter() - started > seconds:
                 return False
         while True:
             reason = merge_kernels.run_merges(
-                self._state, self._rule, self._n_wanted, self._min_count, self._budget
+                self.state, self._rule, self._n_wanted, self._min_count, self.budget
             )
             spent = time.perf_counter() - started
             if reason == merge_state.FULL:
-                self._state = _with_room(self._state, self._rule)
+                self.state = _with_room(self.state, self._rule)
             elif reason == merge_state.PAUSED:
                 pace = min(2.0, max(0.2, seconds / spent))
-                self._budget = max(_LEAST_BUDGET, int(self._budget * pace))
+                self.budget = max(LEAST_BUDGET, int(self.budget * pace))
                 return False
             else:
                 if reason != merge_state.FINISHED:
@@ -107,16 +109,16 @@ class CompiledTrainer:
 
     def merges_from(self, first: int) -> list[tuple[int, int, int]]:
         """Return the merges from an index: left id, right id, count."""
-        if self._state is None:
+        if self.state is None:
             return []
         n = self.n_merges
-        ids = self._state.merges[2 * first : 2 * n].tolist()
-        counts = self._state.merge_count[first:n].tolist()
+        ids = self.state.merges[2 * first : 2 * n].tolist()
+        counts = self.state.merge_count[first:n].tolist()
         return list(zip(ids[::2], ids[1::2], counts, strict=True))
 
     def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
         """Return the merges (indexes from 0) that were applied in some pre-tokens, with counts."""
-        if self._state is None:
+        if self.state is None:
             return zeros(0, "i"), zeros(0, "q")
         if self._places is None:
             self._places = zeros(len(self._pre_tokens), "i")
@@ -126,17 +128,17 @@ class CompiledTrainer:
         uses = zeros(N_BYTES + self.n_merges, "q")
         for _, pre_tokens, times in counts:
             merge_kernels.count_tokens(
-                self._state, self._places, pre_tokens, times, len(pre_tokens), uses
+                self.state, self._places, pre_tokens, times, len(pre_tokens), uses
             )
         merges = zeros(self.n_merges, "i")
-        n = merge_kernels.count_merges(self._state, uses, merges)
+        n = merge_kernels.count_merges(self.state, uses, merges)
         return merges[:n], uses[:n]
 
     def history(self) -> TrainingHistory:
         """Return the history of the merges so far; new tokens have the ids from 256."""
-        if self._state is None:
+        if self.state is None:
             return TrainingHistory.empty()
-        state, n = self._state, self.n_merges
+        state, n = self.state, self.n_merges
         n_tokens = array("q", [left + self._n_single for left in state.tokens_left[:n].tolist()])
         return TrainingHistory(
             left_id=_copy(state.merges[: 2 * n : 2]),
@@ -163,7 +165,7 @@ BY_PAIR = {
 """The arrays that grow with the number of pairs, and their number of items per pair."""
 
 
-def _capacity(n_used: int, capacity: int, n_wanted: int) -> int:
+def capacity_for(n_used: int, capacity: int, n_wanted: int) -> int:
     """Return the required length of an array: with room for one merge, and a third of it free."""
     return max(n_used * 3 // 2, n_used + n_wanted, capacity)
 
@@ -181,13 +183,13 @@ def _with_room(state: State, rule: int) -> State:
     n_fresh = len(state.fresh) // 2
     n_pairs = state.numbers[merge_state.N_PAIRS]
     n_occurrences = state.numbers[merge_state.N_OCCURRENCES]
-    capacity = _capacity(n_pairs, len(state.pair_count), min(n_fresh, 2 * len(state.left_group)))
+    capacity = capacity_for(n_pairs, len(state.pair_count), min(n_fresh, 2 * len(state.left_group)))
     if capacity > len(state.pair_count):
         larger: dict[str, Any] = {
             name: longer(getattr(state, name), n * capacity) for name, n in BY_PAIR.items()
         }
         state = state._replace(**larger)
-    capacity = _capacity(n_occurrences, len(state.occurrences), n_fresh)
+    capacity = capacity_for(n_occurrences, len(state.occurrences), n_fresh)
     if capacity > len(state.occurrences):
         state = state._replace(occurrences=longer(state.occurrences, capacity))
     note_capacities(state)
@@ -229,16 +231,16 @@ class Layout:
         large = zeros(sizes[layout_kernels.N_LARGE], "q")
         pair_of_bytes = zeros(2 * layout_kernels.N_PAIRS_OF_BYTES, "q")
         source = [pre_tokens.memory[name] for name in ("data", "offsets", "counts")]
-        for first in range(0, len(pre_tokens), _PRE_TOKENS_AT_ONCE):
-            last = min(first + _PRE_TOKENS_AT_ONCE, len(pre_tokens))
+        for first in range(0, len(pre_tokens), PRE_TOKENS_AT_ONCE):
+            last = min(first + PRE_TOKENS_AT_ONCE, len(pre_tokens))
             layout_kernels.lay_out(*source, first, last, cells, text, large, pair_of_bytes, sizes)
             yield None
         layout_kernels.measure_pairs(pair_of_bytes, sizes)
         state = self._empty(n_merges, cells, text, large)
         n_ids, n_tokens = N_BYTES + n_merges, sizes[layout_kernels.TOKENS]
         layout_kernels.number_pairs_of_bytes(state, n_tokens, n_ids, pair_of_bytes)
-        for first in range(1, n_cells - 1, _CELLS_AT_ONCE):
-            last = min(first + _CELLS_AT_ONCE, n_cells - 1)
+        for first in range(1, n_cells - 1, CELLS_AT_ONCE):
+            last = min(first + CELLS_AT_ONCE, n_cells - 1)
             layout_kernels.index_pairs(state, first, last, pair_of_bytes)
             yield None
         yield state

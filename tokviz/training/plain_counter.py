@@ -20,9 +20,9 @@ from tokviz.training.pre_token_counts import PreTokenCounts, Tick, counts_by_fil
 if TYPE_CHECKING:
     from regex import Match
 
-_CHARS_AT_ONCE = 1 << 18
-_JOIN_CHARS = 1 << 16
-_MATCHES_AT_ONCE = 10_000
+CHARS_AT_ONCE = 1 << 18
+JOIN_CHARS = 1 << 16
+MATCHES_AT_ONCE = 10_000
 _GROUP = itemgetter(0)
 _SPAN = methodcaller("span")
 
@@ -112,7 +112,7 @@ class PlainCounter:
     def _count(self, text: str, counts: Counter[str]) -> Iterator[float]:
         """Count the pre-tokens of a text, and yield the finished share, 0 to 1, now and then."""
         seen = as_tiktoken_sees(text) if self._pattern.unicode_of_tiktoken else text
-        if len(text) <= _CHARS_AT_ONCE and seen == text and self._counted_at_once(text, counts):
+        if len(text) <= CHARS_AT_ONCE and seen == text and self._counted_at_once(text, counts):
             return
         for _, pre_tokens, reached in self._batches(text, seen, 0):
             counts.update(filter(None, pre_tokens))
@@ -133,7 +133,7 @@ class PlainCounter:
         first, ends = position, set[int]()
         if last < len(text):
             spans = map(_SPAN, chain.from_iterable(self._matches(seen, last)))
-            near = takewhile(lambda span: span[1] <= last + _JOIN_CHARS, spans)
+            near = takewhile(lambda span: span[1] <= last + JOIN_CHARS, spans)
             ends = {last, *(end for start, end in near if start < end)}
         self._head, self._rest = [], Counter()
         for matches, pre_tokens, reached in self._batches(text, seen, first):
@@ -141,7 +141,7 @@ class PlainCounter:
             end: int | None = next(found, None) if reached >= last else None
             edges = accumulate(map(len, pre_tokens), initial=position)
             placed = zip(pre_tokens, islice(edges, 1, None), strict=True)
-            is_head = position < first + _JOIN_CHARS
+            is_head = position < first + JOIN_CHARS
             if is_head or end is not None:
                 some = [
                     (pre_token, edge) for pre_token, edge in placed if end is None or edge <= end
@@ -186,7 +186,7 @@ class PlainCounter:
     def _matches(self, text: str, start: int) -> Iterator[list[Match[str]]]:
         """Yield the matches from a position in batches."""
         matches = self._compiled.finditer(text, start)
-        take, most = self._limit.take, _MATCHES_AT_ONCE
+        take, most = self._limit.take, MATCHES_AT_ONCE
         while some := take(matches, most, self._compiled, text, start):
             yield some
             start = some[-1].end()

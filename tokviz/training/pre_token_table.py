@@ -30,9 +30,9 @@ from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
 if TYPE_CHECKING:
     from tokviz.kernels.memory import Memory
 
-_FIRST_SLOTS = 1 << 17
-_FIRST_DATA_BYTES = 1 << 20
-_BYTES_AT_ONCE = 1 << 22  # about 40 ms
+FIRST_SLOTS = 1 << 17
+FIRST_DATA_BYTES = 1 << 20
+BYTES_AT_ONCE = 1 << 22  # about 40 ms
 
 
 class PreTokenTable:
@@ -42,7 +42,7 @@ class PreTokenTable:
         table: The memory that the kernels use.
     """
 
-    def __init__(self, n_slots: int = _FIRST_SLOTS) -> None:
+    def __init__(self, n_slots: int = FIRST_SLOTS) -> None:
         """Create an empty table.
 
         Args:
@@ -53,7 +53,7 @@ class PreTokenTable:
             slots=zeros(2 * n_slots, "q"),
             counts=zeros(n_pre_tokens, "q"),
             offsets=zeros(n_pre_tokens + 1, "q"),
-            data=zeros(_FIRST_DATA_BYTES, "B"),
+            data=zeros(FIRST_DATA_BYTES, "B"),
             numbers=zeros(N_NUMBERS, "q"),
             reached=zeros(2, "q"),
             pre_tokens=zeros(2 * BATCH, "q"),
@@ -105,7 +105,7 @@ class PreTokenTable:
         reached[TEXT], reached[POSITION] = 0, block.starts[0]
         texts = scanner.texts(block.data, block.starts, block.ends, is_open=block.is_open)
         while True:
-            reason = counting_kernels.count_texts(texts, self.table, _BYTES_AT_ONCE)
+            reason = counting_kernels.count_texts(texts, self.table, BYTES_AT_ONCE)
             if reason == FULL:
                 self._make_room()
             elif reason == DONE or should_stop():

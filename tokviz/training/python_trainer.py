@@ -306,20 +306,24 @@ class PythonTrainer:
 
     def history(self) -> TrainingHistory:
         """Return the history of the merges so far."""
-        merges = self._merges
-        no_pair = (NO_TOKEN, NO_TOKEN)
-        runners_up = [merge.runner_up or no_pair for merge in merges]
-        return TrainingHistory(
-            left_id=_column("i", (merge.pair[0] for merge in merges)),
-            right_id=_column("i", (merge.pair[1] for merge in merges)),
-            new_id=_column("i", range(N_BYTES, N_BYTES + len(merges))),
-            count=_column("q", (merge.count for merge in merges)),
-            n_tied=_column("i", (merge.n_tied for merge in merges)),
-            runner_up_left=_column("i", (pair[0] for pair in runners_up)),
-            runner_up_right=_column("i", (pair[1] for pair in runners_up)),
-            runner_up_count=_column("q", (merge.runner_up_count for merge in merges)),
-            n_tokens=_column("q", (merge.n_tokens for merge in merges)),
-        )
+        return history_of(self._merges)
+
+
+def history_of(merges: Sequence[Merge]) -> TrainingHistory:
+    """Convert merges to a history."""
+    no_pair = (NO_TOKEN, NO_TOKEN)
+    runners_up = [merge.runner_up or no_pair for merge in merges]
+    return TrainingHistory(
+        left_id=_column("i", (merge.pair[0] for merge in merges)),
+        right_id=_column("i", (merge.pair[1] for merge in merges)),
+        new_id=_column("i", range(N_BYTES, N_BYTES + len(merges))),
+        count=_column("q", (merge.count for merge in merges)),
+        n_tied=_column("i", (merge.n_tied for merge in merges)),
+        runner_up_left=_column("i", (pair[0] for pair in runners_up)),
+        runner_up_right=_column("i", (pair[1] for pair in runners_up)),
+        runner_up_count=_column("q", (merge.runner_up_count for merge in merges)),
+        n_tokens=_column("q", (merge.n_tokens for merge in merges)),
+    )
 
 
 def _column(item_type: str, values: Iterable[int]) -> memoryview:

@@ -30,10 +30,10 @@ from tokviz.training.threads import Threads
 _LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=0)
 """A counting process may use the same resources as this one."""
 
-_BYTES_AT_ONCE = 1 << 18
-_LONG_TEXT = 1 << 22  # bytes
+BYTES_AT_ONCE = 1 << 18
+LONG_TEXT = 1 << 22  # bytes
 _SECONDS_OF_WAITING = 0.02
-_SECONDS_TO_STOP = 1.0
+SECONDS_TO_STOP = 1.0
 """Time after a request to stop before a process is killed, which loses its counts."""
 
 
@@ -54,7 +54,11 @@ class _Part(NamedTuple):
 
 
 class RegexCounter:
-    """Counter that distributes texts among processes."""
+    """Counter that distributes texts among processes.
+
+    Attributes:
+        processes: The processes.
+    """
 
     def __init__(self, pattern: SplitPattern, n_processes: int, files: Sequence[str] = ()) -> None:
         """Create a counter.
@@ -65,8 +69,8 @@ class RegexCounter:
             files: The files of the corpus, for error messages.
         """
         self._parts: dict[int, _Part] = {}
-        self._processes = [_Process(pattern, self._parts, files) for _ in range(n_processes)]
-        self._threads = Threads([process.count for process in self._processes])
+        self.processes = [CountingProcess(pattern, self._parts, files) for _ in range(n_processes)]
+        self._threads = Threads([process.count for process in self.processes])
         self._n_batches = self._n_taken = 0
         self._texts: list[bytes] = []
         self._n_bytes = 0
@@ -77,7 +81,7 @@ class RegexCounter:
     @property
     def n_unique(self) -> int:
         """A lower bound of the number of distinct pre-tokens so far."""
-        return max(process.n_unique for process in self._processes)
+        return max(process.n_unique for process in self.processes)
 
     @property
     def n_waiting(self) -> int:
@@ -87,7 +91,7 @@ class RegexCounter:
     @property
     def share(self) -> float:
         """The counted share of the added text, 0 to 1."""
-        n_counted = sum(process.n_counted for process in self._processes)
+        n_counted = sum(process.n_counted for process in self.processes)
         return n_counted / self._n_taken if self._n_taken else 1.0
 
     def add(self, block: TextBlock, tick: Tick) -> None:
@@ -97,11 +101,11 @@ class RegexCounter:
         self._file = block.file
         self._n_taken += block.n_bytes
         for text in block.whole_texts(self._open_text):
-            if self._texts and len(text) >= _LONG_TEXT:
+            if self._texts and len(text) >= LONG_TEXT:
                 self._hand_on(tick)
             self._texts.append(text)
             self._n_bytes += len(text)
-            if self._n_bytes >= _BYTES_AT_ONCE:
+            if self._n_bytes >= BYTES_AT_ONCE:
                 self._hand_on(tick)
 
     def finish(self, tick: Tick) -> None:
@@ -109,28 +113,28 @@ class RegexCounter:
         if self._texts:
             self._hand_on(tick)
         self._threads.finish(lambda: self._should_stop(tick))
-        for process in self._processes:
+        for process in self.processes:
             process.finish()
 
     def close(self) -> None:
         """Stop all processes."""
-        for process in self._processes:
+        for process in self.processes:
             process.kill()
         self._threads.close()
 
     def result(self, n_documents: int, complete: bool) -> PreTokenCounts:
         """Join the counts of the processes, in the order of the first occurrences."""
         counts: Counter[bytes] = Counter()
-        news = [(number, i) for i, process in enumerate(self._processes) for number in process.news]
+        news = [(number, i) for i, process in enumerate(self.processes) for number in process.news]
         for number, i in sorted(news):
-            process = self._processes[i]
+            process = self.processes[i]
             for pre_token, n in process.pre_tokens[slice(*process.news[number])]:
                 counts[pre_token] += n
-        by_file = (part for process in self._processes for part in process.by_file())
+        by_file = (part for process in self.processes for part in process.by_file())
         return PreTokenCounts.of(
             counts,
-            n_chars=sum(process.n_chars for process in self._processes),
-            n_invalid=sum(process.n_invalid for process in self._processes),
+            n_chars=sum(process.n_chars for process in self.processes),
+            n_invalid=sum(process.n_invalid for process in self.processes),
             n_documents=n_documents,
             complete=complete,
             by_file=counts_by_file(counts, by_file),
@@ -146,8 +150,8 @@ class RegexCounter:
             batch.add(start, end, True)
         self._texts.clear()
         self._n_bytes = 0
-        is_long = len(batch.starts) == 1 and len(batch.data) >= _LONG_TEXT
-        n = len(self._processes) if is_long else 1
+        is_long = len(batch.starts) == 1 and len(batch.data) >= LONG_TEXT
+        n = len(self.processes) if is_long else 1
         borders: list[Future[int | None]] = [Future() for _ in range(n + 1)]
         borders[0].set_result(0)
         for index, ends in enumerate(pairwise(borders)):
@@ -163,17 +167,18 @@ class RegexCounter:
         elif not tick(self.n_unique):
             return False
         elif self._kill_at is None:
-            self._kill_at = now + _SECONDS_TO_STOP
+            self._kill_at = now + SECONDS_TO_STOP
         if now >= self._kill_at:
-            for process in self._processes:
+            for process in self.processes:
                 process.kill()
         return True
 
 
-class _Process:
+class CountingProcess:
     """One process and its counts.
 
     Attributes:
+        jobs: The client of the process.
         n_unique: Number of distinct pre-tokens.
         n_counted: Number of bytes counted.
         news: Start and end of a batch's new pre-tokens, by the batch's number.
@@ -185,6 +190,7 @@ class _Process:
     def __init__(
         self, pattern: SplitPattern, parts: dict[int, _Part], files: Sequence[str]
     ) -> None:
+        """Create the client; the process starts with the first text."""
         self._parts = parts
         self._files = files
         self.n_unique = self.n_counted = 0
@@ -193,7 +199,7 @@ class _Process:
         self.n_chars = self.n_invalid = 0
         self._by_file: list[Message] = []
         self._pattern = pattern
-        self._jobs = JobClient("count_pre_tokens", limits=_LIMITS, replaces_child=False)
+        self.jobs = JobClient("count_pre_tokens", limits=_LIMITS, replaces_child=False)
 
     def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> None:
         """Count texts in the process.
@@ -207,9 +213,9 @@ class _Process:
             return
         lengths = array("q", map(sub, block.ends, block.starts))
         # Sent in parts, because encoding a long text at once would block all other threads.
-        parts = range(0, len(block.data), _BYTES_AT_ONCE)
+        parts = range(0, len(block.data), BYTES_AT_ONCE)
         requests: list[Body] = [
-            {"do": "take", "data": pack(block.data[at : at + _BYTES_AT_ONCE])} for at in parts
+            {"do": "take", "data": pack(block.data[at : at + BYTES_AT_ONCE])} for at in parts
         ]
         count = {"do": "count", "lengths": pack_numbers(lengths), "file": block.file}
         requests.append(count if part is None else {**count, "part": part[:2]})
@@ -271,7 +277,7 @@ class _Process:
 
     def kill(self) -> None:
         """Kill the process, which loses its counts unless `finish` has received them."""
-        self._jobs.close()
+        self.jobs.close()
 
     def _call(
         self, *bodies: Body, on_answer: Callable[[Message], object] = lambda answer: None
@@ -285,7 +291,7 @@ class _Process:
             yield from bodies
 
         try:
-            return self._jobs.call(requests, on_answer)
+            return self.jobs.call(requests, on_answer)
         except JobDroppedError:
             return []
         except JobTimeoutError:

@@ -30,7 +30,7 @@ def test_the_time_may_end_behind_the_last_row(
             raise TimeoutError
 
     monkeypatch.setattr(StepLimit, "step", step)
-    monkeypatch.setattr(split, "_STEP_ROWS", 1)
+    monkeypatch.setattr(split, "STEP_ROWS", 1)
     request = {**ROWS, "ends": pack_numbers(array("I", [1, 3]))}
     answers = split.answer(request, {"text": "abb"})
     if n_rows_until == 1:

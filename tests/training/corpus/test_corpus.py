@@ -490,7 +490,7 @@ def test_cuts_are_those_of_the_regex_of_all(
     chunks = [(data[i : i + size], False) for i in range(0, len(data), size)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks_module, "BLOCK_BYTES", 1)
-        patch.setattr(blocks_module, "_MOST_FIRSTS", most_firsts)
+        patch.setattr(blocks_module, "MOST_FIRSTS", most_firsts)
         found = texts_of(text_blocks([*chunks, (b"", True)], map(str.encode, cuts), b""))
     longest_first = sorted(set(cuts), key=len, reverse=True)
     assert found == [

@@ -49,7 +49,7 @@ ANSWER_SECONDS = 0.05
 """Duration of the work for one answer, well below the time limits."""
 
 _STEP_CHARS = 4096
-_STEP_ROWS = 256
+STEP_ROWS = 256
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
@@ -178,7 +178,7 @@ def _rows(request: Body, text: str) -> Iterator[Body]:
         while row < len(ends):
             with limit.step():
                 search = compiled_regex(request["regex"], request["flags"]).search
-                for end in ends[row : row + _STEP_ROWS]:
+                for end in ends[row : row + STEP_ROWS]:
                     if search(text[start:end]):
                         found.append(row)
                     row, start = row + 1, end

@@ -159,7 +159,7 @@ class SplitClient(JobClient):
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
             if near is not None:
                 yield {**body, "at": near[0], "near": near[1]}
-            yield from _text_requests(memory, chunks)
+            yield from text_requests(memory, chunks)
             yield {**body, "start": start}
 
         def on_error(run: int, error: TokvizError) -> None:
@@ -173,7 +173,7 @@ class SplitClient(JobClient):
         return self.run(requests, RunHandlers(on_answer, self._on_done, on_error))
 
 
-def _text_requests(memory: dict[str, Any], chunks: Sequence[Part]) -> Iterator[Body]:
+def text_requests(memory: dict[str, Any], chunks: Sequence[Part]) -> Iterator[Body]:
     """Update the child's text, in parts small enough not to block other threads."""
     old: Sequence[Part] = memory.get("chunks", ())
     first, old_last, new_last = changed_range(old, chunks)

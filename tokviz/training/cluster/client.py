@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokviz.tokenizer.pretokenize.patterns import SplitPattern
     from tokviz.training.corpus.corpus import Corpus
 
-_LEAST_PART_BYTES, _MOST_PART_BYTES = 1 << 23, 1 << 28
+LEAST_PART_BYTES, MOST_PART_BYTES = 1 << 23, 1 << 28
 _PARTS_OF_A_WORKER = 4
 _BUCKET_BYTES = 1 << 31
 """Bytes of corpus per bucket. A worker holds one bucket in memory when it joins the counts."""
@@ -89,7 +89,7 @@ def count_on_cluster(
     total = corpus.n_bytes_total or 0
     n_threads = max(1, sum(client.nthreads().values()))  # type: ignore[no-untyped-call]
     part_bytes = total // (n_threads * _PARTS_OF_A_WORKER)
-    part_bytes = min(max(part_bytes, _LEAST_PART_BYTES), _MOST_PART_BYTES)
+    part_bytes = min(max(part_bytes, LEAST_PART_BYTES), MOST_PART_BYTES)
     n_buckets = min(max(total // _BUCKET_BYTES, _LEAST_BUCKETS), _MOST_BUCKETS)
     parts = _parts(corpus, rules, part_bytes, n_buckets, folder)
     progress = CountProgress(0, corpus.n_bytes_total, 0)

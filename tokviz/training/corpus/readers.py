@@ -32,7 +32,7 @@ from tokviz.training.corpus.text_blocks import BLOCK_BYTES, Chunk
 
 _ZSTANDARD_STEP = 1 << 10  # a few bytes may expand to 128 KB
 
-_FIRST_READ = 1 << 16  # allocating more takes longer than reading a small file
+FIRST_READ = 1 << 16  # allocating more takes longer than reading a small file
 
 Reader = Callable[[BinaryIO, str, str], Iterator[Chunk]]
 """`reader(file, path, field)` yields the documents of an open file."""
@@ -95,7 +95,7 @@ def encode(text: str) -> bytes:
 
 
 def _read_plain(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
-    n_bytes = _FIRST_READ
+    n_bytes = FIRST_READ
     while data := file.read(n_bytes):
         yield data, False
         n_bytes = min(2 * n_bytes, BLOCK_BYTES)

@@ -13,7 +13,7 @@ from tokviz.text import bytetext
 
 BLOCK_BYTES = 1 << 19
 
-_MOST_FIRSTS = 200
+MOST_FIRSTS = 200
 """Number of candidates per block that are found by their first byte."""
 
 Chunk = tuple[bytes, bool]
@@ -134,7 +134,7 @@ def _hits(
         start: The start of the search.
         end: The end of the search.
     """
-    for _ in range(_MOST_FIRSTS if first else 0):
+    for _ in range(MOST_FIRSTS if first else 0):
         start = data.find(first, start, end)
         if start < 0:
             return
