@@ -1,4 +1,4 @@
-"""Machine code of kernels: it does as the functions say, is kept, and never trusted blindly."""
+"""Machine code of kernels: it equals the Python functions, is cached, and is verified."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kept(tmp_path: Path, compiled_once: Path) -> Path:
-    """A folder of modules and of the machine code that is kept of them."""
+    """A folder of modules and their cached machine code."""
     return shutil.copytree(compiled_once, tmp_path / "kept", copy_function=shutil.copy2)
 
 
@@ -218,13 +218,13 @@ ALL_KERNELS = build.all_modules()
 
 
 def test_what_is_shipped_is_what_the_sources_say_now() -> None:
-    """Where this fails: `python -m tokviz.kernels.build`."""
+    """If this fails, run `python -m tokviz.kernels.build`."""
     wanted = {store.shipped_path(module).name for module in ALL_KERNELS}
     assert {path.name for path in asset_path("kernels").iterdir()} == wanted
 
 
 def test_compiling_a_module_again_gives_what_is_shipped() -> None:
-    """What compiles it may be another version of Numba, but nothing else may make a difference."""
+    """The result depends only on the sources and the version of Numba."""
     shipped = store.shipped_path(layout_kernels).read_bytes()
     assert build.compile_module(layout_kernels) == shipped
 
@@ -259,7 +259,7 @@ def test_machine_code_can_be_made_for_other_machines(
 
 
 class Cache:
-    """A cache folder and what is compiled for it."""
+    """A cache folder that counts compilations."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -270,7 +270,7 @@ class Cache:
         return module.__name__.encode()
 
     def in_new_process(self, module: ModuleType = counting_kernels) -> int:
-        """Need a module as a new process would, and tell how much has been compiled so far."""
+        """Load a module as a new process would, and return the number of compilations so far."""
         store.loaded.clear()
         addresses: object = store.load(module)
         assert addresses == {"code": module.__name__.encode()}
@@ -515,7 +515,7 @@ def test_an_object_file_is_loaded(modules: list[ModuleType]) -> None:
 def test_what_is_open_is_loaded_whatever_its_path_leads_to(
     modules: list[ModuleType], tmp_path: Path
 ) -> None:
-    """Also where the second file gets the number that the first one had."""
+    """Even if the second file gets the descriptor number of the first one."""
     path = tmp_path / "kernels.so"
     loaded = []
     for module in modules:

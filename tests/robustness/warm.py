@@ -22,7 +22,7 @@ from unittest import mock
 
 
 class _Fork:
-    """What `subprocess.Popen` gives for a job, as far as `ChildProcess` needs it."""
+    """The part of `subprocess.Popen` that `ChildProcess` uses, for a fork."""
 
     def __init__(
         self, command: list[str], *, stderr: IO[bytes], env: Mapping[str, str], **_: Any
@@ -88,7 +88,7 @@ def import_everything() -> None:
 
 @contextmanager
 def warm_children() -> Iterator[None]:
-    """Let jobs be forks meanwhile."""
+    """Start jobs as forks within the block."""
     popen = SimpleNamespace(Popen=_Fork, PIPE=subprocess.PIPE)
     with mock.patch("tokviz.process.child.subprocess", popen):
         yield

@@ -1,4 +1,4 @@
-"""Which files paid for a merge: what a training keeps equals making every merge in every file."""
+"""Attribution of merges to files equals applying every merge in every file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write_files(folder: Path, seed: int) -> dict[str, str]:
 
 
 def by_hand(texts: dict[str, str], run: TrainingRun, regex: str) -> list[dict[str | None, int]]:
-    """Make every merge in every file."""
+    """Apply every merge in every file."""
     pattern, first = get_split_pattern(regex), run.settings.layout.first_byte
     pairs = [(left - first, right - first) for left, right in run.history.pairs()]
     apart = {run.sources[place] for place in Corpus([*map(Path, texts)]).tracked_files}

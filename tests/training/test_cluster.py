@@ -1,4 +1,4 @@
-"""Counting by workers gives what one process gives, however the corpus is cut and whoever dies."""
+"""Workers count the same as one process, for any cuts of the corpus and deaths of workers."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_what_cannot_be_read_is_named_or_left_out_as_chosen(
 
 
 class Storage(SimpleHTTPRequestHandler):
-    """Serves files, stretches of them too, with their tags; some are forbidden."""
+    """Serves files and ranges of them, with their tags; some are forbidden."""
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -429,6 +429,6 @@ def test_no_worker_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
     )
     assert ended.returncode == -signal.SIGKILL
     for pid in map(int, ended.stdout.split()):
-        # Output is read to its end: whoever had it has ended.
+        # The output ends when all processes that hold it have ended.
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

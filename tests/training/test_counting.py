@@ -1,4 +1,4 @@
-"""Counting pre-tokens equals a dict over the regex's pre-tokens, however the corpus arrives."""
+"""Counting pre-tokens equals a dict over the regex's pre-tokens, for any blocks of the corpus."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def use(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def both_engines(corpus_of, pattern, specials=(), *, block_bytes=text_blocks.BLOCK_BYTES):
-    """Count with both engines, see that they agree, and give the result."""
+    """Count with both engines, check that they agree, and return the result."""
     results = []
     for engine in ("plain", "compiled"):
         with pytest.MonkeyPatch.context() as patch:
@@ -234,7 +234,7 @@ def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Have a file read in many blocks, and every one of them reported."""
+    """Write a file that is read in many blocks, with a report for each."""
     use("compiled", monkeypatch)
     monkeypatch.setattr(counting, "SECONDS_BETWEEN_REPORTS", -1.0)
     monkeypatch.setattr(readers, "FIRST_READ", 100)
@@ -271,7 +271,7 @@ def test_stopping_keeps_what_is_counted(pattern: str, small_blocks: Path) -> Non
 
 
 def counter_of(name: str) -> CompiledCounter:
-    """Make a counter that counts where it reads."""
+    """Make a counter that counts in this thread."""
     scanner = scanner_of(SPLIT_PATTERNS[name])
     assert scanner is not None
     return CompiledCounter(scanner, n_threads=0)
@@ -305,7 +305,7 @@ def test_the_hash_table_grows() -> None:
 
 @pytest.mark.usefixtures("tiny_tables")
 def test_pre_tokens_with_the_same_hash_are_told_apart() -> None:
-    """Long pre-tokens of different lengths and bytes in a table that is as full as it gets."""
+    """Long pre-tokens of different lengths and bytes in a table that is as full as possible."""
     words = [b"a" * n for n in range(1, 40)] + [b"\0" * n for n in range(1, 40)]
     words += [b"12345678" + bytes([65 + n]) + b"87654321" for n in range(26)]
     data = b" ".join(words + words)
@@ -342,7 +342,7 @@ def test_a_pre_token_much_longer_than_a_block_is_scanned_a_few_times_only(monkey
 def test_what_may_never_end_is_refused_before_it_takes_all_memory(
     name: str, pattern: str, text: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pre-token that goes on, or a text that a regex sees as a whole."""
+    """An endless pre-token, or a text that a regex needs as a whole."""
     for limit in ("SMALL_CORPUS_BYTES", "SMALL_FOR_PROCESSES"):
         monkeypatch.setattr(counting, limit, 100_000)
     monkeypatch.setattr(counting, "MAX_FILE_BYTES", 1_000_000)
@@ -422,7 +422,7 @@ def test_no_thread_survives_a_file_that_cannot_be_read(monkeypatch, tmp_path: Pa
 
 
 def test_characters_are_told_from_bytes_that_are_not_utf8() -> None:
-    """Also overlong forms, surrogates, code points too large and characters cut off."""
+    """Including overlong forms, surrogates, too large code points and truncated characters."""
     borders = bytes.fromhex("41 7f 80 8f 90 9f a0 bf c1 c2 df e0 e1 ed ef f0 f3 f4 f5 ff")
     for first in borders:
         parts = [bytes([first, *rest]) for n in range(4) for rest in product(borders, repeat=n)]

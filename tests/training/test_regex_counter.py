@@ -1,4 +1,4 @@
-"""Counting by a custom regex in several processes gives what one gives, and leaves none behind."""
+"""Several processes count a custom regex like one process, and all of them end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tokviz.training.threads import Threads
 
 REGEX = r"\p{L}+(?=x)|\w+|(\s)\s*"
 ENDLESS = r"(?:a|aa|[a-z])+[0-9]"
-"""Takes ages on many letters without a digit behind them."""
+"""Takes very long on many letters without a digit after them."""
 
 
 @pytest.fixture(autouse=True)
@@ -227,7 +227,7 @@ def pid_of(*processes: regex_counter.CountingProcess) -> int:
 
 
 def ends(process: int) -> bool:
-    """Wait until a process runs no more; False if it goes on."""
+    """Wait until a process has ended; False if it does not end."""
     until = time.monotonic() + 20
     while is_running(process) and time.monotonic() < until:
         time.sleep(0.02)
@@ -333,7 +333,7 @@ def test_the_number_of_processors_is_within_reason(n, niceness, expected, monkey
 
 
 class Waits:
-    """Begins a block that never ends by itself, or fails."""
+    """Work that never ends by itself, or fails."""
 
     def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> None:
         if number:
@@ -344,7 +344,7 @@ class Waits:
 
 def test_where_one_thread_fails_none_waits_for_what_it_was_to_find() -> None:
     threads, deadline = Threads([Waits().count, Waits().count]), time.monotonic() + 30
-    with pytest.raises(ValueError, match="too long"):  # whoever hears of it first
+    with pytest.raises(ValueError, match="too long"):  # either call may raise it
         for number in range(2):
             threads.put(number, TextBlock(b""), lambda: False)
         threads.finish(lambda: time.monotonic() > deadline)

@@ -21,7 +21,7 @@ from tokviz.training.run_library import (
 
 
 def keep_run(name: str, when: float = 0) -> Path:
-    """Train a tokenizer of 258 tokens and keep it as the app does."""
+    """Train a tokenizer of 258 tokens and save it as the app does."""
     folder = runs_folder() / name
     tokviz.train(["abab" * 9], 258).save(folder)
     os.utime(folder, (when, when))

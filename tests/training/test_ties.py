@@ -1,4 +1,4 @@
-"""A rule for ties is one entry: what the README says of adding one is followed here."""
+"""A tie-breaking rule is one entry: these tests add one as the documentation describes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N_MERGES = 15
 
 
 def _order(pair: Pair, tokens: list[bytes], position: Position) -> tuple[int, Position]:
-    """Prefer the shortest token; of these the one that occurs first."""
+    """Prefer the shortest token, then the first occurrence."""
     left, right = pair
     return len(tokens[left]) + len(tokens[right]), position
 

@@ -1,4 +1,4 @@
-"""Learning a tokenizer: worked examples of the field, the contract of `train`, bad input."""
+"""Training a tokenizer: published examples, the contract of `train`, invalid input."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_a_stop_while_reading_gives_a_tokenizer_of_bytes(monkeypatch):
 def test_the_time_left_is_that_of_the_whole_job_on_a_machine_of_any_speed(
     pattern, slower, monkeypatch
 ):
-    """A clock that goes as the model of the costs says, but so many times slower."""
+    """A clock that follows the cost model, slowed down by a factor."""
     text = " ".join(f"{i * i:x}" for i in range(40_000))
     n_cells = len(tokviz.train([text], 256, split_pattern=pattern).pre_token_counts.data)
     seen: list[TrainProgress] = []

@@ -117,7 +117,7 @@ def test_a_regex_that_takes_long_to_compile_is_stopped(
 def test_a_big_text_goes_on_beyond_the_patience(make_splitter: Callable[..., Splitter]) -> None:
     splitter = make_splitter(seconds=0.3)
     text = "some words and 123 numbers\n" * 40_000
-    # Slow enough to take several times the patience, but always getting on.
+    # Slow enough to take several times the patience, with constant progress.
     regex = r"(?:(?:\w+|\s+)(?<=(?=(\w|\s){1,40}).{1,40}))|[^\w\s]+"
     result = splitter.result_of(splitter.start(regex, text))
     assert result.n_chars == len(text)

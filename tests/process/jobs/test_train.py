@@ -1,4 +1,4 @@
-"""Training in a child: the same tokenizer as in this process, with reports, and no leftovers."""
+"""Training in a child: the same tokenizer as in this process, with reports and cleanup."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXT = "the theory of the thing: this that and these, then there\n" * 40
 
 
 class Trainer:
-    """A `TrainClient` to ask from a test."""
+    """A `TrainClient` for tests."""
 
     def __init__(self) -> None:
         self.events: Queue[tuple[int, TrainProgress | TrainSummary | TokvizError]] = Queue()
@@ -82,7 +82,7 @@ def corpus(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def long_request(tmp_path: Path) -> TrainRequest:
-    """Many different words and more merges than anybody waits for."""
+    """Many different words and a very large number of merges."""
     letters = random.Random(1)
     words = ("".join(letters.choices("abcdefgh", k=8)) for _ in range(200_000))
     path = tmp_path / "long.txt"

@@ -1,4 +1,4 @@
-"""What crosses the border comes back as it was."""
+"""Messages survive a round trip through JSON."""
 
 from __future__ import annotations
 
