@@ -90,7 +90,7 @@ def test_processes_give_what_one_gives(
     assert list(shared.pre_tokens()) == list(counted(texts, pattern, ["<|im_start|>"]).items())
     for name in ("n_bytes", "n_chars", "n_invalid", "n_documents", "complete"):
         assert getattr(shared, name) == getattr(plain, name), name
-    assert sum(bool(process.news) for process in counter.processes) == n_processes
+    assert sum(bool(process.new_by_batch) for process in counter.processes) == n_processes
 
 
 def test_a_large_corpus_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_a_text_that_is_not_long_takes_one_process() -> None:
     counter = RegexCounter(pattern, 2)
     result = result_of(counter, blocks_of(["a" + "b" * 5_000 + "z"], 300))
     assert list(result.pre_tokens()) == [(b"a" + b"b" * 5_000 + b"z", 1)]
-    assert sum(bool(process.news) for process in counter.processes) == 1
+    assert sum(bool(process.new_by_batch) for process in counter.processes) == 1
 
 
 @pytest.mark.parametrize("n_processes", [0, 2])

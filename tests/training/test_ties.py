@@ -31,7 +31,7 @@ def _why(pair: TokenPair, second: TokenPair) -> Sentence:
 
 
 SHORTEST = TieBreak(
-    "shortest", "the shortest token", "a test", _order, _why, looks_at_positions=True
+    "shortest", "the shortest token", "a test", _order, _why, needs_position=True
 )
 
 

@@ -289,7 +289,7 @@ def _modules_of(module: ModuleType) -> list[ModuleType]:
     return found
 
 
-_TELLING = (
+_RELEVANT = (
     *("vendor_id", "cpu family", "model", "model name", "stepping", "flags"),  # x86
     *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "Features"),  # Arm
     *("isa", "uarch"),  # RISC-V
@@ -303,9 +303,9 @@ def describe_processor() -> str:
             lines = file.read(8192).partition("\n\n")[0].splitlines()
     except OSError:
         lines = []
-    told = [line for line in lines if line.partition(":")[0].strip() in _TELLING]
-    if any(line.startswith(("flags", "Features", "isa")) for line in told):
-        return "\n".join(told)
+    relevant = [line for line in lines if line.partition(":")[0].strip() in _RELEVANT]
+    if any(line.startswith(("flags", "Features", "isa")) for line in relevant):
+        return "\n".join(relevant)
     from tokviz.kernels import machine_code  # imports LLVM
 
     return " ".join(machine_code.host_processor().values())

@@ -128,15 +128,15 @@ class _Checks(NamedTuple):
 
     def by_event(self) -> dict[str, Callable[..., None]]:
         """Return the checks by the event in Python's audit table."""
-        one = ("mkdir", "chmod", "chown", "truncate", "utime", "setxattr", "removexattr")
-        two = ("rename", "link", "symlink")
+        one_path = ("mkdir", "chmod", "chown", "truncate", "utime", "setxattr", "removexattr")
+        two_paths = ("rename", "link", "symlink")
         programs = ("system", "exec", "fork", "forkpty", "spawn", "startfile")
         return {
             "open": self.open,
             "os.scandir": self.list,
             "os.listdir": self.names,
-            **{f"os.{name}": self.write for name in one},
-            **{f"os.{name}": self.move for name in two},
+            **{f"os.{name}": self.write for name in one_path},
+            **{f"os.{name}": self.move for name in two_paths},
             "os.remove": self.displace,
             "os.rmdir": self.displace,
             "shutil.rmtree": self.displace,

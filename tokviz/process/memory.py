@@ -48,9 +48,9 @@ def share_one_heap() -> None:
     has been freed, glibc allocates the next ones from the heap and fragments it; here large blocks
     stay separate and return to the system. Does nothing on other systems.
     """
-    _tell_malloc("mallopt", _M_ARENA_MAX, 1)
-    _tell_malloc("mallopt", _M_MMAP_THRESHOLD, _LARGE_BYTES)
-    _tell_malloc("mallopt", _M_TRIM_THRESHOLD, _KEPT_BYTES)
+    _call_malloc("mallopt", _M_ARENA_MAX, 1)
+    _call_malloc("mallopt", _M_MMAP_THRESHOLD, _LARGE_BYTES)
+    _call_malloc("mallopt", _M_TRIM_THRESHOLD, _KEPT_BYTES)
 
 
 def give_back() -> None:
@@ -59,10 +59,10 @@ def give_back() -> None:
     glibc keeps freed memory below blocks that are in use: after large texts and vocabularies,
     hundreds of megabytes. Does nothing on other systems.
     """
-    _tell_malloc("malloc_trim", 0)
+    _call_malloc("malloc_trim", 0)
 
 
-def _tell_malloc(function: str, *numbers: int) -> None:
+def _call_malloc(function: str, *numbers: int) -> None:
     if sys.platform == "linux":
         with suppress(AttributeError):  # another C library
             getattr(ctypes.CDLL(None), function)(*numbers)

@@ -58,7 +58,7 @@ class CompiledCounter:
 
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block, except the undecided end of an open text."""
-        if self._waits(block):
+        if self._collects(block):
             return
         block = self._with_undecided(block)
         if block.is_open:
@@ -88,17 +88,19 @@ class CompiledCounter:
             self._threads.finish(lambda: tick(self.n_unique))
         used = [table for table in self._tables() if len(table.pre_tokens)]
         for table in used:
-            table.turn_to(REST)
+            table.switch_to(REST)
             self._by_file += table.by_file
         if len(used) < 2:
             self._joined = used[0].pre_tokens if used else PreTokenTable()
             return
-        news = sorted(
-            (number, i, *new) for i, table in enumerate(used) for number, new in table.news.items()
+        order = sorted(
+            (number, i, *new)
+            for i, table in enumerate(used)
+            for number, new in table.new_by_block.items()
         )
         total = sum(len(table.pre_tokens) for table in used)
         self._joined = PreTokenTable(2 << total.bit_length())
-        for _, i, first, last in news:
+        for _, i, first, last in order:
             self._joined.add(used[i].pre_tokens, first, last)
             tick(self.n_unique)
         for table in used:
@@ -112,7 +114,7 @@ class CompiledCounter:
         if self._threads:
             self._threads.close()
 
-    def _waits(self, block: TextBlock) -> bool:
+    def _collects(self, block: TextBlock) -> bool:
         """Collect a block if the incomplete pre-token has not yet doubled since the last scan.
 
         This makes the time for a pre-token longer than many blocks linear in its length.
@@ -148,26 +150,26 @@ class _Table:
 
     Attributes:
         pre_tokens: The table.
-        news: Start and end of a block's new pre-tokens, by the block's number.
+        new_by_block: Start and end of a block's new pre-tokens, by the block's number.
         by_file: Counts of the tracked files that are complete.
     """
 
     def __init__(self, scanner: Scanner) -> None:
         self.pre_tokens = PreTokenTable()
-        self.news: dict[int, tuple[int, int]] = {}
+        self.new_by_block: dict[int, tuple[int, int]] = {}
         self.by_file: list[FileCounts] = []
         self._file = REST
         self._scanner = scanner
 
     def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> int:
         """Count a block, and return the start of its undecided rest."""
-        self.turn_to(block.file)
+        self.switch_to(block.file)
         first = len(self.pre_tokens)
         reached = self.pre_tokens.count(block, self._scanner, should_stop)
-        self.news[number] = first, len(self.pre_tokens)
+        self.new_by_block[number] = first, len(self.pre_tokens)
         return reached
 
-    def turn_to(self, file: int) -> None:
+    def switch_to(self, file: int) -> None:
         """Save the counts of the current file if the next block is from another one."""
         if file != self._file:
             found = self.pre_tokens.take_new(self._file)

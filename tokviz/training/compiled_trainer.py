@@ -13,7 +13,7 @@ from tokviz.training import layout_kernels, merge_kernels, merge_state
 from tokviz.training.history import TrainingHistory
 from tokviz.training.merge_state import State
 from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
-from tokviz.training.python_trainer import why_it_ends
+from tokviz.training.python_trainer import why_training_ends
 from tokviz.training.settings import N_BYTES, TrainSettings
 from tokviz.training.ties import get_tie_break
 
@@ -104,7 +104,7 @@ class CompiledTrainer:
                 return False
             else:
                 if reason != merge_state.FINISHED:
-                    self.end = why_it_ends(self._min_count)
+                    self.end = why_training_ends(self._min_count)
                 return True
 
     def merges_from(self, first: int) -> list[tuple[int, int, int]]:

@@ -21,19 +21,19 @@ from tokviz.training.ties import FIRST, LEXICOGRAPHIC, SMALLEST_ID
 
 
 @helper
-def _compare_tokens(memory: State, one: int, other: int) -> int:
+def _compare_tokens(memory: State, token: int, other: int) -> int:
     """Compare the bytes of two tokens: negative if the first is less, positive if it is greater."""
-    if one == other:
+    if token == other:
         return 0
     text = memory.text
-    a = memory.token_at[one]
+    a = memory.token_at[token]
     b = memory.token_at[other]
-    n_one = memory.token_length[one]
+    n_token = memory.token_length[token]
     n_other = memory.token_length[other]
-    for i in range(min(n_one, n_other)):
+    for i in range(min(n_token, n_other)):
         if text[a + i] != text[b + i]:
             return integer(text[a + i]) - integer(text[b + i])
-    return n_one - n_other
+    return n_token - n_other
 
 
 @helper

@@ -62,8 +62,10 @@ class TrainingHistory:
         """Return whether all arrays are equal."""
         if not isinstance(other, TrainingHistory):
             return NotImplemented
-        mine, theirs = self.arrays(), other.arrays()
-        return len(self) == len(other) and all((mine[name] == theirs[name]).all() for name in mine)
+        arrays, others = self.arrays(), other.arrays()
+        return len(self) == len(other) and all(
+            (arrays[name] == others[name]).all() for name in arrays
+        )
 
     __hash__ = None  # type: ignore[assignment]  # the arrays can change
 
@@ -86,15 +88,15 @@ class TrainingHistory:
             KeyError: If an array is missing.
             ValueError: If the lengths differ, or the items are not integers or are too large.
         """
-        found: dict[str, Any] = {name: arrays[name] for name in _names(cls)}
-        if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in found.values()):
+        inputs: dict[str, Any] = {name: arrays[name] for name in _names(cls)}
+        if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in inputs.values()):
             raise ValueError("the history is not a list of integers")
-        if len({len(array) for array in found.values()}) != 1:
+        if len({len(array) for array in inputs.values()}) != 1:
             raise ValueError("the columns of the history differ in length")
         columns: dict[str, Any] = {
-            name: array.astype("q" if name in _WIDE else "i") for name, array in found.items()
+            name: array.astype("q" if name in _WIDE else "i") for name, array in inputs.items()
         }
-        if not all((columns[name] == found[name]).all() for name in columns):
+        if not all((columns[name] == inputs[name]).all() for name in columns):
             raise ValueError("the history holds numbers that are too large")
         return cls(**columns)
 

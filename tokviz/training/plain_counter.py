@@ -157,12 +157,12 @@ class PlainCounter:
             yield min(1.0, (position - first) / max(last - first, 1))
         return None
 
-    def keep(self, begin: int | None, file: int) -> None:
+    def keep(self, start: int | None, file: int) -> None:
         """Add the counts of the last part from a position; None adds nothing."""
         with self._counts_for(file) as counts:
-            if begin is not None:
+            if start is not None:
                 counts.update(
-                    pre_token for pre_token, end in self._head if pre_token and end > begin
+                    pre_token for pre_token, end in self._head if pre_token and end > start
                 )
                 counts.update(self._rest)
         self._head, self._rest = [], Counter()

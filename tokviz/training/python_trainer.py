@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tokviz.kernels.memory import Memory
     from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
 
-Entry = tuple[int, Any, Pair]
+HeapEntry = tuple[int, Any, Pair]
 """A pair in the heap: its negative count, its key for ties, the pair. The smallest is the best."""
 
 
@@ -205,8 +205,8 @@ class _Corpus:
         if not indexes or indexes[-1] != index:
             indexes.append(index)
 
-    def _entry(self, pair: Pair) -> Entry:
-        position = self._first_position(pair) if self._tie_break.looks_at_positions else (0, 0)
+    def _entry(self, pair: Pair) -> HeapEntry:
+        position = self._first_position(pair) if self._tie_break.needs_position else (0, 0)
         return -self.pair_counts[pair], self._tie_break.order(pair, self.tokens, position), pair
 
     def _first_position(self, pair: Pair) -> Position:
@@ -279,7 +279,7 @@ class PythonTrainer:
         while len(self._merges) < self._n_wanted:
             merge = next(self._steps, None)
             if merge is None:
-                self.end = why_it_ends(self._min_count)
+                self.end = why_training_ends(self._min_count)
                 return True
             self._merges.append(merge)
             if time.monotonic() >= until:
@@ -330,7 +330,7 @@ def _column(item_type: str, values: Iterable[int]) -> memoryview:
     return memoryview(array(item_type, values))
 
 
-def why_it_ends(min_count: int) -> str:
+def why_training_ends(min_count: int) -> str:
     """Return the reason why training ends early."""
     if min_count > 1:
         return f"no pair occurs {min_count:,} times or more"

@@ -37,7 +37,7 @@ SECONDS_TO_STOP = 1.0
 """Time after a request to stop before a process is killed, which loses its counts."""
 
 
-class _Part(NamedTuple):
+class _TextPart(NamedTuple):
     """A part of a text.
 
     Attributes:
@@ -68,7 +68,7 @@ class RegexCounter:
             n_processes: Number of processes.
             files: The files of the corpus, for error messages.
         """
-        self._parts: dict[int, _Part] = {}
+        self._parts: dict[int, _TextPart] = {}
         self.processes = [CountingProcess(pattern, self._parts, files) for _ in range(n_processes)]
         self._threads = Threads([process.count for process in self.processes])
         self._n_batches = self._n_taken = 0
@@ -97,21 +97,21 @@ class RegexCounter:
     def add(self, block: TextBlock, tick: Tick) -> None:
         """Count the texts of a block; an open text waits for its end."""
         if block.file != self._file and self._texts:
-            self._hand_on(tick)
+            self._submit_batch(tick)
         self._file = block.file
         self._n_taken += block.n_bytes
         for text in block.whole_texts(self._open_text):
             if self._texts and len(text) >= LONG_TEXT:
-                self._hand_on(tick)
+                self._submit_batch(tick)
             self._texts.append(text)
             self._n_bytes += len(text)
             if self._n_bytes >= BYTES_AT_ONCE:
-                self._hand_on(tick)
+                self._submit_batch(tick)
 
     def finish(self, tick: Tick) -> None:
         """Wait until all texts are counted or counting is stopped."""
         if self._texts:
-            self._hand_on(tick)
+            self._submit_batch(tick)
         self._threads.finish(lambda: self._should_stop(tick))
         for process in self.processes:
             process.finish()
@@ -125,10 +125,14 @@ class RegexCounter:
     def result(self, n_documents: int, complete: bool) -> PreTokenCounts:
         """Join the counts of the processes, in the order of the first occurrences."""
         counts: Counter[bytes] = Counter()
-        news = [(number, i) for i, process in enumerate(self.processes) for number in process.news]
-        for number, i in sorted(news):
+        order = [
+            (number, i)
+            for i, process in enumerate(self.processes)
+            for number in process.new_by_batch
+        ]
+        for number, i in sorted(order):
             process = self.processes[i]
-            for pre_token, n in process.pre_tokens[slice(*process.news[number])]:
+            for pre_token, n in process.pre_tokens[slice(*process.new_by_batch[number])]:
                 counts[pre_token] += n
         by_file = (part for process in self.processes for part in process.by_file())
         return PreTokenCounts.of(
@@ -140,7 +144,7 @@ class RegexCounter:
             by_file=counts_by_file(counts, by_file),
         )
 
-    def _hand_on(self, tick: Tick) -> None:
+    def _submit_batch(self, tick: Tick) -> None:
         """Queue the collected texts for the next free process.
 
         A long text forms its own batch, and the processes share its parts.
@@ -156,7 +160,7 @@ class RegexCounter:
         borders[0].set_result(0)
         for index, ends in enumerate(pairwise(borders)):
             if n > 1:
-                self._parts[self._n_batches] = _Part(index, n, *ends)
+                self._parts[self._n_batches] = _TextPart(index, n, *ends)
             self._threads.put(self._n_batches, batch, lambda: self._should_stop(tick))
             self._n_batches += 1
 
@@ -181,20 +185,20 @@ class CountingProcess:
         jobs: The client of the process.
         n_unique: Number of distinct pre-tokens.
         n_counted: Number of bytes counted.
-        news: Start and end of a batch's new pre-tokens, by the batch's number.
+        new_by_batch: Start and end of a batch's new pre-tokens, by the batch's number.
         pre_tokens: All pre-tokens with their counts, after `finish`.
         n_chars: Number of their characters.
         n_invalid: Number of their bytes that are not UTF-8.
     """
 
     def __init__(
-        self, pattern: SplitPattern, parts: dict[int, _Part], files: Sequence[str]
+        self, pattern: SplitPattern, parts: dict[int, _TextPart], files: Sequence[str]
     ) -> None:
         """Create the client; the process starts with the first text."""
         self._parts = parts
         self._files = files
         self.n_unique = self.n_counted = 0
-        self.news: dict[int, tuple[int, int]] = {}
+        self.new_by_batch: dict[int, tuple[int, int]] = {}
         self.pre_tokens: list[tuple[bytes, int]] = []
         self.n_chars = self.n_invalid = 0
         self._by_file: list[Message] = []
@@ -234,10 +238,10 @@ class CountingProcess:
             answers = self._keep(part, answers[-1]["end"], block.file, should_stop)
         if answers:
             self.n_unique = answers[-1]["n_unique"]
-            self.news[number] = first, self.n_unique
+            self.new_by_batch[number] = first, self.n_unique
 
     def _keep(
-        self, part: _Part, end: int | None, file: int, should_stop: Callable[[], bool]
+        self, part: _TextPart, end: int | None, file: int, should_stop: Callable[[], bool]
     ) -> list[Message]:
         """Add the counts of a part from the end of the previous one, which may be the last."""
         start = None
@@ -250,11 +254,11 @@ class CountingProcess:
 
     def finish(self) -> None:
         """Receive the counts from the process."""
-        if not self.news:
+        if not self.new_by_batch:
             return
         answers = self._call({"do": "end"})
         if not answers:
-            self.news.clear()
+            self.new_by_batch.clear()
             return
         self.n_chars, self.n_invalid = answers[0]["n_chars"], answers[0]["n_invalid"]
         for part in answers[1:]:

@@ -53,7 +53,7 @@ class TieBreak(NamedTuple):
             merged. No merge may lower the key of a pair.
         why: Explains why the first of two pairs was merged.
         compiled: The number of the rule in the compiled loops; None if they do not support it.
-        looks_at_positions: True if `order` needs the position, which then must be searched.
+        needs_position: True if `order` needs the position, which then must be searched.
     """
 
     name: str
@@ -62,7 +62,7 @@ class TieBreak(NamedTuple):
     order: Callable[[Pair, Sequence[bytes], Position], Any]
     why: Callable[[TokenPair, TokenPair], Sentence]
     compiled: int | None = None
-    looks_at_positions: bool = False
+    needs_position: bool = False
 
 
 def _first(pair: Pair, tokens: Sequence[bytes], position: Position) -> Position:
@@ -100,10 +100,10 @@ def _descending(token: bytes) -> tuple[int, ...]:
 
 
 def _why_lexicographic(pair: TokenPair, second: TokenPair) -> Sentence:
-    which, mine, theirs = "left", pair.left, second.left
-    if mine == theirs:
-        which, mine, theirs = "right", pair.right, second.right
-    comparison = (f": its {which} token ", mine, " sorts after ", theirs, ".")
+    side, first, other = "left", pair.left, second.left
+    if first == other:
+        side, first, other = "right", pair.right, second.right
+    comparison = (f": its {side} token ", first, " sorts after ", other, ".")
     return (*pair.words, " is greater than ", *second.words, *comparison)
 
 
@@ -134,7 +134,7 @@ TIE_BREAKS: dict[str, TieBreak] = {
             _first,
             _why_first,
             FIRST,
-            looks_at_positions=True,
+            needs_position=True,
         ),
         TieBreak(
             "lexicographic",

@@ -210,7 +210,7 @@ class _Training:
         self._seen: list[tuple[int, int]] = []
         self._seconds: dict[str, float] = {"reading": 0.0, "merging": 0.0}
         self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
-        self._newest: list[NewMerge] = []
+
         self._cluster_checked = -_SECONDS_BETWEEN_CLUSTER_CHECKS
         self._now = TrainProgress("reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, 0)
 
@@ -272,13 +272,10 @@ class _Training:
         merges, tokens = engine.merges_from(self._now.n_merges), self._tokens
         for left, right, _ in merges:
             tokens.append(tokens[left] + tokens[right])
-        self._newest += [
-            NewMerge(tokens[left], tokens[right], n) for left, right, n in merges[-N_NEWEST:]
-        ]
-        del self._newest[:-N_NEWEST]
+        newest = [NewMerge(tokens[left], tokens[right], n) for left, right, n in merges[-N_NEWEST:]]
         self._now = self._now._replace(
             n_merges=engine.n_merges,
-            newest=tuple(self._newest),
+            newest=(*self._now.newest, *newest)[-N_NEWEST:],
             tokens_now=engine.n_tokens,
         )
 

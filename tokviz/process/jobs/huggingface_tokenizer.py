@@ -47,7 +47,7 @@ from tokviz.storage.files import read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, parse_json
 from tokviz.tokenizer.encoding.packed import pack_ranks
 
-_UNTYPED = "\U0010ffff"
+_UNREACHABLE = "\U0010ffff"
 """A prefix that makes a token of a vocabulary unreachable, because no text contains it."""
 
 
@@ -70,7 +70,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             yield _encode(loaded, request)
         case "decode":
             ids = unpack_numbers(request["ids"]).tolist()
-            with loaded.doing("decode these ids"):
+            with loaded.describing_errors("decode these ids"):
                 text = loaded.tokenizer.decode(ids, skip_special_tokens=False)
             yield {"text": text}
 
@@ -118,7 +118,7 @@ class _Loaded:
         token_texts: Converts the texts of its tokens to bytes.
         tokenizer: The tokenizer in which all added tokens except white space are special.
         regexes: The regexes with which it normalizes, splits and decodes, for display.
-        typed_ids: The ids that its model may assign to text that looks like an added token.
+        added_ids_in_model: The ids that its model may assign to the text of an added token.
     """
 
     def __init__(self, path: str, checksum: str) -> None:
@@ -133,8 +133,8 @@ class _Loaded:
             token["special"] = bool(token.get("special")) or not text.isspace()
         model = content.get("model")
         merges = isinstance(model, dict) and "merges" in model
-        self.tokenizer = _made(content)
-        self.typed_ids = set() if merges else {token_id for _, token_id in self.specials()}
+        self.tokenizer = _load(content)
+        self.added_ids_in_model = set() if merges else {token_id for _, token_id in self.specials()}
 
     def specials(self) -> list[list[Any]]:
         """List text and id of the special added tokens."""
@@ -148,38 +148,38 @@ class _Loaded:
             PatternError: If one of the file's regexes exceeds the retry limit of the library.
             JobError: If the library fails otherwise.
         """
-        tokenizer = self.as_the_file_says if specials == "huggingface" else self.tokenizer
+        tokenizer = self.unchanged_tokenizer if specials == "huggingface" else self.tokenizer
         tokenizer.encode_special_tokens = specials != "all"
         found = self._encode(tokenizer, text)
-        if specials == "none" and not self.typed_ids.isdisjoint(found.ids):
-            found = self._encode(self.with_nothing_typed, text)
+        if specials == "none" and not self.added_ids_in_model.isdisjoint(found.ids):
+            found = self._encode(self.tokenizer_without_added_texts, text)
         return found
 
     def _encode(self, tokenizer: Any, text: str) -> Any:
-        with self.doing("encode this text"):
+        with self.describing_errors("encode this text"):
             return tokenizer.encode(text, add_special_tokens=False)
 
     @contextmanager
-    def doing(self, what: str) -> Iterator[None]:
+    def describing_errors(self, action: str) -> Iterator[None]:
         """Convert the library's errors and panics to a `JobError` about this action."""
         try:
             yield
         except BaseException as error:  # the library raises nothing more precise
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
-            words = _in_words(error)
+            words = _simplified(error)
             if "retry-limit" in words:
-                reason = f"takes too long to {what}: it exceeds the library's limit of retries"
+                reason = f"takes too long to {action}: it exceeds the library's limit of retries"
                 raise PatternError(self.regexes, reason) from None
-            raise JobError(f"Hugging Face's library cannot {what}: {words}") from None
+            raise JobError(f"Hugging Face's library cannot {action}: {words}") from None
 
     @cached_property
-    def as_the_file_says(self) -> Any:
+    def unchanged_tokenizer(self) -> Any:
         """The tokenizer in which the same tokens are special as in the file."""
-        return _made(self._content())
+        return _load(self._content())
 
     @cached_property
-    def with_nothing_typed(self) -> Any:
+    def tokenizer_without_added_texts(self) -> Any:
         """The tokenizer whose model does not contain the texts of added tokens.
 
         Models that look up words or pre-tokens (Unigram, WordPiece, WordLevel) find special tokens
@@ -190,17 +190,17 @@ class _Loaded:
         model = content["model"]
         vocab = model["vocab"]
 
-        def untyped(text: str) -> str:
-            return _UNTYPED + text if text in added and not text.isspace() else text
+        def unreachable(text: str) -> str:
+            return _UNREACHABLE + text if text in added and not text.isspace() else text
 
         if isinstance(vocab, dict):
-            model["vocab"] = {untyped(text): token_id for text, token_id in vocab.items()}
+            model["vocab"] = {unreachable(text): token_id for text, token_id in vocab.items()}
         else:
-            model["vocab"] = [[untyped(text), score] for text, score in vocab]
+            model["vocab"] = [[unreachable(text), score] for text, score in vocab]
         if isinstance(model.get("unk_token"), str):
-            model["unk_token"] = untyped(model["unk_token"])
+            model["unk_token"] = unreachable(model["unk_token"])
         content["added_tokens"] = []
-        return _made(content)
+        return _load(content)
 
     def _content(self) -> dict[str, Any]:
         path, checksum = self._file
@@ -223,13 +223,13 @@ def _added(content: dict[str, Any]) -> list[dict[str, Any]]:
     return [token for token in added if isinstance(token, dict)] if isinstance(added, list) else []
 
 
-def _made(content: dict[str, Any]) -> Any:
+def _load(content: dict[str, Any]) -> Any:
     text = json.dumps(content, ensure_ascii=False)
     content.clear()
     try:
         return tokenizers.Tokenizer.from_str(text)
     except Exception as error:  # the library raises nothing more precise
-        raise JobError(f"Hugging Face's library rejects it: {_in_words(error)}") from None
+        raise JobError(f"Hugging Face's library rejects it: {_simplified(error)}") from None
 
 
 _UNKNOWN_KIND = re.compile(r"untagged enum (\w+?)(?:Untagged|Wrapper|Helper)?\b")
@@ -237,7 +237,7 @@ _PLACE = re.compile(r" at line \d+ column \d+$")
 _NAMES = {"PreTokenizer": "pre_tokenizer", "PostProcessor": "post_processor"}
 
 
-def _in_words(error: BaseException) -> str:
+def _simplified(error: BaseException) -> str:
     """Simplify a message of the library, without positions, which are not those of the file."""
     words = _PLACE.sub("", str(error))[:300]
     if unknown := _UNKNOWN_KIND.search(words):

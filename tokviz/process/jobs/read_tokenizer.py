@@ -33,8 +33,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     Raises:
         PatternError: If the split pattern is not a valid regex.
     """
-    asked, other = request["split_pattern"], request["other"]
-    pattern = SplitPattern(*asked) if isinstance(asked, list) else asked
+    fields, other = request["split_pattern"], request["other"]
+    pattern = SplitPattern(*fields) if isinstance(fields, list) else fields
     found = Found(request["kind"], Path(request["path"]), None if other is None else Path(other))
     try:
         tokenizer = read(found, pattern, request["name"])

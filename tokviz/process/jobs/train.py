@@ -30,9 +30,9 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     Raises:
         TokvizError: If an input, an output or a setting is wrong.
     """
-    unwanted = Event()
-    asked = TrainRequest.from_json(request)
-    training = Training(asked, lambda _: None, lambda: ENOUGH in state or unwanted.is_set())
+    canceled = Event()
+    train_request = TrainRequest.from_json(request)
+    training = Training(train_request, lambda _: None, lambda: ENOUGH in state or canceled.is_set())
 
     def reports_of(work: Callable[[], None]) -> Iterator[Body]:
         # In a thread, so that reports continue during long steps.
@@ -57,4 +57,4 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             yield {"summary": summary.to_json()}
         finally:
             # A canceled run ends here, in the middle of the loop.
-            unwanted.set()
+            canceled.set()

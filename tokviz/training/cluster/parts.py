@@ -208,12 +208,14 @@ def first_cut(file: BinaryIO, position: int, n_bytes: int, rules: Rules, kind: s
 
 def _crosses(data: bytes, at: int, texts: Sequence[bytes], taken: bytes) -> bool:
     """Return whether a text that is cut out may cross a place, or overlap the delimiter there."""
-    begin = at - len(taken)
+    start_of_delimiter = at - len(taken)
     for text in texts:
-        start = data.find(text, max(0, begin - len(text) + 1))
+        start = data.find(text, max(0, start_of_delimiter - len(text) + 1))
         while 0 <= start < at:
             end = start + len(text)
-            if (start, end) != (begin, at) and (end > at or (taken and end > begin)):
+            if (start, end) != (start_of_delimiter, at) and (
+                end > at or (taken and end > start_of_delimiter)
+            ):
                 return True
             start = data.find(text, start + 1)
     return False

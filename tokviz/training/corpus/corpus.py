@@ -6,10 +6,11 @@ import glob
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from heapq import nlargest
 from itertools import chain, groupby, islice
 from pathlib import PurePath
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from tokviz.errors import InputFileError, SpecialTokenError
 from tokviz.storage.files import file_identity, input_error, is_pipe, looks_binary, reading
@@ -23,9 +24,6 @@ from tokviz.training.corpus.readers import (
 )
 from tokviz.training.corpus.storage import Stored, file_info, is_url, urls_of
 from tokviz.training.corpus.text_blocks import REST, Chunk, TextBlock, capped, text_blocks
-
-P = TypeVar("P")
-T = TypeVar("T")
 
 Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = Path | Iterable[Path]
@@ -92,22 +90,24 @@ class Corpus:
         self.unreadable: list[tuple[str, str]] = []
         self._skips_unreadable = skip_unreadable
         unwanted = {*exclude}
-        listed = [file for path in paths for file in self._unless_unreadable(self._files_of, path)]
+        listed: list[str] = []
+        for path in paths:
+            with self._skipping_unreadable():
+                listed += self._files_of(path)
         kept = [file for file in listed if file not in unwanted]
         kept = [file for file in kept if not any(map(PurePath(file).match, unwanted))]
         once = dict[object, str]()
         for file in kept:
             once.setdefault(file_identity(file), file)
-        kept = [*once.values()]
-        if listed and not kept:
+        if listed and not once:
             raise InputFileError(listed[0], "is excluded, as all other files are")
-        readable = [
-            (file, info) for file in kept for info in self._unless_unreadable(_info_of, file)
-        ]
+        readable: dict[str, Stored] = {}
+        for file in once.values():
+            with self._skipping_unreadable():
+                readable[file] = _info_of(file)
         if self.unreadable and not readable:
             raise InputFileError(*self.unreadable[0])
-        self.files = tuple(file for file, _ in readable)
-        self.stored = [stored for _, stored in readable]
+        self.files, self.stored = tuple(readable), [*readable.values()]
         for cap in (max_chars, max_doc_chars):
             if cap is not None and cap < 1:
                 raise ValueError(f"a cap of {cap} characters leaves nothing to read")
@@ -153,15 +153,15 @@ class Corpus:
                 raise TypeError(f"a text is a str, not {type(text).__name__}")
             yield encode(text)
 
-    def _unless_unreadable(self, function: Callable[[P], list[T]], path: P) -> list[T]:
-        """Call a function with a path; record an unreadable file if these are skipped."""
+    @contextmanager
+    def _skipping_unreadable(self) -> Iterator[None]:
+        """Record an unreadable file instead of raising the error if these are skipped."""
         try:
-            return function(path)
+            yield
         except InputFileError as error:
             if not self._skips_unreadable:
                 raise
             self.unreadable.append((error.path, error.reason))
-            return []
 
     def _blocks(self, specials: list[bytes], delimiter: bytes) -> Iterator[TextBlock]:
         """Read texts, then files; a block never mixes a tracked file with other files.
@@ -307,10 +307,10 @@ def _is_text(file: str) -> bool:
         return True  # reading it reports the error
 
 
-def _info_of(file: str) -> list[Stored]:
+def _info_of(file: str) -> Stored:
     if file == STANDARD_INPUT:
-        return [Stored(None, False, "")]
+        return Stored(None, False, "")
     info = file_info(file)
     if info.is_folder:
         raise InputFileError(file, "is a folder, not a file")
-    return [info]
+    return info

@@ -142,8 +142,8 @@ def _loads(line: str | bytes, path: str, number: int) -> Any:
     try:
         return json_file.loads(line)
     except (ValueError, RecursionError) as error:
-        what = " is not JSON" if isinstance(error, json.JSONDecodeError) else ""
-        raise InputFileError(path, f"line {number}{what}: {in_words(error)}") from None
+        problem = " is not JSON" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputFileError(path, f"line {number}{problem}: {in_words(error)}") from None
 
 
 def _fields_of(record: object) -> str:
