@@ -18,6 +18,7 @@ import asyncio
 import contextlib
 import json
 import os
+import pkgutil
 import pty
 import random
 import re
@@ -29,6 +30,7 @@ import time
 import traceback
 import tty
 from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -37,9 +39,10 @@ ROOT = Path(__file__).parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
+import tokviz  # noqa: E402
+from tests.forks import Forks, forked_jobs  # noqa: E402
 from tests.robustness.monkey import apart  # noqa: E402
 from tests.robustness.payloads import PAYLOADS, leaks  # noqa: E402
-from tests.robustness.warm import import_everything, warm_children  # noqa: E402
 from tests.tui.waiting import until  # noqa: E402
 
 DEADLINE_SECONDS = 120.0
@@ -544,15 +547,20 @@ def main(arguments: list[str] | None = None) -> int:
     chance.shuffle(order)
     if asked.payload is None:
         order.insert(0, EVERYTHING)
-    import_everything()
+    for module in pkgutil.walk_packages(tokviz.__path__, "tokviz."):  # so that no fork has to
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    forks = Forks()
+    forks.start()
     n_done, tried, wrong = 0, 0, list[Found]()
     for number in order:
-        with warm_children(), apart():
+        with forked_jobs(forks), apart():
             done, found = try_payload(number, chance, asked.share)
         n_done, tried, wrong = n_done + done, tried + 1, wrong + found
         print(f"{tried} payloads, {n_done:,} outputs, {len(wrong)} wrong", flush=True)
         if asked.minutes is not None and time.monotonic() - began > asked.minutes * 60:
             break
+    forks.close()
     n_leaks = sum(found.what.startswith("leak") for found in wrong)
     print(f"leaks: {n_leaks} leaks and {len(wrong) - n_leaks} crashes in {n_done:,} outputs"
           f" of {tried} payloads; must be 0 and 0")  # fmt: skip

@@ -30,9 +30,7 @@ def _why(pair: TokenPair, second: TokenPair) -> Sentence:
     return (*pair.words, " is no longer than ", *second.words, ".")
 
 
-SHORTEST = TieBreak(
-    "shortest", "the shortest token", "a test", _order, _why, needs_position=True
-)
+SHORTEST = TieBreak("shortest", "the shortest token", "a test", _order, _why, needs_position=True)
 
 
 @pytest.fixture(autouse=True)
