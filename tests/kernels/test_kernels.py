@@ -330,27 +330,20 @@ def test_a_link_in_place_of_a_file_is_neither_read_nor_written_through(cache: Ca
 
 
 @posix_only
-def test_a_folder_that_others_may_write_to_is_neither_read_nor_written(cache: Cache) -> None:
+@pytest.mark.parametrize("is_foreign", [False, True])
+def test_a_folder_that_another_user_could_write_to_is_not_used(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch, is_foreign: bool
+) -> None:
     cache.in_new_process()
-    before = cache.files()
-    cache.folder.chmod(0o777)
-    with pytest.warns(RuntimeWarning, match="other users may write to it"):
-        assert cache.in_new_process() == 2
-    with pytest.warns(RuntimeWarning, match="other users may write to it"):
-        cache.in_new_process(merge_kernels)
-    assert cache.files() == before
-
-
-@posix_only
-def test_a_folder_of_another_user_is_neither_read_nor_written(cache: Cache, monkeypatch) -> None:
-    cache.in_new_process()
-    before = cache.files()
-    user = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
-    with pytest.warns(RuntimeWarning, match="belongs to another user"):
-        assert cache.in_new_process() == 2
-    with pytest.warns(RuntimeWarning, match="belongs to another user"):
-        cache.in_new_process(merge_kernels)
+    before, user = cache.files(), os.geteuid()
+    if is_foreign:
+        monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    else:
+        cache.folder.chmod(0o777)
+    reason = "belongs to another user" if is_foreign else "other users may write to it"
+    for module, n_compiled in ((counting_kernels, 2), (merge_kernels, 3)):
+        with pytest.warns(RuntimeWarning, match=reason):
+            assert cache.in_new_process(module) == n_compiled
     assert cache.files() == before
 
 

@@ -15,9 +15,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokviz.errors import JobError, TokvizError
 from tokviz.process.child import ChildProcess, JobTimeoutError
@@ -71,8 +70,7 @@ def _ignore(*_: object) -> None:
     """Do nothing: the default handler."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunHandlers:
+class RunHandlers(NamedTuple):
     """Callbacks of a run, called from a thread of the client with the run id as first argument.
 
     Handlers of a canceled or replaced run are no longer called, except for calls already in
@@ -86,15 +84,10 @@ class RunHandlers:
     """Called for a canceled, replaced or closed run, in the thread that does so, within a lock."""
 
 
-@dataclass(slots=True)
 class _Run:
-    id: int
-    requests: Requests
-    handlers: RunHandlers
-    is_over: bool = False
-    enough: bool = False
-    canceled: bool = False
-    child_unusable: bool = False
+    def __init__(self, run_id: int, requests: Requests, handlers: RunHandlers) -> None:
+        self.id, self.requests, self.handlers = run_id, requests, handlers
+        self.is_over = self.enough = self.canceled = self.child_unusable = False
 
 
 class JobClient:

@@ -17,13 +17,13 @@ from tokviz.process.limits import n_processors
 from tokviz.storage.files import MAX_FILE_BYTES
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
-from tokviz.training.compiled_counter import CompiledCounter
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.text_blocks import TextBlock
 from tokviz.training.plain_counter import PlainCounter
 from tokviz.training.pre_token_counts import PreTokenCounts
 
 if TYPE_CHECKING:
+    from tokviz.training.compiled_counter import CompiledCounter
     from tokviz.training.regex_counter import RegexCounter
 
 SMALL_CORPUS_BYTES = 100_000
@@ -119,6 +119,7 @@ def count_pre_tokens(
     head, is_small = _read_head(blocks, SMALL_CORPUS_BYTES if scanner else SMALL_FOR_PROCESSES)
     n_processes = 0 if is_small or scanner else n_processors()
     counter: PlainCounter | CompiledCounter | RegexCounter
+    # Importing the job client or the kernels would slow down a small training by 15 % each.
     if n_processes or pattern.guarded:
         from tokviz.training.regex_counter import RegexCounter
 
@@ -126,6 +127,8 @@ def count_pre_tokens(
     elif is_small or scanner is None:
         counter = PlainCounter(pattern)
     else:
+        from tokviz.training.compiled_counter import CompiledCounter
+
         counter = CompiledCounter(scanner)
     watch.share = lambda: counter.share
     documents = DocumentCount()

@@ -76,7 +76,7 @@ class TrainingRun(NamedTuple):
         Bits per byte are computed with it. Source of the convention: karpathy/nanochat
         `scripts/tok_train.py` (`token_bytes`).
         """
-        import numpy as np
+        import numpy as np  # a short training ends before anything needs NumPy
 
         return np.array(self._token_lengths())
 

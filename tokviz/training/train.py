@@ -18,10 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.errors import CorpusError
-from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
 from tokviz.training.attribution import attribute_merges
-from tokviz.training.compiled_trainer import CompiledTrainer
 from tokviz.training.corpus.corpus import DELIMITER, Corpus
 from tokviz.training.counting import CountProgress, count_pre_tokens
 from tokviz.training.pre_token_counts import PreTokenCounts
@@ -45,12 +43,14 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+    from tokviz.training.compiled_trainer import CompiledTrainer
     from tokviz.training.progress import ClusterState
+
+    Engine = PythonTrainer | CompiledTrainer
 
 SECONDS_BETWEEN_REPORTS = 0.05
 _SECONDS_BETWEEN_CLUSTER_CHECKS = 1.0
 
-Engine = PythonTrainer | CompiledTrainer
 Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Corpus
 OnProgress = Callable[[TrainProgress], object]
 
@@ -118,7 +118,7 @@ def train(
     """
     settings = TrainSettings.checked(
         vocab_size,
-        split_pattern=get_split_pattern(split_pattern),
+        split_pattern=split_pattern,
         special_tokens=special_tokens,
         special_ids=special_ids,
         tie_break=tie_break,
@@ -136,6 +136,7 @@ def train(
     training = _Training(source, settings, on_progress, should_stop)
     if workers is None and client is None:
         return training.run()
+    # These import Dask.
     from tokviz.training.cluster.client import count_on_cluster, shared_folder
     from tokviz.training.dask_cluster import cluster_state, open_cluster
 
@@ -255,6 +256,8 @@ class _Training:
         in_python = get_tie_break(self._settings.tie_break).compiled is None
         if in_python or not pre_tokens.complete or is_small(pre_tokens, self._settings.n_merges):
             return PythonTrainer(pre_tokens, self._settings)
+        from tokviz.training.compiled_trainer import CompiledTrainer  # imports the kernels
+
         return CompiledTrainer(pre_tokens, self._settings)
 
     def _merge(self, engine: Engine) -> bool:

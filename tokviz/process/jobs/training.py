@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokviz.formats.registry import load
 from tokviz.formats.run import check_target, counting_folder
 from tokviz.process.jobs.train_messages import HeldOut, TrainRequest, TrainSummary
 from tokviz.process.memory import memory_bytes, peak_memory_bytes, share_one_heap
@@ -184,6 +183,8 @@ class Training:
 
 def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
     """Measure how the tokenizer and well-known ones compress texts."""
+    from tokviz.formats.registry import load  # few trainings compare
+
     tokenizers = {NEW: tokenizer} | {name: load(name) for name in COMPARED_WITH}
     n_bytes, decoded = sum(map(len, texts)), [*map(bytetext.from_bytes, texts)]
     ratios = {
