@@ -21,10 +21,13 @@ import subprocess
 import sys
 import threading
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any, NoReturn
+from unittest import mock
 
 from tokviz.process import limits
 
@@ -51,6 +54,16 @@ class Forks:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
+    def start(self) -> None:
+        """Start the process unless it is running."""
+        if self._process is None:
+            self._socket, there = socket.socketpair()
+            with there:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "tests.forks", str(there.fileno())],
+                    cwd=ROOT, pass_fds=[there.fileno()], stdin=subprocess.DEVNULL,
+                )  # fmt: skip
+
     def run(self, arguments: list[str], *streams: int) -> int:
         """Run a command on three files, which are closed here, and give its exit code."""
         return self._ask("command", arguments, dict(os.environ), streams)
@@ -64,13 +77,7 @@ class Forks:
     ) -> int:
         request = json.dumps([kind, arguments, env, os.getcwd()]).encode()
         with self._lock:
-            if self._process is None:
-                self._socket, there = socket.socketpair()
-                with there:
-                    self._process = subprocess.Popen(
-                        [sys.executable, "-m", "tests.forks", str(there.fileno())],
-                        cwd=ROOT, pass_fds=[there.fileno()], stdin=subprocess.DEVNULL,
-                    )  # fmt: skip
+            self.start()
             socket.send_fds(self._socket, [len(request).to_bytes(_HEAD, "big")], streams)
             self._socket.sendall(request)
             for stream in {*streams}:
@@ -117,6 +124,20 @@ class Job:
             with self._told:
                 self._code = int(self._told.readline())
         return self._code
+
+
+@contextmanager
+def forked_jobs(forks: Forks) -> Iterator[None]:
+    """Start jobs as forks within the block, unless Python's own environment has changed."""
+
+    def start(command: list[str], **options: Any) -> Any:
+        if is_as_begun():
+            return Job(forks, command, **options)
+        return subprocess.Popen(command, **options)
+
+    popen = SimpleNamespace(Popen=start, PIPE=subprocess.PIPE)
+    with mock.patch("tokviz.process.child.subprocess", popen):
+        yield
 
 
 def fork_for_all(requests: socket.socket) -> tuple[str, list[str]]:

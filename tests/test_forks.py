@@ -51,9 +51,9 @@ def test_a_job_in_a_fork_begins_and_ends_as_in_a_process_of_its_own(
 
 def test_what_a_job_in_a_fork_prints_is_its_last_words(forks: Forks) -> None:
     with tempfile.TemporaryFile() as stderr:
-        command = ["tokviz.process.jobs", "no such job"]
+        command = ["tokviz.process.jobs", "no such job", json.dumps(LIMITS)]
         job = Job(forks, command, stderr=stderr, env=package_environment())
         with job.stdin, job.stdout:
-            assert (job.stdout.read(), job.wait()) == (b"", 2)
+            assert (job.stdout.read(), job.wait()) == (b"", 1)
         stderr.seek(0)
-        assert b"invalid choice: 'no such job'" in stderr.read()
+        assert b"no job is named 'no such job'" in stderr.read()

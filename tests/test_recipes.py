@@ -250,7 +250,7 @@ def test_a_job_is_a_module_and_one_entry(monkeypatch, tmp_path) -> None:
 
 def test_a_kernel_is_a_function_of_a_module_of_its_own(monkeypatch, tmp_path) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(store, "_path", lambda: tmp_path / "cache")
+    monkeypatch.setattr(store, "cache_path", lambda: tmp_path / "cache")
     (tmp_path / "doubling_kernels.py").write_text(
         "from __future__ import annotations\n"
         "from tokviz.kernels import Int64s, kernel\n\n"

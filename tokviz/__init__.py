@@ -1,4 +1,4 @@
-"""tokviz: see what a tokenizer does.
+"""tokviz: see how a tokenizer works.
 
 >>> import tokviz
 >>> tok = tokviz.load("gpt-4")
@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -63,30 +64,28 @@ _NAMES = {
     "tokviz.errors": "CorpusError FormatError InputFileError OutputFileError PatternError "
     "SpecialTokenError TokenIdError TokvizError UnknownTokenizerError VocabularyError",
 }
-"""The public names, by the module that each is from."""
+"""The public names by module."""
 
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that a command loads only what it needs."""
-    import importlib
-
-    if name not in _HOMES:
+    """Import a public name on first use, so that a command loads only the modules it needs."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'tokviz' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    value = getattr(importlib.import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    """List the public names before they are imported."""
+    """List the public names, including those not imported yet."""
     return sorted([*globals(), *__all__])
 
 
 if "TOKVIZ_CONFINED" in os.environ:
     from tokviz.process import confinement
 
-    confinement.begin()
+    confinement.start()

@@ -1,4 +1,4 @@
-"""Errors whose message is meant for the user: what is wrong, where, and what to do."""
+"""Errors whose message is meant for the user: the problem, its location, and the remedy."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from os import PathLike, fspath
 from typing import Any
 
 MOST_CHARS = 600
-"""Characters of a sentence that somebody reads."""
+"""Limit of the characters of a message."""
 
 
 class TokvizError(Exception):
-    """Base of every error that tokviz raises on purpose. `str(error)` is the sentence to show."""
+    """Base class of tokviz's errors. `str(error)` is the message for the user."""
 
     def __str__(self) -> str:
-        """Give the sentence; what a file holds may make it too long to be read."""
+        """Return the message, shortened if quoted content makes it too long."""
         sentence = super().__str__()
         if len(sentence) <= MOST_CHARS:
             return sentence
         return f"{sentence[: MOST_CHARS * 2 // 3]} … {sentence[-MOST_CHARS // 3 :]}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let another process raise it: what it was made of is not made again."""
-        return _as_it_was, (type(self), self.args), self.__dict__
+        """Support pickling without calling `__init__`, whose arguments are not kept."""
+        return _restore, (type(self), self.args), self.__dict__
 
 
-def _as_it_was(kind: type[TokvizError], arguments: tuple[Any, ...]) -> TokvizError:
+def _restore(kind: type[TokvizError], arguments: tuple[Any, ...]) -> TokvizError:
     return kind.__new__(kind, *arguments)
 
 
 def missing_package(name: str) -> str:
-    """Say that a package is needed, with the command that installs it for this Python.
+    """Return the message that a package is needed, with the command that installs it.
 
     The command names the package itself and not an extra of tokviz, because tokviz may have been
     installed from a file or a checkout.
@@ -53,15 +53,15 @@ class UnknownTokenizerError(TokvizError):
     """A tokenizer name that is neither built in nor a file."""
 
     def __init__(self, name: str, suggestions: Sequence[str] = ()) -> None:
-        """Take the unknown name and the nearest known ones, best first."""
+        """Create the error from the unknown name and similar known names, best first."""
         self.name = name
         self.suggestions = tuple(suggestions)
         self.hint = f"did you mean {_listed(self.suggestions)}?" if suggestions else ""
-        """A question that offers the nearest names, empty if there are none."""
+        """A question that suggests similar names, empty if there are none."""
         super().__init__(f"unknown tokenizer {name!r}: {self.hint or _SEE_ALL}")
 
 
-_SEE_ALL = "run `tokviz tokenizers` for the names that there are"
+_SEE_ALL = "run `tokviz tokenizers` to list the known names"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -70,10 +70,10 @@ def _listed(names: Sequence[str]) -> str:
 
 class _FileError(TokvizError):
     def __init__(self, path: str | PathLike[str], reason: str) -> None:
-        """Take the path as the user gave it and the reason in words."""
+        """Create the error from the path as the user typed it and the reason."""
         self.path = fspath(path)
         self.reason = reason
-        # An empty name, of a variable that is not set, is shown too.
+        # An empty path, for example from an unset variable, is shown as ''.
         super().__init__(f"{self.path or repr('')}: {reason}")
 
 
@@ -82,7 +82,7 @@ class InputFileError(_FileError):
 
 
 class OutputFileError(_FileError):
-    """A file that cannot be written. What was there before is untouched."""
+    """A file that cannot be written. An existing file is unchanged."""
 
 
 class PatternError(TokvizError):
@@ -98,15 +98,15 @@ class PatternError(TokvizError):
         pre_token: str = "",
         file: str = "",
     ) -> None:
-        """Describe what is wrong.
+        """Create the error.
 
         Args:
-            pattern: The regex text.
+            pattern: The regex.
             reason: The reason.
-            position: The character offset in the regex text if known; told counted from 1.
+            position: The character offset in the regex, if known; shown counted from 1.
             place: The character offset in the split text at which the regex fails.
             pre_token: The text there, shortened for display.
-            file: The file that the text is of, if known.
+            file: The file that contains the text, if known.
         """
         self.pattern = pattern
         self.reason = reason
@@ -119,7 +119,7 @@ class PatternError(TokvizError):
         where += f", in {file}" if file else ""
         self.trouble = f"{reason}{where}"
         shown = repr(pattern if len(pattern) <= 80 else pattern[:77] + "...")
-        # A regex as it is written, not as Python would write it.
+        # Show the regex itself rather than Python's representation.
         shown = shown.replace(r"\\", "\\")
         super().__init__(f"split pattern {shown}: {self.trouble}")
 
@@ -140,7 +140,7 @@ class TokenIdError(TokvizError):
     """A token id that the vocabulary does not hold."""
 
     def __init__(self, token_id: object, tokenizer: str, n_vocab: int, index: int | None = None):
-        """Take the id, the tokenizer's name and size, and the position in the list of ids."""
+        """Create the error from the id, the tokenizer's name and size, and the index of the id."""
         self.token_id = token_id
         self.index = index
         where = "" if index is None else f" (position {index} of the ids)"
@@ -152,21 +152,21 @@ class TokenIdError(TokvizError):
 
 
 class VocabularyError(TokvizError):
-    """A vocabulary or merge list that does not hold together."""
+    """An inconsistent vocabulary or merge list."""
 
 
 class LargeFileError(TokvizError):
-    """A file so large that the user is asked before it is read.
+    """A file so large that the user must confirm reading it.
 
     Attributes:
-        is_begun: Whether it was read, and turned out to take more than others of its size.
+        is_begun: True if reading has started and exceeded the budget for files of its size.
     """
 
     is_begun = False
 
 
 class SpecialTokenError(TokvizError):
-    """Special tokens that collide, are empty or are not known."""
+    """Special tokens that collide, are empty, or are unknown."""
 
 
 class FormatError(TokvizError):
@@ -174,14 +174,14 @@ class FormatError(TokvizError):
 
 
 class CorpusError(TokvizError):
-    """A corpus that holds nothing to learn from."""
+    """A corpus without text to train on."""
 
 
 class JobError(TokvizError):
-    """A child process that failed, with its last words.
+    """A failed child process, with the last line of its output.
 
     Attributes:
-        over: Which limit it went over: "memory", "time" or none.
+        over: The limit that it exceeded: "memory", "time", or empty.
     """
 
     over: str = ""

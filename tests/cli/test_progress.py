@@ -7,9 +7,9 @@ import io
 import pytest
 
 from tokviz.cli.progress import ProgressLine, clock, progress_text
-from tokviz.process.jobs.train_messages import NewMerge, TrainReport
+from tokviz.training.progress import NewMerge, TrainProgress
 
-MERGING = TrainReport(
+MERGING = TrainProgress(
     "merging", 0.25, 3.0, 65.4, 3000, 7, 10, 40, 1000, (NewMerge(b" \x1b", b"\xff", 3),)
 )
 

@@ -168,12 +168,12 @@ CASES = [
     (
         "t.json",
         hf(pre_tokenizer=REGEX),
-        "t.json: Hugging Face's library does not take it: a regex in it does not work: end pattern with unmatched parenthesis (its pre-tokenizer is Split, not plain bytes after one split)",
+        "t.json: Hugging Face's library rejects it: a regex in it does not work: end pattern with unmatched parenthesis (its pre-tokenizer is Split, not plain bytes after one split)",
     ),
     (
         "t.json",
         hf(normalizer={"type": "Nothing"}),
-        "t.json: Hugging Face's library does not take it: its `normalizer` is of a kind, or has fields, that the library does not know (it normalizes text (Nothing))",
+        "t.json: Hugging Face's library rejects it: its `normalizer` is of a kind, or has fields, that the library does not know (it normalizes text (Nothing))",
     ),
     (
         "t.json",

@@ -62,7 +62,7 @@ def test_a_history_that_merges_a_special_token_after_the_bytes_is_refused(tmp_pa
     history = arrays(tmp_path / "run", "history.npz")
     history[column][3] = 257
     write(tmp_path / "run", "history.npz", history)
-    refused(tmp_path / "run", "merge 4 makes no sense")
+    refused(tmp_path / "run", "merge 4 is invalid")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Machine code of kernels: it does as the functions say, is kept, and never trusted blindly."""
+"""Machine code of kernels: it equals the Python functions, is cached, and is verified."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ COMPILED = "297 97 98 99 15 9 2 True True"
 FOUND = "297 97 98 99 15 9 2 False"
 
 HAS_LINKER = sys.platform in ("linux", "darwin") and any(
-    shutil.which(program) for program, *_ in machine_code._LINKERS
+    shutil.which(program) for program, *_ in machine_code.LINKERS
 )
 
 
@@ -105,7 +105,7 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kept(tmp_path: Path, compiled_once: Path) -> Path:
-    """A folder of modules and of the machine code that is kept of them."""
+    """A folder of modules and their cached machine code."""
     return shutil.copytree(compiled_once, tmp_path / "kept", copy_function=shutil.copy2)
 
 
@@ -218,13 +218,13 @@ ALL_KERNELS = build.all_modules()
 
 
 def test_what_is_shipped_is_what_the_sources_say_now() -> None:
-    """Where this fails: `python -m tokviz.kernels.build`."""
+    """If this fails, run `python -m tokviz.kernels.build`."""
     wanted = {store.shipped_path(module).name for module in ALL_KERNELS}
     assert {path.name for path in asset_path("kernels").iterdir()} == wanted
 
 
 def test_compiling_a_module_again_gives_what_is_shipped() -> None:
-    """What compiles it may be another version of Numba, but nothing else may make a difference."""
+    """The result depends only on the sources and the version of Numba."""
     shipped = store.shipped_path(layout_kernels).read_bytes()
     assert build.compile_module(layout_kernels) == shipped
 
@@ -259,7 +259,7 @@ def test_machine_code_can_be_made_for_other_machines(
 
 
 class Cache:
-    """A cache folder and what is compiled for it."""
+    """A cache folder that counts compilations."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -270,8 +270,8 @@ class Cache:
         return module.__name__.encode()
 
     def in_new_process(self, module: ModuleType = counting_kernels) -> int:
-        """Need a module as a new process would, and tell how much has been compiled so far."""
-        store._loaded.clear()
+        """Load a module as a new process would, and return the number of compilations so far."""
+        store.loaded.clear()
         addresses: object = store.load(module)
         assert addresses == {"code": module.__name__.encode()}
         return self.n_compiled
@@ -283,9 +283,9 @@ class Cache:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     cache = Cache(tmp_path / "kernels")
-    monkeypatch.setattr(store, "_loaded", {})
-    monkeypatch.setattr(store, "_path", lambda: cache.folder)
-    monkeypatch.setattr(store, "_bitcode", cache.compile)
+    monkeypatch.setattr(store, "loaded", {})
+    monkeypatch.setattr(store, "cache_path", lambda: cache.folder)
+    monkeypatch.setattr(store, "bitcode_of", cache.compile)
     monkeypatch.setattr(machine_code, "make_object", lambda code: code)
     monkeypatch.setattr(machine_code, "link", lambda code: None)
     monkeypatch.setattr(machine_code, "load_object", lambda code, names: {"code": code})
@@ -330,27 +330,20 @@ def test_a_link_in_place_of_a_file_is_neither_read_nor_written_through(cache: Ca
 
 
 @posix_only
-def test_a_folder_that_others_may_write_to_is_neither_read_nor_written(cache: Cache) -> None:
+@pytest.mark.parametrize("is_foreign", [False, True])
+def test_a_folder_that_another_user_could_write_to_is_not_used(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch, is_foreign: bool
+) -> None:
     cache.in_new_process()
-    before = cache.files()
-    cache.folder.chmod(0o777)
-    with pytest.warns(RuntimeWarning, match="other users may write to it"):
-        assert cache.in_new_process() == 2
-    with pytest.warns(RuntimeWarning, match="other users may write to it"):
-        cache.in_new_process(merge_kernels)
-    assert cache.files() == before
-
-
-@posix_only
-def test_a_folder_of_another_user_is_neither_read_nor_written(cache: Cache, monkeypatch) -> None:
-    cache.in_new_process()
-    before = cache.files()
-    user = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
-    with pytest.warns(RuntimeWarning, match="belongs to another user"):
-        assert cache.in_new_process() == 2
-    with pytest.warns(RuntimeWarning, match="belongs to another user"):
-        cache.in_new_process(merge_kernels)
+    before, user = cache.files(), os.geteuid()
+    if is_foreign:
+        monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    else:
+        cache.folder.chmod(0o777)
+    reason = "belongs to another user" if is_foreign else "other users may write to it"
+    for module, n_compiled in ((counting_kernels, 2), (merge_kernels, 3)):
+        with pytest.warns(RuntimeWarning, match=reason):
+            assert cache.in_new_process(module) == n_compiled
     assert cache.files() == before
 
 
@@ -449,7 +442,7 @@ def test_a_full_disk_is_no_matter_of_permissions(
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(store._Folder, "write", full)
+    monkeypatch.setattr(store.CacheFolder, "write", full)
     with pytest.warns(
         RuntimeWarning, match=r"No space left on device\. .* again; free disk space$"
     ):
@@ -465,19 +458,19 @@ def test_files_of_former_versions_do_not_pile_up(cache: Cache) -> None:
     (cache.folder / f"{name}2-0.o").touch()
     cache.in_new_process()
     kept = {file for file in cache.files() if file.startswith(f"{name}-")}
-    assert {f"{name}-{n}.o" for n in range(30 - store._KEPT_FILES, 30)} < kept
-    assert len(kept) == store._KEPT_FILES + 1
+    assert {f"{name}-{n}.o" for n in range(30 - store.KEPT_FILES, 30)} < kept
+    assert len(kept) == store.KEPT_FILES + 1
     assert f"{name}2-0.o" in cache.files()
 
 
 def test_code_for_another_processor_is_not_used(monkeypatch) -> None:
-    here = store._key(counting_kernels)
-    monkeypatch.setattr(machine_code, "describe_processor", lambda: "another")
-    assert store._key(counting_kernels) != here
+    here = store.cache_key(counting_kernels)
+    monkeypatch.setattr(store, "describe_processor", lambda: "another")
+    assert store.cache_key(counting_kernels) != here
 
 
 def test_the_processor_is_described_the_same_every_time() -> None:
-    assert machine_code.describe_processor() == machine_code.describe_processor() != ""
+    assert store.describe_processor() == store.describe_processor() != ""
 
 
 ANSWER = """
@@ -500,8 +493,8 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ModuleType]
     return [importlib.import_module(f"adding{n}") for n in (1, 2)]
 
 
-def answers(module: ModuleType, addresses: machine_code.Addresses) -> int:
-    module.answer._run = kernels._callable(addresses["answer"], module.answer.parameters)
+def answers(module: ModuleType, addresses: store.Addresses) -> int:
+    store.loaded[module.__name__] = addresses
     return module.answer(40)
 
 
@@ -515,7 +508,7 @@ def test_an_object_file_is_loaded(modules: list[ModuleType]) -> None:
 def test_what_is_open_is_loaded_whatever_its_path_leads_to(
     modules: list[ModuleType], tmp_path: Path
 ) -> None:
-    """Also where the second file gets the number that the first one had."""
+    """Even if the second file gets the descriptor number of the first one."""
     path = tmp_path / "kernels.so"
     loaded = []
     for module in modules:
@@ -525,7 +518,7 @@ def test_what_is_open_is_loaded_whatever_its_path_leads_to(
         with open(path, "rb") as file:
             path.unlink()
             path.write_bytes(b"something else")
-            loaded.append(machine_code.load_library(file, ["answer"]))
+            loaded.append(store.load_library(file, ["answer"]))
     assert list(map(answers, modules, loaded)) == [41, 42]
 
 
@@ -542,7 +535,7 @@ def test_markers_mean_in_python_what_they_mean_in_machine_code() -> None:
 )
 def test_memory_of_another_kind_is_refused(argument: object) -> None:
     with pytest.raises(TypeError, match="Int64s"):
-        counting_kernels.move(argument, 2, array("q", [0] * 8), 4)
+        counting_kernels.rehash(argument, 2, array("q", [0] * 8), 4)
 
 
 @pytest.mark.parametrize(
@@ -555,13 +548,13 @@ def test_memory_of_another_kind_is_refused(argument: object) -> None:
 )
 def test_every_kind_of_buffer_is_reached(make: Callable[[], object]) -> None:
     larger = zeros(8, "q")
-    counting_kernels.move(make(), 1, larger, 4)
+    counting_kernels.rehash(make(), 1, larger, 4)
     assert sorted(larger.tolist())[-2:] == [1, 2]
 
 
 def test_a_wrong_number_of_arguments_is_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        counting_kernels.move(array("q", [0] * 8), 2)
+        counting_kernels.rehash(array("q", [0] * 8), 2)
 
 
 def test_memory_is_zero_and_grows() -> None:
@@ -572,11 +565,11 @@ def test_memory_is_zero_and_grows() -> None:
     assert zeros(0, "q").tolist() == []
 
 
-@pytest.mark.parametrize("advice", [memory_module._POPULATE_WRITE, 999])
+@pytest.mark.parametrize("advice", [memory_module.POPULATE_WRITE, 999])
 def test_memory_that_is_made_real_meanwhile_keeps_what_is_written(
     advice: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory_module, "_POPULATE_WRITE", advice)  # an older Linux knows none
+    monkeypatch.setattr(memory_module, "POPULATE_WRITE", advice)  # an older Linux knows none
     before = threading.enumerate()
     n = 1_300_000
     memory = zeros(n, "q", n - 1000)
@@ -588,7 +581,7 @@ def test_memory_that_is_made_real_meanwhile_keeps_what_is_written(
 
 def test_memory_is_made_real_meanwhile() -> None:
     try:
-        mmap.mmap(-1, mmap.PAGESIZE).madvise(memory_module._POPULATE_WRITE)
+        mmap.mmap(-1, mmap.PAGESIZE).madvise(memory_module.POPULATE_WRITE)
     except (AttributeError, OSError):
         pytest.skip("only Linux from 5.14 on does it")
     before, process = threading.enumerate(), psutil.Process()

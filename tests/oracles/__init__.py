@@ -1,1 +1,1 @@
-"""Slow, obviously right twins of what tokviz does fast."""
+"""Slow, obviously correct versions of fast code in tokviz."""

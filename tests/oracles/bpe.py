@@ -1,4 +1,4 @@
-"""Byte pair encoding as the textbook has it."""
+"""Byte pair encoding as in the textbook."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def last_merge(
 
 
 def encode_by_ranks(pre_token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
-    """Join the neighbours whose concatenation has the lowest rank, of equal ones the leftmost."""
+    """Join the neighbors whose concatenation has the lowest rank, of equal ones the leftmost."""
     if pre_token in ranks:
         return [pre_token]
     tokens = [bytes([byte]) for byte in pre_token]

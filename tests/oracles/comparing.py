@@ -23,7 +23,7 @@ def load(name: str) -> Tokenizer:
 
 @cache
 def small(pattern: str, tie_break: str, special: str = "<|x|>") -> Tokenizer:
-    """Learn a few merges that others have in another order, or not at all."""
+    """Learn a few merges that other tokenizers have in another order, or not at all."""
     texts = ["the theme there, then they're 1234 ...//\n\n", "  in the end he sang 'll  the\t"]
     run = tokviz.train(
         texts * 3, 300, split_pattern=pattern, tie_break=tie_break, special_tokens=[special]

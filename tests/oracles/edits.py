@@ -24,7 +24,7 @@ ALPHABET = [
     *(" " * 12, "\t\t", "\n" * 5, "a" * 20, "|", "<|"),
     *("a b", "b c", "ab c", "<|endoftext|><|endof", "\U000e0041", "…", "’s"),
 ]
-"""What texts are made of: also halves of special tokens and parts of characters."""
+"""The parts of texts, including halves of special tokens and parts of characters."""
 
 RUNS = {
     "letters": "a",
@@ -36,7 +36,7 @@ RUNS = {
     "CJK": "世",
     "raw bytes": "\udc80",
 }
-"""Characters that a long text may consist of, by what is said of such a text."""
+"""Characters of a long text, by its description."""
 
 _MERGES = [
     *[(b"a", b"b"), (b" ", b"a"), (b"\n", b"\n"), (b" ", b" "), (b"  ", b"  "), (b"t", b"h")],
@@ -49,7 +49,7 @@ _SPECIALS = ["<|endoftext|>", "<|endof", "text|>", "a b", "ab c", "b c", "é", "
 
 @cache
 def tokenizer(name: str) -> Tokenizer:
-    """Give a built-in tokenizer, or a small one, with overlapping specials, for a split pattern."""
+    """Return a built-in tokenizer, or a small one with overlapping specials, for a pattern."""
     if name == "qwen2":
         # Its pattern and tokens alone: `tests/tokenizer/encoding/test_nfc.py` is about what it
         # composes.
@@ -62,7 +62,7 @@ def tokenizer(name: str) -> Tokenizer:
     vocab = {byte: bytes([byte]) for byte in range(256)}
     for number, (left, right) in enumerate(_MERGES):
         vocab[256 + number] = left + right
-    # Thousands of texts are split by it here and now.
+    # Thousands of texts are split with it in this process.
     split_pattern = get_split_pattern(pattern, guarded=False)
     return Tokenizer(vocab, _MERGES, _SPECIALS, split_pattern=split_pattern, name=name)
 

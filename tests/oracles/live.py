@@ -1,4 +1,4 @@
-"""A live document that tokenizes everything anew whenever it is asked."""
+"""A live document that tokenizes the whole text at every request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 @dataclass
 class SlowDocument:
-    """A text and how it is tokenized."""
+    """A text and its tokenizer."""
 
     text: str
     tokenizer: Tokenizer
@@ -22,11 +22,11 @@ class SlowDocument:
         self.text = self.text[:offset] + inserted + self.text[offset + n_removed :]
 
     def ids(self) -> list[int]:
-        """Give all token ids."""
+        """Return all token ids."""
         return self.tokenizer.encode_byte_text(self.text, self.parse_specials)
 
     def spans(self) -> list[tuple[int, int, int, int, int]]:
-        """Give every token's characters (start, end), number, id and split bits."""
+        """Return every token's characters (start, end), number, id and split bits."""
         owner = [n for n, char in enumerate(self.text) for _ in range(bytetext.n_bytes(char))]
         first_byte = {0, *accumulate(bytetext.n_bytes(char) for char in self.text)}
         spans = []

@@ -1,4 +1,4 @@
-"""minbpe's `RegexTokenizer`: loading and encoding as karpathy/minbpe has it, in short."""
+"""minbpe's `RegexTokenizer`: loading and encoding as in karpathy/minbpe, shortened."""
 
 from __future__ import annotations
 

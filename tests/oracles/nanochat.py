@@ -1,4 +1,4 @@
-"""nanochat's rendering, written anew from its description: slow, short, obviously right."""
+"""nanochat's rendering, rewritten from its description: slow, short, obviously correct."""
 
 from __future__ import annotations
 

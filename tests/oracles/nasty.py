@@ -10,7 +10,7 @@ EVERY_CODE_POINT = [
     *range(0x34000),
     *range(0x34000, 0xE0000, 89),  # planes that hold no character, and will not soon
     *range(0xE0000, 0xE1000),
-    *range(0xE1000, 0x110000, 89),  # what is for private use is all of one kind
+    *range(0xE1000, 0x110000, 89),  # private-use characters are all of one kind
     *range(0xFFFF, 0x110000, 0x10000),
 ]
 

@@ -1,4 +1,4 @@
-"""The Replay the slow way: every state made from the start."""
+"""A slow Replay that computes every state from the start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.oracles.train import Pair, count_pairs, replace_pair
 
 
 def corpus_after(pre_tokens: Sequence[bytes], merges: Sequence[Pair]) -> list[list[int]]:
-    """Make the merges one after the other, everywhere; new tokens have the ids from 256 on."""
+    """Apply the merges one after another, everywhere; new tokens have the ids from 256."""
     corpus = [list(pre_token) for pre_token in pre_tokens]
     for new, pair in enumerate(merges, 256):
         corpus = [replace_pair(pre_token, pair, new) for pre_token in corpus]
@@ -31,7 +31,7 @@ def ranking(
 
 
 def encode_by_ranks_below(pre_token: bytes, ranks: Mapping[bytes, int], limit: int) -> list[bytes]:
-    """Do what tiktoken does with a vocabulary of which only the ranks below a limit are left."""
+    """Encode as tiktoken does with only the ranks below a limit."""
 
     def rank(token: bytes) -> int | None:
         found = ranks.get(token)

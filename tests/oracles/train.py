@@ -1,4 +1,4 @@
-"""Byte pair encoding learned the slow way: every pair of the corpus counted anew at every step."""
+"""Byte pair encoding learned the slow way: all pairs of the corpus are counted at every step."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def learn(
 
 
 def count_pairs(corpus: Sequence[Sequence[int]], counts: Sequence[int]) -> dict[Pair, int]:
-    """Count every two neighbours, overlapping ones too, in the order of their first occurrence."""
+    """Count every two neighbors, including overlapping pairs, in the order of first occurrence."""
     stats: dict[Pair, int] = {}
     for pre_token, count in zip(corpus, counts, strict=True):
         for pair in pairwise(pre_token):
@@ -80,7 +80,7 @@ def replace_pair(pre_token: Sequence[int], pair: Pair, new: int) -> list[int]:
 
 
 def replaced(pre_tokens: Mapping[bytes, int], merges: Sequence[Pair]) -> list[int]:
-    """Say how many occurrences each merge replaces in some pre-tokens, by making all of them."""
+    """Count how many occurrences each merge replaces in some pre-tokens, by applying all merges."""
     corpus = [list(pre_token) for pre_token in pre_tokens]
     found = []
     for number, pair in enumerate(merges):

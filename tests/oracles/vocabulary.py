@@ -15,7 +15,7 @@ from tokviz.explain.vocabulary.query import (
 
 
 def holds(term: Term, token_id: int, token: bytes, script: int, special: bool) -> bool:
-    """Tell whether a token answers to a term, which is not about reachability or a text."""
+    """Return whether a token matches a term, except terms about reachability or a text."""
     return _holds(term, token_id, token, script, special) != term.negated
 
 

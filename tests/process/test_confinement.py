@@ -1,4 +1,4 @@
-"""A confined process reaches its own folders and nothing else, whatever it is asked to do."""
+"""A confined process can access only its own folders."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ print(json.dumps(found))
 
 @pytest.fixture
 def beyond(tmp_path) -> Path:
-    """A folder where nothing else writes; in `tmp_path` itself are settings and runs, if any."""
+    """A folder that only the test uses; `tmp_path` itself may contain settings and runs."""
     folder = tmp_path / "beyond"
     folder.mkdir()
     return folder

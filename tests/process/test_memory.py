@@ -10,7 +10,7 @@ import pytest
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="these heaps are glibc's")
 
-# A process of its own: one that has run many tests may have the memory already.
+# A new process, because one that has run many tests may already have the memory.
 PROGRAM = """
 from tokviz.process.memory import memory_bytes, peak_memory_bytes
 before = memory_bytes()

@@ -18,7 +18,7 @@ import pytest
 from tests.process.jobs.conftest import EXPLODING, WAIT, Splitter
 from tokviz.errors import JobError, PatternError
 from tokviz.process.child import JobTimeoutError
-from tokviz.process.jobs.split_result import SplitPart
+from tokviz.process.jobs.split_client import SplitPart
 from tokviz.process.limits import HAS_CPU_LIMITS, Limits
 from tokviz.process.protocol import Body, Message, encode_line, unpack_numbers
 from tokviz.process.runner import JobClient, JobDroppedError, RunHandlers, stopped_by
@@ -106,27 +106,9 @@ def test_a_child_that_died_between_runs_is_replaced(splitter: Splitter) -> None:
     try:
         pre_tokens = splitter.pre_tokens("b", "b")
     except JobError:
-        # The death had not yet been noticed when the run was sent.
+        # The run was sent before the death was noticed.
         pre_tokens = splitter.pre_tokens("b", "b")
     assert pre_tokens == ["b"]
-
-
-def test_the_end_of_an_older_child_that_is_heard_late_hides_no_other() -> None:
-    """Who holds the older one's pipe lets it end when it likes."""
-    client = JobClient("split", patience=WAIT)
-    answers: list[Message] = []
-    ended = []
-    for _ in range(2):
-        client.call(lambda memory: [{"do": "check", "regex": "a", "seconds": WAIT}], answers.append)
-        child = client._child
-        assert child is not None
-        ended.append(child)
-        child.kill()
-        child._reader.join(WAIT)
-    ended[0]._on_end(ended[0])
-    client.call(lambda memory: [{"do": "check", "regex": "a", "seconds": WAIT}], answers.append)
-    assert len(answers) == 3
-    client.close()
 
 
 def test_ctrl_c_is_not_for_the_child(splitter: Splitter) -> None:
@@ -230,7 +212,7 @@ def test_a_call_that_nobody_wants_any_more_waits_no_longer() -> None:
 def test_a_call_whose_child_cannot_start_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here as when the folder for temporary files is gone, or no file can be opened any more."""
+    """As if the folder for temporary files is missing, or no file can be opened."""
     client = JobClient("split")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     assert "cannot be started" in _error_of_a_call(client, [{"do": "check"}])
@@ -257,7 +239,7 @@ def test_a_child_that_reads_nothing_of_a_long_request_is_given_up() -> None:
 @linux
 @pytest.mark.parametrize("n_bytes", [1_000_000, 1 << 16])
 def test_a_run_whose_child_reads_nothing_can_be_given_up_for_the_next(n_bytes: int) -> None:
-    """Also where what was sent fills the pipe, so that there is no room to ask the child to end."""
+    """Even if the requests fill the pipe, so that a request to stop does not fit."""
     client = _client_of_a_stopped_child(patience=None)
     asked: Body = {"do": "text", "text": ""}
     n_around = len(encode_line("request", 2, body=asked) + encode_line("end", 2))
@@ -297,7 +279,7 @@ def _error_of_a_call(client: JobClient, requests: list[Body]) -> str:
             client.call(lambda memory: requests)
         ends.put(error.value)
 
-    # A call that waits for ever must not keep the tests from ending.
+    # A call that waits forever must not keep the tests from ending.
     Thread(target=call, daemon=True).start()
     return str(ends.get(timeout=WAIT))
 

@@ -1,4 +1,4 @@
-"""The child alone, spoken to over its pipes."""
+"""The child's side of the protocol, over its pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run every bench of this folder for long, one after the other.
+"""Run every program of this folder for a long time, one after another.
 
     python tests/robustness/all.py 30
     python tests/robustness/all.py 5 lossless.py leaks.py
@@ -25,11 +25,11 @@ HERE = Path(__file__).parent
 NO_BENCHES = {"all.py", "inside.py", "newest_textual.py"}
 _COMMAND = re.compile(r"^ +python tests/robustness/(\w+\.py)([^#\n]*)", re.MULTILINE)
 _FIGURE = re.compile(r"(.+?)(?:; must be| \(target) (.+?)\)?")
-"""How benches tell a figure and its limit."""
+"""The format in which programs print a figure and its limit."""
 
 
 def benches(part: int = 10) -> dict[str, list[str]]:
-    """Give every bench, and the arguments of a run that does this part of what its help says."""
+    """Return every program, with arguments for this share of the run in its docstring."""
     found = {}
     for path in sorted(HERE.glob("*.py")):
         docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")), clean=False) or ""
@@ -43,7 +43,7 @@ def benches(part: int = 10) -> dict[str, list[str]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benches, and return 1 if one of them found something."""
+    """Run the programs, and return 1 if one of them found a fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("minutes", help="for each bench, or short")
     parser.add_argument("benches", nargs="*", help="only these (all)")
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(command: list[str]) -> tuple[int, list[tuple[str, str]]]:
-    """Run a bench, show what it prints, and give its exit code and each figure with its limit."""
+    """Run a program, show its output, and return its exit code and each figure with its limit."""
     figures = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as bench:
         for line in bench.stdout or ():

@@ -1,4 +1,4 @@
-"""What takes long ends at once when it is cancelled, and leaves no process behind.
+"""Canceled work ends at once and leaves no process running.
 
     python tests/robustness/cancel.py 200
 
@@ -34,7 +34,7 @@ GIVES_UP = 30.0
 ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 
 Cancel = Callable[[random.Random], float]
-"""Begins, waits for a random time, cancels, and gives the seconds until it was over."""
+"""Starts work, waits for a random time, cancels it, and returns the seconds until it ended."""
 
 
 def _until(over: Callable[[], object]) -> float:
@@ -47,7 +47,7 @@ def _until(over: Callable[[], object]) -> float:
 
 
 def _in_thread(work: Callable[[], object]) -> Event:
-    """Do something that ends with an error of ours, or goes well; the event says when."""
+    """Run a function, ignore tokviz's errors, and set the event at the end."""
     ended = Event()
 
     def run() -> None:
@@ -60,7 +60,7 @@ def _in_thread(work: Callable[[], object]) -> Event:
 
 
 def training(folder: Path, stack: ExitStack) -> Cancel:
-    """Train in a child, until that has gone."""
+    """Train in a child process until it has ended."""
     from tokviz.process.jobs.train_client import TrainClient
     from tokviz.process.jobs.train_messages import TrainRequest
 
@@ -87,7 +87,7 @@ def training(folder: Path, stack: ExitStack) -> Cancel:
 
 
 def loading(folder: Path, stack: ExitStack) -> Cancel:
-    """Load a large file by its own library in a child, until the call that waits has ended."""
+    """Load a large file with its own library in a child, until the waiting call has ended."""
     import tokviz
     from tokviz.formats.library import LibraryTokenizer
 
@@ -107,7 +107,7 @@ def loading(folder: Path, stack: ExitStack) -> Cancel:
 
 
 def regex(folder: Path, stack: ExitStack) -> Cancel:
-    """Split by a regex that takes for ever, until the child is free for the next one."""
+    """Split by an endless regex, until the child is free for the next one."""
     from tokviz.process.jobs.split_client import SplitClient
     from tokviz.text.snapshots import Part
 
@@ -127,7 +127,7 @@ def regex(folder: Path, stack: ExitStack) -> Cancel:
 
 
 def template(folder: Path, stack: ExitStack) -> Cancel:
-    """Render a template that takes for ever, until the call that waits has ended."""
+    """Render an endless template, until the waiting call has ended."""
     from tokviz.chat.conversation import Conversation
     from tokviz.chat.jinja_template import JinjaTemplate
 
@@ -147,7 +147,7 @@ def template(folder: Path, stack: ExitStack) -> Cancel:
 
 
 def scan(folder: Path, stack: ExitStack) -> Cancel:
-    """Check the rows of a dataset in the app; Esc stops."""
+    """Check the rows of a dataset in the app; Esc stops it."""
     row = json.dumps(
         [{"role": "user", "content": "word " * 30}, {"role": "assistant", "content": "word " * 90}]
     )
@@ -166,7 +166,7 @@ def scan(folder: Path, stack: ExitStack) -> Cancel:
 
 
 def replay(folder: Path, stack: ExitStack) -> Cancel:
-    """Play a vocabulary in the app; the space bar stops."""
+    """Play a vocabulary in the app; the space bar stops it."""
     subject = _app(folder, stack, "replay", "gpt2")
     subject.until("opened")
 
@@ -198,13 +198,13 @@ KINDS = {one.__name__: one for one in (training, loading, regex, template, scan,
 
 @contextmanager
 def prepared(kind: str, folder: Path) -> Iterator[Cancel]:
-    """Prepare to cancel a kind of work, and end what that needed."""
+    """Set up and tear down a kind of work to cancel."""
     with ExitStack() as stack:
         yield KINDS[kind](folder, stack)
 
 
 def times(kind: str, n_times: int, chance: random.Random) -> tuple[list[float], list[int]]:
-    """Cancel so often; give the seconds that each took, and the processes that are left."""
+    """Cancel n times; return the seconds that each took, and the remaining processes."""
     mark = os.environ[MARK] = uuid.uuid4().hex
     try:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
@@ -219,7 +219,7 @@ def times(kind: str, n_times: int, chance: random.Random) -> tuple[list[float], 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Cancel, print the figures, and return 1 if it took too long or something was left."""
+    """Cancel, print the figures, and return 1 if it took too long or a process remains."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("cancels", type=int)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""However and whenever tokviz dies, the terminal is as before and nothing is left running.
+"""When tokviz dies, the terminal is restored and no process keeps running.
 
     python tests/robustness/deaths.py
     python tests/robustness/deaths.py --only SIGKILL
@@ -35,9 +35,9 @@ class Death(NamedTuple):
     """A way to die.
 
     Attributes:
-        name: What it is called.
-        kill: Does it.
-        codes: The exit codes that are right.
+        name: Its name.
+        kill: Kills the app.
+        codes: The expected exit codes.
     """
 
     name: str
@@ -63,7 +63,7 @@ DEATHS = (
     *map(_by, ("SIGBUS", "SIGFPE")),
     Death("two errors", _raise_twice("fail"), (1,)),
     Death("native crash", lambda subject: subject.wish("crash"), (139,)),
-    # It tells of the error with what memory is left, or dies of it.
+    # It reports the error with the remaining memory, or dies.
     Death("no memory", _raise_twice("exhaust"), (1, 134, 137, 139)),
     Death("terminal closed", Subject.hang_up, (129,)),
     Death("shell killed", lambda subject: os.kill(subject.pid, signal.SIGKILL), (129,)),
@@ -99,7 +99,7 @@ def _play(subject: Subject, folder: Path) -> None:
 
 
 class State(NamedTuple):
-    """What the app is in the middle of: its name, what it is started with, how to get there."""
+    """A state of the app: its name, the app's arguments, and how to reach it."""
 
     name: str
     arguments: tuple[str, ...]
@@ -115,7 +115,7 @@ STATES = (
 
 
 def die(death: Death, state: State, folder: Path) -> list[str]:
-    """Let a new tokviz die, and say what was wrong about it."""
+    """Kill a new tokviz, and return the faults."""
     home = Path(tempfile.mkdtemp(dir=folder))
     script = '"$@"; exit $?' if death.name == "shell killed" else ""
     wrong: list[str] = []
@@ -166,7 +166,7 @@ def _reaped(subject: Subject, pid: int) -> int:
 
 
 def survey(deaths: Sequence[Death], states: Sequence[State]) -> Iterator[tuple[str, list[str]]]:
-    """Yield every death in every state, and what was wrong about it."""
+    """Yield every death in every state, with its faults."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         for death in deaths:
             for state in states:
@@ -178,7 +178,7 @@ def survey(deaths: Sequence[Death], states: Sequence[State]) -> Iterator[tuple[s
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Let it die in every way, print the figure, and return 1 if anything was wrong."""
+    """Kill tokviz in every way, print the figure, and return 1 if there was a fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--only", default="", help="the name of a death")
     parser.add_argument("--state", default="", help="the name of a state")

@@ -1,6 +1,6 @@
-"""Files that are made to break a program which reads them, each with how it is read."""
+"""Files made to break the program that reads them."""
 
-# ruff: noqa: E501  a table, a file a line
+# ruff: noqa: E501  a table, one file per line
 from __future__ import annotations
 
 import gzip
@@ -26,15 +26,15 @@ class Hostile(NamedTuple):
     """A file, or the files of a folder.
 
     Attributes:
-        kind: How it is read.
-        files: Name → what makes its content; the first is the one that is read.
+        kind: The reader to use.
+        files: Name → function that returns its content; the first file is read.
     """
 
     kind: Kind
     files: dict[str, Callable[[], bytes]]
 
     def write(self, folder: Path) -> Path:
-        """Write it into a folder, and give the path to be read."""
+        """Write the files into a folder, and return the path to read."""
         folder.mkdir(parents=True)
         for name, content in self.files.items():
             (folder / name).write_bytes(content())
@@ -58,7 +58,7 @@ _PAD = {
 
 
 def hf(**parts: Any) -> bytes:
-    """Make a `tokenizer.json` that is good but for these parts."""
+    """Make a `tokenizer.json` that is valid except for these parts."""
     content = json.loads(json.dumps(GOOD))
     for key, value in parts.items():
         (content if key in content else content["model"])[key] = value
@@ -66,7 +66,7 @@ def hf(**parts: Any) -> bytes:
 
 
 def word_level(**parts: Any) -> bytes:
-    """Make one that the library must read."""
+    """Make a `tokenizer.json` that needs Hugging Face's library."""
     model = {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"}
     return json.dumps(GOOD | {"model": model, "added_tokens": [], "decoder": None} | parts).encode()
 
@@ -157,7 +157,7 @@ def _trained_files() -> dict[str, bytes]:
 
 
 def _run(name: str, content: Callable[[bytes], bytes]) -> Hostile:
-    """Make the folder of a training with one file that is not as it was."""
+    """Make a run folder with one modified file."""
     names = [name, *(other for other in RUN_FILES if other != name)]
     files = {other: lambda other=other: _trained_files()[other] for other in names}
     return Hostile("replay", {**files, name: lambda: content(_trained_files()[name])})
@@ -288,4 +288,4 @@ FILES: dict[str, Hostile] = {
     "a corpus of parquet": _corpus("c.parquet", lambda: _parquet(
         lambda pa: pa.table({"text": pa.array(["a" * 100_000_000] * 4)}))),
 }  # fmt: skip
-"""Sixty files and more, by what is wrong with them."""
+"""More than sixty files by their defect."""

@@ -1,4 +1,4 @@
-"""Read files that are made to break a program, as the app reads them, and print what it cost.
+"""Read files made to break a program, as the app reads them, and print the cost.
 
     python tests/robustness/hostile_files.py              # all of them
     python tests/robustness/hostile_files.py "bomb"       # those with this word in their name
@@ -26,27 +26,27 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 
 SLACK_MB = 40
-"""What any file may take besides, however small: tables have a least size, modules are loaded."""
+"""Additional memory for any file, because tables have a minimum size and modules are loaded."""
 
 
 MOST_ECHO_MS = 100.0
 KEY_SECONDS = 0.02
 TYPING_SECONDS = (1.0, 10.0)
-"""The shortest and the longest time for which letters are typed."""
+"""The shortest and the longest duration of typing."""
 NOTHING = "(no file)"
 
 
 class Cost(NamedTuple):
-    """What reading a file cost.
+    """The cost of reading a file.
 
     Attributes:
-        name: What is wrong with the file.
+        name: The defect of the file.
         file_mb: Its size.
-        end: How it ended: what was made of it, or the error in words.
-        seconds: Of the processors until then, in the app and its children.
-        growth_mb: The most memory that the app had more than before.
-        child_mb: The most that one of its children had.
-        died: Whether the app's process ended, or raised what is not an error for the user.
+        end: The result: a description of the object, or the error message.
+        seconds: Processor time in the app and its children.
+        growth_mb: The largest growth of the app's memory.
+        child_mb: The peak memory of a child.
+        died: True if the app's process ended or raised an unexpected error.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Cost(NamedTuple):
     died: bool
 
     def faults(self, seconds: float) -> list[str]:
-        """Say what is beyond the limits; `seconds` is that of the processors."""
+        """List the exceeded limits; `seconds` is the limit of processor time."""
         times = max(1.0, self.file_mb / 32)
         found = ["died"] if self.died else []
         found += ["slow"] if self.seconds > seconds * times else []
@@ -68,7 +68,7 @@ class Cost(NamedTuple):
 
 
 def cost_of(name: str, folder: Path) -> Cost:
-    """Write the file of a name into a folder, and read it in a process of its own."""
+    """Write the file with this name into a folder, and read it in a new process."""
     from tests.robustness.hostile import FILES
 
     hostile = FILES[name]
@@ -92,14 +92,14 @@ def cost_of(name: str, folder: Path) -> Cost:
 
 
 class Echoes(NamedTuple):
-    """How long keys wait while a file is opened: that of letters, and Ctrl+Q, in ms."""
+    """Response times in ms while a file is opened: those of letters, and of Ctrl+Q."""
 
     letters: list[float]
     quit: float
 
     @property
     def p99(self) -> float:
-        """What 99 of 100 letters do not exceed."""
+        """The 99th percentile of the response times of letters."""
         return sorted(self.letters)[int(0.99 * (len(self.letters) - 1))]
 
 
@@ -119,7 +119,7 @@ def echoes_of(name: str, folder: Path) -> Echoes:
             hostile = FILES[name]
             path = hostile.write(home / "hostile")
             path = path.parent if len(hostile.files) > 2 else path
-            # To make these screens takes long too, but that is not the fault of the file.
+            # Creating these screens takes long too, which is unrelated to the file.
             for screen in ("chat", "train"):
                 app.wish("show", screen)
             app.until("train screen", "at rest")
@@ -212,7 +212,7 @@ def _processor_seconds() -> float:
 
 
 def _tokenizer(path: str | None) -> str:
-    """Load a tokenizer and let it encode a line; without a path, do what comes before."""
+    """Load a tokenizer and encode a line; without a path, only import the modules."""
     from tokviz.formats.subprocess_loader import load
 
     if path is None:
@@ -226,7 +226,7 @@ def _tokenizer(path: str | None) -> str:
 
 
 def _replay(path: str | None) -> str:
-    """Open a run, or merges alone, as Replay does."""
+    """Open a run, or only merges, as Replay does."""
     from tokviz.compare.merge_sources import open_merges
 
     if path is None:

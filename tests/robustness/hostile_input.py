@@ -32,19 +32,19 @@ from tokviz.tui.terminal.paste import PASTE_START  # noqa: E402
 
 START_SECONDS = 60.0
 QUIT_SECONDS = 20.0
-"""Far more than it takes, for busy machines."""
+"""Time limit, far more than needed, for busy machines."""
 STALL_SECONDS = 10.0
 REST_SECONDS = 1.0
 MOST_BUSY = 0.5
-"""The share of a second that the app may have something to do while nothing comes."""
+"""The share of a second that the idle app may be active."""
 _LOOKS = 20
 
 CTRL_Q = b"\x11"
 _ENDS = b"\x11\x1a"
-"""Bytes that end or stop the app by right: Ctrl+Q and Ctrl+Z."""
+"""Bytes that legitimately end or suspend the app: Ctrl+Q and Ctrl+Z."""
 
 EDITOR = {"VISUAL": "true"}
-"""One that ends at once: no byte of ours ends vi, which has the terminal until it ends."""
+"""An editor that ends at once, because our bytes would not end vi."""
 
 RUN = """
 import os, runpy, sys
@@ -55,14 +55,14 @@ runpy.run_module("tokviz", run_name="__main__")
 
 
 class Case(NamedTuple):
-    """A way to be hostile.
+    """A kind of hostile input.
 
     Attributes:
-        typed: What is typed, each in a write of its own.
-        redirect: Redirections, as the shell writes them.
-        variables: Of the environment.
+        typed: The typed bytes, each part in a separate write.
+        redirect: Redirections in the shell's syntax.
+        variables: Environment variables.
         pace: Seconds between two bytes in both directions, 0 for none.
-        stall: Seconds during which the terminal takes nothing.
+        stall: Seconds during which the terminal reads nothing.
     """
 
     typed: tuple[bytes, ...] = (b"hello",)
@@ -78,7 +78,7 @@ def _random_bytes(chance: random.Random, n_bytes: int = 0) -> bytes:
 
 
 def _sequences(chance: random.Random) -> bytes:
-    """Make something like what terminals send, with numbers that none sends."""
+    """Make a terminal's escape sequence with impossible numbers."""
     numbers = [chance.choice((0, 1, 5, 95, 999, 70_000, 2**31, 2**63)) for _ in range(4)]
     form = chance.choice(
         ("\x1b[<{};{};{}M", "\x1b[{};{}R", "\x1b[?{};{}c", "\x1b[{};{}u", "\x1b[{};{}~",
@@ -89,7 +89,7 @@ def _sequences(chance: random.Random) -> bytes:
 
 
 def cases(chance: random.Random) -> Iterator[tuple[str, Case]]:
-    """Give every case, made anew by chance."""
+    """Return every case, with new random content."""
     many = range(chance.randint(1, 12))
     yield "random bytes", Case(tuple(_random_bytes(chance) for _ in many))
     yield "a burst of random bytes", Case((_random_bytes(chance, 6_000),))
@@ -136,11 +136,11 @@ class Started(Terminal):
         self.until(lambda: self.output.count(b"Tokens") > 0, START_SECONDS)
 
     def until(self, holds: Callable[[], bool], seconds: float) -> None:
-        """Read until something holds or the app has ended, but not for longer."""
+        """Read until a condition holds or the app has ended."""
         self.comes_true(lambda: holds() or self.has_ended(), seconds)
 
     def be_hostile(self) -> None:
-        """Type what the case says, at its pace."""
+        """Type the case's input at its pace."""
         for data in self.case.typed:
             if self.has_ended():
                 return
@@ -157,7 +157,7 @@ class Started(Terminal):
             time.sleep(self.case.stall)
 
     def comes_to_rest(self) -> bool:
-        """Wait until it has nothing to do; False if it never has.
+        """Wait until the app is idle; False if it never is.
 
         What counts is whether a thread could run, not how long one did: that holds on a busy
         machine too.
@@ -181,7 +181,7 @@ class Started(Terminal):
         return False
 
     def quit(self) -> float:
-        """End it as users do, and give the seconds that it took."""
+        """End the app as users do, and return the seconds that this took."""
         began = time.monotonic()
         while not self.has_ended() and time.monotonic() < began + QUIT_SECONDS:
             for key in (CTRL_Q, b"y"):
@@ -193,7 +193,7 @@ class Started(Terminal):
 
 
 def faults_of(case: Case) -> tuple[list[str], float]:
-    """Start the app with a case: what was wrong, and the seconds of its end."""
+    """Start the app with a case; return the faults and the seconds of its end."""
     faults = []
     with Started(case) as app:
         if app.has_ended():
@@ -218,7 +218,7 @@ def faults_of(case: Case) -> tuple[list[str], float]:
 
 
 def search(seed: int, rounds: int, only: str = "") -> tuple[int, list[str], float]:
-    """Try every case so often: how many starts, what was wrong, and the slowest end."""
+    """Try every case several times; return the number of starts, the faults and the slowest end."""
     n_starts, wrong, slowest = 0, list[str](), 0.0
     for number in range(rounds):
         for name, case in cases(random.Random(f"{seed} {number}")):
@@ -235,7 +235,7 @@ def search(seed: int, rounds: int, only: str = "") -> tuple[int, list[str], floa
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Search, print the figures, and return 1 if something was wrong."""
+    """Search, print the figures, and return 1 if there was a fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=1, help="how often every case is tried")
     parser.add_argument("--seed", type=int, help="the same one tries the same (random)")

@@ -1,4 +1,4 @@
-"""tokviz as its users start it, which does from inside whatever it is told; see `subject.py`.
+"""tokviz as users start it, with actions that a test triggers from inside; see `subject.py`.
 
     python tests/robustness/inside.py FOLDER [arguments of tokviz]
 
@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 
 def is_training(app: Any) -> bool:
-    """Tell whether a training has got somewhere, and goes on."""
+    """Return whether a training is running and has reported progress."""
     screen = app.screen
     return screen.training._client is not None and screen.side.live.learning.report is not None
 
@@ -42,12 +42,12 @@ CONDITIONS: dict[str, Callable[[Any], object]] = {
 
 
 def fail(app: Any) -> NoReturn:
-    """Raise what nobody expects."""
+    """Raise an unexpected error."""
     raise ValueError("a handler fails")
 
 
 def crash(app: Any) -> None:
-    """Do what a fault in native code does."""
+    """Crash like a fault in native code."""
     import faulthandler
 
     faulthandler._sigsegv()  # type: ignore[attr-defined]
@@ -57,7 +57,7 @@ HOARD: list[bytearray] = []
 
 
 def exhaust(app: Any) -> NoReturn:
-    """Take all memory that there is, and then some; none is given back."""
+    """Allocate more memory than there is, and keep it."""
     import resource
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -74,13 +74,13 @@ def exhaust(app: Any) -> NoReturn:
 
 
 def train(app: Any, corpus: str) -> None:
-    """Begin to train on a file."""
+    """Start a training on a file."""
     app.screen.form.add_sources([corpus])
     app.call_later(app.screen.run_action, "screen.start_training")
 
 
 def ask(app: Any, kind: str, path: str, rows: str) -> None:
-    """Ask for a file, as a picker or a dialog does."""
+    """Request a file, as a picker or a dialog does."""
     from tokviz.chat.request import ChatRequest
     from tokviz.workspace.session import UseTokenizer
 
@@ -91,7 +91,7 @@ def ask(app: Any, kind: str, path: str, rows: str) -> None:
 
 
 def set_clock(app: Any, seconds: str) -> None:
-    """Let the clock be so many seconds off from now on; the steady one goes on."""
+    """Shift the wall clock from now on; the monotonic clock is unchanged."""
     real, off = time.time, float(seconds)
     time.time = lambda: real() + off
 
@@ -110,7 +110,7 @@ DEEDS: dict[str, Callable[..., object]] = {
 
 
 def obey(app: Any, folder: Path) -> None:
-    """Do what is wished for until the app ends."""
+    """Perform the requested actions until the app ends."""
     with open(folder / "wishes") as wishes, open(folder / "done", "a", buffering=1) as done:
         for wish in wishes:
             name, *arguments = wish.rstrip("\n").split("\t")
@@ -123,7 +123,7 @@ def obey(app: Any, folder: Path) -> None:
 
 
 def _holds(condition: Callable[[Any], object], app: Any) -> bool:
-    # In another thread than the app's, so it may meet what is only half there.
+    # Runs in another thread, so the app's state may be incomplete.
     try:
         return bool(condition(app))
     except (AttributeError, IndexError, LookupError):
@@ -131,7 +131,7 @@ def _holds(condition: Callable[[Any], object], app: Any) -> bool:
 
 
 def main() -> None:
-    """Run tokviz, and obey."""
+    """Run tokviz with the thread that performs the actions."""
     from tokviz.cli.main import main as tokviz
     from tokviz.tui.terminal import lifecycle
 

@@ -1,4 +1,4 @@
-"""Kill tokviz at any moment, and look at what is left: no file damaged, at most a second lost.
+"""Kill tokviz at any moment, and check that no file is damaged and at most a second is lost.
 
     python tests/robustness/kills.py 500
     python tests/robustness/kills.py 1 --seed 7 --number 12
@@ -38,13 +38,13 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 MOST_LOST = 1.0
 """Seconds of typing that may be lost."""
 AT_ONCE = 2
-"""Kills at a time, each in a home of its own: most of it is waiting."""
+"""Number of parallel kills, each with a separate home folder."""
 OFFERED_EVERY = 10
-"""After so many kills another tokviz starts, and its screen must offer what was left."""
+"""Number of kills after which another tokviz starts, whose screen must offer the recovery."""
 
 
 class Outcome(NamedTuple):
-    """What a kill left behind: what is wrong, and the seconds of typing that are lost."""
+    """The result of a kill: the faults, and the seconds of typing that are lost."""
 
     doing: str
     wrong: list[str]
@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 
 
 class Typist:
-    """Types letters before the original text, and remembers when."""
+    """Types letters before the original text, and records the times."""
 
     def __init__(self, subject: Subject, chance: random.Random, offset: int = 0) -> None:
         self.subject, self._chance, self._offset = subject, chance, offset
@@ -71,10 +71,10 @@ class Typist:
         self.subject.pump(self._chance.choice((0.0, 0.01, 0.05, 0.2)))
 
     def lost(self, texts: list[str], killed: float) -> float | None:
-        """Give how long before the kill the first letter was typed that is in none of the texts.
+        """Return the time between the first lost letter and the kill.
 
         Returns:
-            Seconds, 0 if nothing is lost; None if a text is none that was ever there.
+            Seconds, 0 if nothing is lost; None if a text never existed.
         """
         best = 0
         for text in texts:
@@ -113,7 +113,7 @@ def _deadline(chance: random.Random) -> float:
 
 
 def while_typing(home: Path, chance: random.Random, *, saves: bool = False) -> Outcome:
-    """Kill it between two keys; with `saves`, Ctrl+S is one of them."""
+    """Kill the app between two keys; with `saves`, Ctrl+S is one of them."""
     path = home / "text.txt"
     path.write_text(ORIGINAL)
     wrong: list[str] = []
@@ -136,12 +136,12 @@ def while_typing(home: Path, chance: random.Random, *, saves: bool = False) -> O
 
 
 def while_saving(home: Path, chance: random.Random) -> Outcome:
-    """Kill it while it types and saves."""
+    """Kill the app while it saves typed text."""
     return while_typing(home, chance, saves=True)
 
 
 def while_choosing(home: Path, chance: random.Random) -> Outcome:
-    """Kill it while it writes settings."""
+    """Kill the app while it writes settings."""
     from tokviz.workspace.settings import load_settings
 
     with Subject(home) as subject:
@@ -157,7 +157,7 @@ def while_choosing(home: Path, chance: random.Random) -> Outcome:
 
 
 def while_training(home: Path, chance: random.Random) -> Outcome:
-    """Kill it while it trains, or writes the run, or the next one."""
+    """Kill the app while it trains, or writes this run or the next one."""
     import tokviz
     from tokviz.formats.run import is_run
 
@@ -185,7 +185,7 @@ def while_training(home: Path, chance: random.Random) -> Outcome:
 
 
 def two_at_once(home: Path, chance: random.Random) -> Outcome:
-    """Have two that type, and kill both; neither was offered what the other one had."""
+    """Type in two apps, and kill both; neither may offer the other's text."""
     wrong: list[str] = []
     with ExitStack() as stack:
         typists = []
@@ -225,7 +225,7 @@ DOINGS: tuple[Callable[[Path, random.Random], Outcome], ...] = (
 
 
 def _offers(home: Path) -> bool:
-    """Start another tokviz, and tell whether its screen offers what was left."""
+    """Start another tokviz, and return whether its screen offers the recovery."""
     with Subject(home) as subject:
         subject.until("begun")
         try:
@@ -236,7 +236,7 @@ def _offers(home: Path) -> bool:
 
 
 def kill(seed: int, number: int) -> Outcome:
-    """Kill once; the same seed and number do the same."""
+    """Kill once; seed and number determine the kill."""
     chance = random.Random(f"{seed} {number}")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         home = Path(name)
@@ -247,7 +247,7 @@ def kill(seed: int, number: int) -> Outcome:
         left = autosaves(home)
         for leftover in left:
             leftover.lock.release()
-        # Leftovers whose text is empty or as the file are offered all the same.
+        # A recovery is offered even if its text is empty or equals the file.
         if left and number % OFFERED_EVERY == 0 and not _offers(home):
             outcome.wrong.append("not offered on the screen")
         return outcome
@@ -257,10 +257,10 @@ def kill(seed: int, number: int) -> Outcome:
 
 
 class Writer(NamedTuple):
-    """Something that writes files.
+    """A function that writes files.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         write: Writes into a folder, for the first or the second time; gives a sentence or raises an
             error of ours if that failed.
     """
@@ -320,7 +320,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def without_room(writer: Writer) -> Iterator[list[str]]:
-    """Write again with room for fewer bytes in each file than it takes; yield what is wrong."""
+    """Write again with a file size limit below the required size; yield the faults."""
     with tempfile.TemporaryDirectory() as name:
         first, second = Path(name) / "first", Path(name) / "second"
         for folder, times in ((first, (1,)), (second, (1, 2))):
@@ -347,7 +347,7 @@ def without_room(writer: Writer) -> Iterator[list[str]]:
 
 
 def _in_child(writer: Writer, folder: Path, room: int) -> bool:
-    """Write in another process with a limit; tell whether it said in words that it failed."""
+    """Write in another process with a limit; return whether it reported the failure."""
     import resource
 
     from tokviz.errors import TokvizError
@@ -366,7 +366,7 @@ def _in_child(writer: Writer, folder: Path, room: int) -> bool:
 
 
 def journal_without_room() -> Iterator[list[str]]:
-    """Keep a text that grows while there is no room now and then: what was kept last stays."""
+    """Save a growing text while the disk is full now and then: the last saved text must survive."""
     import resource
 
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -392,12 +392,12 @@ def journal_without_room() -> Iterator[list[str]]:
 
 
 def autosaves_in(folder: Path) -> list[Leftover]:
-    """Take what was left behind in a folder."""
+    """Recover the text in a folder."""
     return Autosave(folder).leftovers()
 
 
 def bad_homes() -> Iterator[list[str]]:
-    """Start it in homes that cannot be written: it works, and ends well."""
+    """Start the app with home folders that cannot be written: it must work and end normally."""
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "file"
         file.touch()
@@ -417,7 +417,7 @@ def bad_homes() -> Iterator[list[str]]:
 
 
 def no_room() -> Iterator[list[str]]:
-    """Yield what is wrong about every write without room, and every bad home."""
+    """Yield the faults of every write on a full disk, and of every bad home folder."""
     for writer in WRITERS:
         yield from without_room(writer)
     yield from journal_without_room()
@@ -425,7 +425,7 @@ def no_room() -> Iterator[list[str]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Kill, print the figures, and return 1 if anything was wrong."""
+    """Kill, print the figures, and return 1 if there was a fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("kills", type=int, nargs="?", help="none: fill the disk")
     parser.add_argument("--seed", type=int, help="the same one does the same (random)")

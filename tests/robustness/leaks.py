@@ -1,4 +1,4 @@
-"""Look for text that reaches the terminal raw: payloads x places x command line and app.
+"""Look for text that reaches the terminal unfiltered: payloads x places x command line and app.
 
     python tests/robustness/leaks.py --minutes 30
     python tests/robustness/leaks.py --seed 7 --payload 12
@@ -18,6 +18,7 @@ import asyncio
 import contextlib
 import json
 import os
+import pkgutil
 import pty
 import random
 import re
@@ -29,6 +30,7 @@ import time
 import traceback
 import tty
 from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -37,22 +39,23 @@ ROOT = Path(__file__).parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
+import tokviz  # noqa: E402
+from tests.forks import Forks, forked_jobs  # noqa: E402
 from tests.robustness.monkey import apart  # noqa: E402
 from tests.robustness.payloads import PAYLOADS, leaks  # noqa: E402
-from tests.robustness.warm import import_everything, warm_children  # noqa: E402
 from tests.tui.waiting import until  # noqa: E402
 
 DEADLINE_SECONDS = 120.0
 EVERYTHING = len(PAYLOADS)
-"""The number of all payloads together as one."""
+"""The number of the payload that combines all others."""
 WAIT_SECONDS = 0.3
-"""Seconds for what an action began in the background, before the next one is done."""
+"""Seconds for the background work of an action before the next one."""
 SIZE = (120, 40)
 _CRASHED = 70
 
 
 class Found(NamedTuple):
-    """A leak or a crash: the payload's number, the place, and what was seen."""
+    """A leak or a crash: the payload's number, the place, and the evidence."""
 
     payload: int
     place: str
@@ -60,15 +63,15 @@ class Found(NamedTuple):
 
 
 class Kit:
-    """Files whose names and contents hold a payload."""
+    """Files whose names and contents contain a payload."""
 
     def __init__(self, folder: Path, payload: str) -> None:
-        """Write them into a folder."""
+        """Write the files into a folder."""
         import tokviz
 
         self.folder, self.payload = folder, payload
         self.text = payload.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        # An argument of a program or a name holds no NUL, a name no slash and not too much.
+        # Arguments and names cannot contain NUL; names also have no slash and a limited length.
         self.name = "n" + payload.replace("/", "⁄")[:60] + "m"
         content = f"begin {payload} end\r\n<|{payload}|> {payload * 3}\n"
         self.file = self._write("text.txt", content)
@@ -176,7 +179,7 @@ class Way(NamedTuple):
 
 
 def ways(kit: Kit) -> Iterator[Way]:
-    """List every command line that a payload can come in by."""
+    """List every command line that can receive a payload."""
     text, name = kit.payload, kit.name
     for command in ("encode", "count", "decode", "chat"):
         for path in (kit.file, kit.odd, kit.missing, kit.ids, kit.chat, kit.run):
@@ -246,9 +249,9 @@ def ways(kit: Kit) -> Iterator[Way]:
 
 
 def run_command(way: Way) -> tuple[int, str]:
-    """Run a command line in a fork, its output on a terminal of its own: code and output.
+    """Run a command line in a fork with a new terminal, and return exit code and output.
 
-    A child that was forked has everything imported already, and is what a new process would be.
+    A fork has already imported everything, and otherwise equals a new process.
     """
     master, slave = pty.openpty()
     tty.setraw(slave)
@@ -261,7 +264,7 @@ def run_command(way: Way) -> tuple[int, str]:
     os.close(slave)
     output = bytearray()
     deadline = time.monotonic() + DEADLINE_SECONDS
-    with contextlib.suppress(OSError):  # Linux says so when the other side is closed
+    with contextlib.suppress(OSError):  # Linux reports this when the other side is closed
         while True:
             if not select.select((master,), (), (), max(0.0, deadline - time.monotonic()))[0]:
                 os.kill(pid, signal.SIGKILL)
@@ -304,7 +307,7 @@ def _be_command(way: Way, stdin: int, terminal: int) -> None:
 def try_command_line(
     number: int, kit: Kit, chosen: Callable[[Way], bool]
 ) -> Iterator[Found | None]:
-    """Try a payload on the command line: one result for every way."""
+    """Try a payload on the command line: one result for every command."""
     for way in filter(chosen, ways(kit)):
         code, output = run_command(way)
         told = f"{way.place}: {[ascii(one) for one in way.arguments]}"
@@ -322,21 +325,21 @@ _WHOLE = re.compile(r"\x07|\x1b\]52;c;[A-Za-z0-9+/=]*\x07|\x1b\]22;[a-z]*\x07|\x
 
 
 class Tour:
-    """One run of the app that does every action of every screen."""
+    """One run of the app that performs every action of every screen."""
 
     def __init__(self, kit: Kit, screens: Collection[str]) -> None:
-        """Take the files, and the ids of the screens to go to; none means all."""
+        """Create a run with the files, on these screens; None for all."""
         self.kit, self.screens = kit, screens
         self.written = list[tuple[str, str]]()
         self.place = "start"
 
     def write(self, driver: object, data: str) -> None:
-        """Take what the terminal would receive."""
+        """Collect the output for the terminal."""
         if not _WHOLE.fullmatch(data):
             self.written.append((self.place, data))
 
     async def run(self, chosen: Callable[[str], bool]) -> str:
-        """Do it; give the traceback of a crash, "" for none."""
+        """Run the app; return the traceback of a crash, "" for none."""
         from textual.drivers.headless_driver import HeadlessDriver
 
         from tokviz.tui.app import TokvizApp
@@ -419,14 +422,14 @@ class Tour:
                         await self._answer(app, pilot)
 
     async def _show(self, app: Any, pilot: Any, screen: str) -> None:
-        """Go to a screen; while one is drawn for the first time, that takes some frames."""
+        """Switch to a screen, which takes some frames the first time."""
         if app.current_mode != screen:
             app.action_show_screen(screen)
             await until(pilot, lambda: app.current_mode == screen)
             await self._settle(app, pilot)
 
     async def _answer(self, app: Any, pilot: Any) -> None:
-        """Paste the payload into what has the keyboard, then the name of a file, and Enter."""
+        """Paste the payload into the focused widget, then the name of a file, and press Enter."""
         from textual import events
 
         for text in (self.kit.payload, self.kit.missing, self.kit.odd):
@@ -450,7 +453,7 @@ class Tour:
             await self._settle(app, pilot)
 
     async def _settle(self, app: Any, pilot: Any) -> None:
-        """Let the app draw; what takes long in the background is drawn later."""
+        """Let the app draw, without waiting for background work."""
         from textual.worker import WorkerCancelled, WorkerFailed
 
         for _ in range(2):
@@ -476,7 +479,7 @@ def _doable(app: Any) -> Iterator[tuple[Any, Any]]:
 def try_app(
     number: int, kit: Kit, chosen: Callable[[str], bool], screens: Collection[str] = ()
 ) -> Iterator[Found | None]:
-    """Try a payload in the app: one result for every frame that was drawn."""
+    """Try a payload in the app: one result for every frame."""
     tour = Tour(kit, screens)
     crash = asyncio.run(tour.run(chosen))
     if crash:
@@ -490,7 +493,7 @@ def try_app(
 
 
 def try_payload(number: int, chance: random.Random, share: float) -> tuple[int, list[Found]]:
-    """Try a payload everywhere, or in a random share of the places: how often, what is wrong."""
+    """Try a payload everywhere, or in a random share of the places; return count and faults."""
     chosen = lambda _: chance.random() < share  # noqa: E731
     on_one = one_screen_each(chance)
     in_app = lambda where: chosen(where) and (number == EVERYTHING or where in on_one)  # noqa: E731
@@ -510,7 +513,7 @@ def try_payload(number: int, chance: random.Random, share: float) -> tuple[int, 
 
 
 def one_screen_each(chance: random.Random) -> set[str]:
-    """Choose, for every action, one of the screens that have it."""
+    """Choose one of its screens for every action."""
     from tokviz.tui.app import actions_on
     from tokviz.tui.screens.registry import SCREENS
 
@@ -520,7 +523,7 @@ def one_screen_each(chance: random.Random) -> set[str]:
 
 
 def keep_run(kit: Kit) -> None:
-    """Put the training among those of the user, for every list of trainings."""
+    """Add the training to the user's runs, for every list of trainings."""
     import shutil
 
     from tokviz.training.run_library import runs_folder
@@ -530,7 +533,7 @@ def keep_run(kit: Kit) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Search, print the figures, and return 1 if something came through or crashed."""
+    """Search, print the figures, and return 1 if there was a leak or a crash."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--minutes", type=float, help="go on for so long (all payloads once)")
     parser.add_argument("--seed", type=int, help="the same one tries the same order (random)")
@@ -544,15 +547,20 @@ def main(arguments: list[str] | None = None) -> int:
     chance.shuffle(order)
     if asked.payload is None:
         order.insert(0, EVERYTHING)
-    import_everything()
+    for module in pkgutil.walk_packages(tokviz.__path__, "tokviz."):  # so that no fork has to
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    forks = Forks()
+    forks.start()
     n_done, tried, wrong = 0, 0, list[Found]()
     for number in order:
-        with warm_children(), apart():
+        with forked_jobs(forks), apart():
             done, found = try_payload(number, chance, asked.share)
         n_done, tried, wrong = n_done + done, tried + 1, wrong + found
         print(f"{tried} payloads, {n_done:,} outputs, {len(wrong)} wrong", flush=True)
         if asked.minutes is not None and time.monotonic() - began > asked.minutes * 60:
             break
+    forks.close()
     n_leaks = sum(found.what.startswith("leak") for found in wrong)
     print(f"leaks: {n_leaks} leaks and {len(wrong) - n_leaks} crashes in {n_done:,} outputs"
           f" of {tried} payloads; must be 0 and 0")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Look for a text that is not kept: split pattern x text x tokenizer x edits.
+"""Look for a text that is not preserved: split pattern x text x tokenizer x edits.
 
     python tests/robustness/lossless.py 1000000
     python tests/robustness/lossless.py 100 --seed 7 --round 12
@@ -39,11 +39,11 @@ ATOMS = (
     *(r"[^\r\n\p{L}]", "é", "(?i:s|ll)", "😀", r"\b", "^", "$", r"(?!\S)", "(?=a)"),
 )
 QUANTIFIERS = ("", "", "", "+", "*", "?", "{1,3}", "++", "+?")
-"""None stands on a group, so that no pattern takes for ever."""
+"""Quantifiers, which are not applied to groups, so that no pattern is exponential."""
 
 
 class Fault(NamedTuple):
-    """A text that was not kept: the round, after how many edits, and what differed."""
+    """A text that was not preserved: the round, the number of edits, and the difference."""
 
     round: int
     edit: int
@@ -51,7 +51,7 @@ class Fault(NamedTuple):
 
 
 def custom_pattern(chance: random.Random) -> str:
-    """Make a split pattern that nobody would write, with gaps and empty matches."""
+    """Make an unusual split pattern, with gaps and empty matches."""
 
     def alternative() -> str:
         return "".join(
@@ -65,12 +65,12 @@ def custom_pattern(chance: random.Random) -> str:
 
 @lru_cache(64)
 def small(pattern: str) -> Tokenizer:
-    """Give a small tokenizer with a pattern; those of custom ones are not kept for ever."""
+    """Return a small tokenizer with a pattern; the cache of custom patterns is bounded."""
     return edits.tokenizer.__wrapped__(f"small {pattern}")
 
 
 def tokenizer(chance: random.Random) -> Tokenizer:
-    """Give one of the vocabularies, or a small one with any pattern."""
+    """Return one of the vocabularies, or a small one with any pattern."""
     kind = chance.random()
     if kind < 0.4:
         return edits.tokenizer(chance.choice(edits.BUILTIN))
@@ -79,12 +79,12 @@ def tokenizer(chance: random.Random) -> Tokenizer:
     while True:
         try:
             return small(custom_pattern(chance))
-        except PatternError:  # it looks back, which no split pattern may
+        except PatternError:  # look-behind, which split patterns cannot use
             continue
 
 
 def text(chance: random.Random) -> str:
-    """Make byte text: of what has broken tokenizers, of any bytes, or one long run."""
+    """Make byte text: known problems, arbitrary bytes, or one long run."""
     kind = chance.random()
     if kind < 0.8:
         parts = edits.random_text(chance, chance.choice((0, 1, 2, 3, 5, 8, 20, 40)))
@@ -96,7 +96,7 @@ def text(chance: random.Random) -> str:
 
 
 def tiles(spans: Iterator[tuple[int, int]], end: int) -> bool:
-    """Tell whether spans follow each other from 0 to the end, none of them empty."""
+    """Return whether spans cover 0 to the end without gaps, none of them empty."""
     at = 0
     for first, last in spans:
         if first != at or last <= first:
@@ -106,7 +106,7 @@ def tiles(spans: Iterator[tuple[int, int]], end: int) -> bool:
 
 
 def differences(live: LiveDocument, slow: SlowDocument) -> Iterator[str]:
-    """Name what is not as it must be in one state of a text."""
+    """List the faults in one state of a text."""
     tok, data = slow.tokenizer, bytetext.to_bytes(slow.text)
     if live.text != slow.text:
         yield "the edited text"
@@ -124,7 +124,7 @@ def differences(live: LiveDocument, slow: SlowDocument) -> Iterator[str]:
     if not tiles(split(tok.split_pattern, slow.text).spans(), len(slow.text)):
         yield "the split"
     if live.n_chars > LARGE:
-        live.ids()  # the document leaves a long chunk to a worker, of which there is none here
+        live.ids()  # the document leaves a long chunk to a worker, which does not exist here
     spans = live.tokens_in(0, len(slow.text))
     if [(s.start, s.end, s.index, s.id, s.split) for s in spans] != expected:
         yield "the tokens of the edited document"
@@ -133,7 +133,7 @@ def differences(live: LiveDocument, slow: SlowDocument) -> Iterator[str]:
 
 
 def do_round(seed: int, number: int) -> Iterator[Fault | None]:
-    """Do a round: one result for every check."""
+    """Run a round: one result for every check."""
     chance = random.Random(f"{seed} {number}")
     tok, start = tokenizer(chance), text(chance)
     parse_specials = chance.random() < 0.7
@@ -155,7 +155,7 @@ def do_round(seed: int, number: int) -> Iterator[Fault | None]:
 
 
 def search(seed: int, n_checks: int, only: int | None = None) -> tuple[int, list[Fault]]:
-    """Do rounds until there were enough checks: give how many, and the faults."""
+    """Run rounds until there were enough checks; return their number and the faults."""
     faults: list[Fault] = []
     n_done, number = 0, 0 if only is None else only
     began = told = time.monotonic()
@@ -176,7 +176,7 @@ def search(seed: int, n_checks: int, only: int | None = None) -> tuple[int, list
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Search, print the figures, and return 1 if a text was not kept."""
+    """Search, print the figures, and return 1 if a text was not preserved."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("checks", type=int)
     parser.add_argument("--seed", type=int, help="the same one does the same (random)")

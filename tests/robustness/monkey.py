@@ -44,22 +44,22 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[2]
 RUN_ACTIONS = 250
 LAST = 25
-"""Actions that are printed with a crash."""
+"""Number of last actions to print with a crash."""
 DEAF_SECONDS = 20.0
 """Seconds without an answer after which the app counts as deaf, unless it did something and has not
 had the processor for half of them, or others had it for a quarter of them while it could run."""
 SLOWEST_SECONDS, MOST_DRIFT = 1.0, 0.05
 LATE_SECONDS, LOOK_SECONDS = 0.4, 0.1
-"""Seconds after which an answer is looked at, and between two looks: where the app is meanwhile."""
+"""Seconds after which a late answer is inspected, and between two inspections."""
 N_BUSIEST, N_CALLS = 5, 20
 DAY_ACTIONS = 10_000
-"""What a day must have for its drift to mean something: before that caches fill."""
+"""Minimum size of a day for a meaningful drift, because caches fill first."""
 REDRAW_SECONDS, N_TURNS = 2.0, 100
-"""Seconds, and turns of all others, after which nothing will draw what is to be drawn."""
+"""Seconds, and turns of all other tasks, after which a pending redraw counts as lost."""
 REST_SECONDS = 60.0
-"""Seconds in which work in the background must have come to its end."""
+"""Time limit for background work."""
 SPIN_SECONDS = 300.0
-"""Seconds after which one action, with all that it waits for, has no end: something goes round."""
+"""Seconds after which an action counts as an endless loop."""
 
 TEXTS = (
     "hello world", "x", " ", "\n\n\n", "\t", "1234567", "日本語のテキスト",
@@ -75,12 +75,12 @@ KEYS = (
 )  # fmt: skip
 SIZES = ((80, 24), (120, 40), (200, 60), (40, 12), (1, 1), (2, 2), (1000, 300), (20, 5), (300, 3))
 MOST_CELLS = 200 * 60
-"""On a larger screen it takes long to find where a click does something."""
+"""On a larger screen, finding places to click takes long."""
 TOKENIZERS = ("gpt2", "cl100k_base", "o200k_base", "qwen2")
 
 
 class Crash(NamedTuple):
-    """A run that ended as no run should."""
+    """A run that ended with a crash."""
 
     run: int
     number: int
@@ -89,11 +89,11 @@ class Crash(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-        actions: How many were done.
-        kinds: How many of which kind.
+        actions: Number of actions.
+        kinds: Number of actions by kind.
         crashes: The runs that crashed.
         slowest: The slowest answers.
         memory: Megabytes at home, in a day; of the last app, if others have crashed.
@@ -108,7 +108,7 @@ class Figures(NamedTuple):
 
     @property
     def drift(self) -> float | None:
-        """By how much memory in use grew, 0.05 for 5 %; None if it was noted too seldom to tell."""
+        """The growth of memory in use, 0.05 for 5 %; None if there are too few measurements."""
         quarter = len(self.memory) // 4
         if quarter * RUN_ACTIONS * 4 < DAY_ACTIONS:
             return None
@@ -117,7 +117,7 @@ class Figures(NamedTuple):
 
 
 class Monkey:
-    """Does random things to one app."""
+    """Performs random actions in one app."""
 
     def __init__(
         self, app: Any, chance: random.Random, corpus: Path, slowest: Slowest, run: int = 0
@@ -143,7 +143,7 @@ class Monkey:
         }
 
     async def act(self) -> tuple[str, str]:
-        """Do one thing, and say of which kind and what."""
+        """Perform one action, and return its kind and description."""
         names = list(self.deeds)
         weights = [weight for weight, _ in self.deeds.values()]
         self.doing = self.chance.choices(names, weights)[0]
@@ -153,11 +153,11 @@ class Monkey:
         return self.doing.split()[0], what
 
     def begin(self) -> None:
-        """Time answers from now on: what was asked for before was waited for, or slept over."""
+        """Time answers from now on."""
         self.asked = time.perf_counter(), time.thread_time()
 
     async def answer(self) -> None:
-        """Wait until all that came before is dealt with, and note how long that took."""
+        """Wait until all events are handled, and record how long that took."""
         self.is_waiting = True
         try:
             await self.dealt_with()
@@ -173,7 +173,7 @@ class Monkey:
         return f"{place}: {self.doing}"
 
     def look(self, ended: threading.Event, watched: int) -> None:
-        """Print where the thread of that number is, again and again, while an answer is late."""
+        """Print the stack of a thread repeatedly while an answer is late."""
         while not ended.wait(LOOK_SECONDS):
             late = time.perf_counter() - self.asked[0]
             if self.is_waiting and late > LATE_SECONDS:
@@ -182,7 +182,7 @@ class Monkey:
                 print(f"late, {late:.2f} s, {self.where()}\n    {' < '.join(calls[:-N_CALLS:-1])}")
 
     async def drawn(self) -> None:
-        """Raise an error if a screen that is to be drawn anew does not do so by itself."""
+        """Raise an error if a screen with a pending redraw is not redrawn by itself."""
         left = self.left_undrawn()
         for _ in range(N_TURNS):
             if not left:
@@ -194,7 +194,7 @@ class Monkey:
             raise TimeoutError(f"stands still: nothing will draw {left}")
 
     def left_undrawn(self) -> set[Any]:
-        """Find what is to be laid out or drawn, by those who sleep until they hear of something."""
+        """Find pending layouts and redraws of widgets that are waiting for events."""
         if self.app._batch_count:  # nothing is drawn now
             return set()
         found = set[Any]()
@@ -208,7 +208,7 @@ class Monkey:
         return found
 
     async def dealt_with(self) -> None:
-        """Wait until the app and its screen have dealt with everything that came before."""
+        """Wait until the app and its screen have handled all events."""
         for pump in (self.app, self.app.screen):
             answered = asyncio.Event()
             if pump.call_later(answered.set):
@@ -225,12 +225,12 @@ class Monkey:
                     is_starved = did_some and used < 0.5 * DEAF_SECONDS
                 for wait in waits:
                     wait.cancel()
-                # A dialog that closed meanwhile answers nothing any more.
+                # A dialog that was closed meanwhile does not answer.
                 if not done and (pump is self.app or pump.is_current):
                     raise TimeoutError(f"deaf: no answer in {DEAF_SECONDS:.0f} s")
 
     def press(self, *keys: str) -> None:
-        """Let keys arrive as if in one read."""
+        """Send keys as if they arrived in one read."""
         from textual import events
         from textual.keys import key_to_character
 
@@ -248,7 +248,7 @@ class Monkey:
         return self.chance.randrange(max(1, width)), self.chance.randrange(max(1, height))
 
     def lively_place(self) -> tuple[int, int]:
-        """Choose a place where a click does something, if the screen is no sheet of paper."""
+        """Choose a place where a click has an effect, unless the screen is too large."""
         from tokviz.tui.dialogs.jump import targets
 
         width, height = self.app.size
@@ -328,7 +328,7 @@ class Monkey:
         return " ".join(screens)
 
     async def command(self) -> str:
-        """Find something in the command palette, and press Enter once or twice."""
+        """Search in the command palette, and press Enter once or twice."""
         from tokviz.tui.app import actions_on
 
         title = self.chance.choice(actions_on(self.app.current_mode)).title
@@ -350,7 +350,7 @@ class Monkey:
         return name
 
     async def train(self) -> str:
-        """Train on a small file, and do not wait for it."""
+        """Train on a small file without waiting."""
         await self.leave_dialogs()
         self.app.action_show_screen("train")
         await self.answer()
@@ -366,7 +366,7 @@ class Monkey:
             await self.answer()
 
     async def weigh(self) -> tuple[float, float]:
-        """Give the megabytes of the process at home, and how many of them are free."""
+        """Return the megabytes of the process at home, and how many of them are free."""
         from tokviz.process.memory import give_back
 
         await self.home()
@@ -377,7 +377,7 @@ class Monkey:
         return _resident_bytes() / 1e6, _free_bytes() / 1e6
 
     async def home(self) -> None:
-        """Come to the state in which memory is compared; see the top."""
+        """Go to the state in which memory is compared; see the module's docstring."""
         from tokviz.tui.screens.chat.editing import EMPTY
         from tokviz.tui.screens.registry import SCREENS
         from tokviz.workspace.session import ReplayRequest, UseTokenizer
@@ -406,12 +406,12 @@ class Monkey:
         self.doing = "home: empty"
         app._made["tokens"].text.load("", None)
         chat = app._made["chat"]
-        chat.chat.begin(EMPTY)  # what undo leads to, a thousand steps, is as the user's text
+        chat.chat.begin(EMPTY)  # the undo history, up to a thousand steps, is user data
         chat._show_state()
         await self.rest()
 
     async def heard(self) -> None:
-        """Wait until no key or click waits for its turn any more."""
+        """Wait until no key or click is pending."""
         left, late = 0, 0.0
         while (waiting := self.app._waiting) and not self.app._exit:
             if len(waiting) != left:
@@ -423,7 +423,7 @@ class Monkey:
             await asyncio.sleep(0.05)
 
     async def rest(self) -> None:
-        """Wait until nothing is done in the background any more."""
+        """Wait until all background work has ended."""
         late = time.monotonic() + REST_SECONDS
         await self.answer()
         await self.heard()
@@ -439,14 +439,14 @@ def _action_keys() -> Iterator[str]:
     from tokviz.tui.screens.registry import SCREENS
 
     keys = {key for kind in SCREENS for found in actions_on(kind.id) for key in found.keys}
-    # Chords are written with a space between their keys.
+    # The keys of a chord are separated by a space.
     yield from sorted({key for chord in keys for key in chord.split()} - {"ctrl+q"})
 
 
 class Slowest:
-    """The slowest answer so far by the clock, and the ones that kept the app's own thread busiest.
+    """The slowest answer by the clock, and those that used the most time of the app's thread.
 
-    On a machine that does other things too, only the second says something about the app.
+    On a busy machine, only the second is meaningful.
     """
 
     def __init__(self) -> None:
@@ -454,7 +454,7 @@ class Slowest:
         self.busiest: list[tuple[float, str]] = []
 
     def note(self, seconds: float, busy: float, what: str) -> None:
-        """Remember an answer: its seconds, and those of the processor for the app's thread."""
+        """Record an answer: its seconds, and the processor time of the app's thread."""
         if seconds > self.seconds:
             self.seconds, self.what = seconds, what
         self.busiest = sorted([*self.busiest, (busy, what)], reverse=True)[:N_BUSIEST]
@@ -470,7 +470,7 @@ async def run(
     verbose: bool = False,
     day: list[float] | None = None,
 ) -> Crash | None:
-    """Do one run: an app from its start to its end, or a day, which takes the memory at home."""
+    """Run one app from start to end, or a day, which measures the memory at home."""
     import tokviz
     from tokviz.text import bytetext
     from tokviz.tui.app import TokvizApp
@@ -507,7 +507,7 @@ async def run(
                     if app._exit or app._exception is not None:
                         break
                     monkey.index = index
-                    # What goes round without a turn for others hears of no timeout.
+                    # An endless loop without awaiting does not notice a timeout.
                     faulthandler.dump_traceback_later(
                         2 * SPIN_SECONDS, exit=True, file=sys.__stderr__
                     )
@@ -530,12 +530,12 @@ async def run(
                         print(f"{done_now}, {whole:.0f} MB, {free:.0f} of them free", flush=True)
                 if app._exception is None:
                     await monkey.heard()
-                    # As a user does. Otherwise a dialog that comes just now would be taken apart.
+                    # As a user does. Otherwise a dialog that is just opening would be torn down.
                     end()
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        # A worker that failed tells its error, but not as the cause of its own.
+        # A failed worker has its error, but not as the cause of the exception.
         told = getattr(error, "error", error)
         trace = "".join(traceback.format_exception(told))
         return Crash(number, sum(kinds.values()), trace, tuple(done))
@@ -550,7 +550,7 @@ async def run(
 def search(
     seed: int, n_actions: int, only: int | None = None, *, verbose: bool = False, day: bool = False
 ) -> Figures:
-    """Do runs until there were enough actions."""
+    """Run apps until there were enough actions."""
     kinds, slowest, crashes = Counter[str](), Slowest(), list[Crash]()
     memory: list[float] = []
     if day:
@@ -572,7 +572,7 @@ def search(
         if crash is not None:
             crashes.append(crash)
             _print_crash(seed, crash)
-        gc.unfreeze()  # every app froze what was there after its first frame, for itself alone
+        gc.unfreeze()  # every app froze the objects after its first frame
         gc.collect()
         number += 1
         if number % 10 == 0:
@@ -583,7 +583,7 @@ def search(
 
 
 def _make_machine_code() -> None:
-    """Have all there that a long text loads, whenever the day brings the first one."""
+    """Load everything that a long text needs, regardless of when the day brings the first one."""
     import tokviz
 
     for name in TOKENIZERS:
@@ -597,7 +597,7 @@ def _print_crash(seed: int, crash: Crash) -> None:
 
 
 def _seconds_in_queue() -> float:
-    """How long this thread could have run, but others had the processor; 0 where nobody tells."""
+    """Return how long this thread waited for a processor; 0 if the system does not report it."""
     told = Path("/proc/thread-self/schedstat")
     return int(told.read_text().split()[1]) / 1e9 if told.exists() else 0.0
 
@@ -608,7 +608,7 @@ def _resident_bytes() -> float:
 
 
 def _free_bytes() -> int:
-    """Give what Python's own heap has taken from the system and nothing is in; 0 if it has none."""
+    """Return the free memory in Python's own heap; 0 if it has none."""
     before = os.dup(2)
     with tempfile.TemporaryFile("w+b") as file:
         os.dup2(file.fileno(), 2)
@@ -628,7 +628,7 @@ def _free_bytes() -> int:
 
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
-    """Keep the user's folders, clipboard and network out of it."""
+    """Isolate the app from the user's folders, clipboard and network."""
     here, variables = os.getcwd(), dict(os.environ)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "HOME"):
@@ -646,7 +646,7 @@ def apart() -> Iterator[None]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Search, print the figures, and return 1 if something crashed."""
+    """Search, print the figures, and return 1 if there was a crash."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("actions", type=int)
     parser.add_argument("--seed", type=int, help="the same one does the same (random)")

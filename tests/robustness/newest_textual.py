@@ -1,4 +1,4 @@
-"""Run the suite against the newest release of Textual that pip offers, whatever we ask for.
+"""Run the suite with the newest release of Textual, regardless of our version constraint.
 
     python tests/robustness/newest_textual.py
 

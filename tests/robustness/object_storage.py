@@ -1,4 +1,4 @@
-"""A corpus in object storage gives what the same files on this machine give.
+"""A corpus in object storage gives the same result as the same files on this machine.
 
     pip install s3fs 'moto[server]'
     python tests/robustness/object_storage.py
@@ -26,19 +26,19 @@ _WITH_WORKERS = ("--workers", "2")
 
 
 def tokviz(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Train on a corpus of the words by the command line."""
+    """Train on a corpus with the command line."""
     command = [sys.executable, "-m", "tokviz", "train", *words, "--vocab-size", "600"]
     there = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), **environment}
     return subprocess.run(command, env=there, capture_output=True, text=True)
 
 
 def merges(folder: Path) -> bytes:
-    """Give what has to be the same."""
+    """Return the values that must be equal."""
     return (folder / "history.npz").read_bytes()
 
 
 def main() -> int:
-    """Compare, and return 1 if anything was wrong."""
+    """Compare, and return 1 if there was a fault."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -89,7 +89,7 @@ def main() -> int:
             named = f"{BUCKET}/7.txt" in done.stderr and "Traceback" not in done.stderr
             check(f"a missing object, {label}: {done.stderr.strip()}", done.returncode and named)
         for label, options in {"alone": (), "with workers": _WITH_WORKERS}.items():
-            # The server asks for a key meanwhile, and has given none.
+            # Meanwhile the server requires a key, which the client does not have.
             done = asks_for_key(tokviz)(f"{BUCKET}/0.txt", "-o", str(here / "none"), *options)
             named = f"{BUCKET}/0.txt" in done.stderr and "Traceback" not in done.stderr
             check(f"a forbidden object, {label}: {done.stderr.strip()}", done.returncode and named)

@@ -40,7 +40,7 @@ from tests.oracles.edits import RUNS  # noqa: E402
 from tests.terminal import END_OF_FRAME, Terminal  # noqa: E402
 
 TEXTS = {kind: char for kind, char in RUNS.items() if kind != "raw bytes"}
-"""What a run consists of."""
+"""The characters of a run."""
 
 PASTED = ("mixed", "letters", "spaces", "newlines", "CJK")
 LAST_WORD = "the-pasted-text-ends-here"
@@ -53,7 +53,7 @@ COLUMNS = (
 
 
 class Cost(NamedTuple):
-    """What one text of one length costs."""
+    """The cost of one text of one length."""
 
     kind: str
     n_bytes: int
@@ -68,7 +68,7 @@ def run_of(kind: str, n_bytes: int) -> str:
 
 
 def cost_of(kind: str, size: str, n_keys: int, folder: Path, splits: bool = False) -> Cost:
-    """Count a text, open it, and type in its middle, beside the Splits panel if that is asked."""
+    """Count a text, open it, and type in its middle, optionally with the Splits panel."""
     path = folder / f"{kind}-{size}.txt"
     path.write_text(run_of(kind, parse_size(size)), encoding="utf-8", newline="")
     command = tokviz_command("count", str(path), "-t", "cl100k_base", "--json")
@@ -86,14 +86,14 @@ def cost_of(kind: str, size: str, n_keys: int, folder: Path, splits: bool = Fals
 
 
 def n_tokens_in(answer: str) -> int:
-    """Read the tokens in what `tokviz count --json` printed."""
+    """Read the number of tokens from the output of `tokviz count --json`."""
     return int(json.loads(answer)["n_tokens"])
 
 
 def paste(kind: str, size: str, folder: Path) -> tuple[float, float]:
-    """Paste a text into an empty document: seconds until shown, longest gap of frames in ms."""
+    """Paste a text into an empty document; return seconds until shown, and longest gap in ms."""
     text = mixed_text(parse_size(size)) if kind == "mixed" else run_of(kind, parse_size(size))
-    text += "\n" + LAST_WORD  # in a row of its own: a word that is wrapped would never be shown
+    text += "\n" + LAST_WORD  # in a separate row, because a wrapped word would never be found
     path = folder / "empty.txt"
     path.write_text("", encoding="utf-8")
     with on_terminal(tokviz_command(str(path)), folder) as terminal:
@@ -108,9 +108,9 @@ def paste(kind: str, size: str, folder: Path) -> tuple[float, float]:
 
 
 def frames(terminal: Terminal, start: int, seconds: float) -> Iterator[float]:
-    """Type a letter at each frame, and yield when it ends, for so long, or until all is counted.
+    """Type a letter at each frame, and yield its end, for some time or until all is counted.
 
-    A key that moves the cursor and one that moves it back may leave nothing to draw.
+    Moving the cursor back and forth could leave nothing to draw.
     """
     deadline = time.perf_counter() + seconds
     terminal.type(b"x")
@@ -124,7 +124,7 @@ def frames(terminal: Terminal, start: int, seconds: float) -> Iterator[float]:
 
 
 def targets_of(costs: list[Cost]) -> Iterator[Target]:
-    """Say what the texts of a kind must reach, in ascending order of their length."""
+    """List the targets for the texts of a kind, in ascending order of their length."""
     for kind in dict.fromkeys(cost.kind for cost in costs):
         of_kind = [cost for cost in costs if cost.kind == kind]
         for smaller, larger in islice(pairwise(of_kind), max(len(of_kind) - 2, 0), None):

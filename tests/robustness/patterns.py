@@ -51,13 +51,13 @@ PATTERNS: dict[str, str] = {
     r"(?:(?:(?:x+)x+)x+)+y": "x" * 40 + SIGN,
     r"(?:z|z)*b| ?\p{L}+|\s+|[^\s]": "z" * 40,
 }  # fmt: skip
-"""The classical ones, each with a word on which it explodes."""
+"""Classic exponential regexes, each with a word on which it explodes."""
 
 MOST_SECONDS, LONGEST_GAP = 1.0, 0.05
 
 
 class Figure(NamedTuple):
-    """What a pattern did in a place: seconds to its end, and the loop's longest gap."""
+    """The effect of a pattern in a place: seconds until its end, and the loop's longest gap."""
 
     place: str
     pattern: str
@@ -66,13 +66,13 @@ class Figure(NamedTuple):
 
     @property
     def is_good(self) -> bool:
-        """Whether it ended in time, and the loop turned meanwhile."""
+        """True if it ended in time and the loop kept running meanwhile."""
         return self.seconds <= MOST_SECONDS and self.gap <= LONGEST_GAP
 
 
 @asynccontextmanager
 async def watched(place: str, pattern: str, figures: list[Figure]) -> AsyncIterator[None]:
-    """Time what happens within, and the turns of the loop meanwhile."""
+    """Measure the duration of the block, and the gaps of the event loop meanwhile."""
     gap = 0.0
 
     async def turn() -> None:
@@ -94,7 +94,7 @@ async def watched(place: str, pattern: str, figures: list[Figure]) -> AsyncItera
 
 
 async def holds(condition: Callable[[], object]) -> None:
-    """Wait for a condition, looking seldom."""
+    """Wait for a condition, checking it rarely."""
     while not condition():
         await asyncio.sleep(0.005)
 
@@ -143,7 +143,7 @@ async def loaded(pilot: Pilot[None], folder: Path, pattern: str, figures: list[F
 
 
 async def measure(patterns: list[str]) -> list[Figure]:
-    """Try patterns in every place, each in an app of its own."""
+    """Try patterns in every place, each in a new app."""
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
         for pattern in patterns:
@@ -158,7 +158,7 @@ async def measure(patterns: list[str]) -> list[Figure]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, print and judge."""
+    """Measure, print, and return 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("number", type=int, help=f"of {len(PATTERNS)} patterns")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""What an attacker would like to bring to a terminal, and the rule that nothing of it got there.
+"""Payloads that an attacker might send to a terminal, and the check that none of them arrives.
 
 The rule is other words than those of `tokviz.text.glyphs`: what the programs themselves write is
 taken out of an output, and in the rest no character may be one that a terminal obeys or does not
@@ -61,17 +61,17 @@ def _take_out(size: tuple[int, int]) -> object:
 
 
 def leaks(output: str, payload: str, size: tuple[int, int] = (1000, 300)) -> list[str]:
-    """Find what reached a terminal and should not have.
+    """Find leaks in the output to a terminal.
 
     Args:
-        output: What it received, as byte text.
-        payload: What somebody wanted to bring there.
-        size: The columns and rows that places may be named in.
+        output: The output to the terminal, as byte text.
+        payload: The payload.
+        size: The columns and rows of the terminal.
 
     Returns:
-        What is around each leak.
+        The context of each leak.
     """
-    # What is one character long may be the beginning of something of ours.
+    # A single character may be the start of one of our own sequences.
     is_told = len(payload) > 1 and any(map(is_forbidden, payload))
     bad = [output.find(payload)] if is_told and payload in output else []
     rest = _OWN.sub(_take_out(size), output)  # type: ignore[call-overload]

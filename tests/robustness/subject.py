@@ -1,4 +1,4 @@
-"""tokviz on a pseudo-terminal, in a home of its own, to which anything may be done."""
+"""tokviz on a pseudo-terminal, with a separate home folder, under the test's control."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.terminal import Terminal
 
 INSIDE = Path(__file__).with_name("inside.py")
 MARK = "TOKVIZ_SUBJECT"
-"""The variable that tells the processes that came of something."""
+"""The environment variable that marks the processes started by a test."""
 
 
 class Subject(Terminal):
-    """A running tokviz, and all processes that come of it."""
+    """A running tokviz, and all processes that it starts."""
 
     def __init__(
         self, home: Path, *arguments: str, variables: Mapping[str, str] | None = None, **how: Any
@@ -28,14 +28,14 @@ class Subject(Terminal):
         Args:
             home: The folder of its settings, runs and texts, which exists.
             arguments: The arguments of tokviz.
-            variables: Environment variables besides.
+            variables: Additional environment variables.
             how: See `Terminal`.
         """
         self.mark = os.environ.get(MARK) or uuid.uuid4().hex
         self._folder = home / f"subject-{self.mark}"
         self._folder.mkdir()
         os.mkfifo(self._folder / "wishes")
-        # For reading too, so that it can be opened before anybody reads.
+        # Opened for reading too, so that opening does not wait for a reader.
         self._wishes = os.open(self._folder / "wishes", os.O_RDWR)
         self._n_wishes = 0
         variables = {**home_variables(home), **(variables or {}), MARK: self.mark}
@@ -53,29 +53,29 @@ class Subject(Terminal):
         return int((self._folder / "pid").read_text())
 
     def wish(self, name: str, *arguments: str) -> None:
-        """Wish for a deed."""
+        """Request an action."""
         os.write(self._wishes, ("\t".join((name, *arguments)) + "\n").encode())
         self._n_wishes += 1
 
     def until(self, *conditions: str) -> None:
-        """Wait until all wishes are done, and then until these conditions hold, one by one."""
+        """Wait until all actions are done, and then until these conditions hold, one by one."""
         for condition in conditions:
             self.wish(condition)
         self.wait_for(self.has_obeyed)
 
     def until_written(self, words: bytes) -> None:
-        """Wait until it has written this to the terminal."""
+        """Wait until the app has written this to the terminal."""
         self.wait_for(lambda: words in self.output)
 
     def has_obeyed(self) -> bool:
-        """Tell whether all wishes are done."""
+        """Return whether all actions are done."""
         try:
             return (self._folder / "done").read_text().count("\n") == self._n_wishes
         except FileNotFoundError:
             return not self._n_wishes
 
     def quit(self) -> None:
-        """Press Ctrl+Q until it ends, and agree to lose what is asked about."""
+        """Press Ctrl+Q until the app ends, and confirm discarding unsaved work."""
         deadline = time.monotonic() + 20
         # Yes to "not saved"; the last answer, "discard", to the question about a training.
         for keys in cycle((b"\x11", b"y\x1b[F\r")):
@@ -84,17 +84,17 @@ class Subject(Terminal):
             self.type(keys)
 
     def processes(self) -> list[int]:
-        """List the processes that came of it and still live, wherever they are by now."""
+        """List the processes started by the app that are still running."""
         return list(marked(self.mark))
 
     def left_behind(self, seconds: float = 5.0) -> list[int]:
-        """List the processes that do not end by themselves within some seconds."""
+        """List the processes that do not end within some seconds."""
         self.comes_true(lambda: not self.processes(), seconds)
         return self.processes()
 
 
 def home_variables(home: Path) -> dict[str, str]:
-    """Return what makes a folder the home; the compiled code is shared by all."""
+    """Return the variables that set the home folder; all share the compiled code."""
     names = {"CONFIG": "config", "DATA": "data", "STATE": "state"}
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     folders = {f"XDG_{name}_HOME": str(home / folder) for name, folder in names.items()}
@@ -102,7 +102,7 @@ def home_variables(home: Path) -> dict[str, str]:
 
 
 def marked(mark: str) -> Iterator[int]:
-    """Yield the processes that live and were started with a mark."""
+    """Yield the running processes that have a mark."""
     wanted = f"{MARK}={mark}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""Change the world while the app runs: files, folders, clock, limits and terminal.
+"""Change the environment while the app runs: files, folders, clock, limits and terminal.
 
     python tests/robustness/surroundings.py
     python tests/robustness/surroundings.py --only "a FIFO"
@@ -34,11 +34,11 @@ from tests.robustness.subject import Subject  # noqa: E402
 SAVE = b"\x13"
 Case = Callable[[Path, list[str]], None]
 CASES: dict[str, Case] = {}
-"""What is done to the app in a home, by name; each adds what was wrong to a list."""
+"""The cases by name; each adds its faults to a list."""
 
 
 def case(name: str) -> Callable[[Case], Case]:
-    """Give a case its name."""
+    """Register a case under a name."""
 
     def register(function: Case) -> Case:
         CASES[name] = function
@@ -48,19 +48,19 @@ def case(name: str) -> Callable[[Case], Case]:
 
 
 def check(holds: object, what: str, wrong: list[str]) -> None:
-    """Note what is wrong unless something holds."""
+    """Record a fault unless a condition holds."""
     if not holds:
         wrong.append(what)
 
 
 def last_words(subject: Subject) -> str:
-    """Give the end of what it wrote."""
+    """Return the end of the app's output."""
     return ascii(subject.output[-900:].decode(errors="replace"))
 
 
 @contextmanager
 def running(home: Path, wrong: list[str], *arguments: str, **how: object) -> Iterator[Subject]:
-    """Have an app that has begun, and end it; it must echo what is typed at the end."""
+    """Start and end an app, which must still show typed text before its end."""
     with Subject(home, *arguments, **how) as subject:  # type: ignore[arg-type]
         subject.until("begun")
         yield subject
@@ -119,7 +119,7 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "nothing": Path.unlink,
     "a file of a terabyte": lambda path: os.truncate(path, 1 << 40),
 }
-"""What a file becomes."""
+"""Replacements of a file."""
 
 
 def _saved_over(change: Callable[[Path], None]) -> Case:
@@ -131,7 +131,7 @@ def _saved_over(change: Callable[[Path], None]) -> Case:
             subject.comes_true(lambda: subject.shows("abcwhat"), 20.0)
             change(path)
             subject.type(SAVE)
-            # It asks, saves, or says why not; whichever, Esc leaves it.
+            # It asks, saves, or reports an error; Esc closes any of these.
             subject.wait_quiet(0.5)
             subject.type(b"\x1b")
             subject.wait_quiet(0.5)
@@ -141,7 +141,7 @@ def _saved_over(change: Callable[[Path], None]) -> Case:
 
 def _opened(change: Callable[[Path], None]) -> Case:
     def run(home: Path, wrong: list[str]) -> None:
-        """Start on what cannot be a text: it says so and ends, or begins."""
+        """Start with a file that is not a text: the app reports it and ends, or starts."""
         path = home / "text.txt"
         path.write_text("what was there\n")
         change(path)
@@ -238,7 +238,7 @@ def _(home: Path, wrong: list[str]) -> None:
     with running(home, wrong) as subject:
         for rows, columns in ((0, 0), (0, 80), (24, 0), (65535, 65535), (1, 1), (40, 120)):
             if rows * columns > 10_000_000:
-                continue  # what it paints would fill the memory of any terminal
+                continue  # its output would fill the memory of any terminal
             fcntl.ioctl(subject.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             os.kill(subject.app_pid, signal.SIGWINCH)
             subject.wait_quiet(0.5)
@@ -389,7 +389,7 @@ def _(home: Path, wrong: list[str]) -> None:
 
 
 def faults_of(name: str) -> list[str]:
-    """Do a case in a home of its own, and say what was wrong."""
+    """Run a case in a new home folder, and return the faults."""
     wrong: list[str] = []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         home = Path(folder).resolve()
@@ -401,11 +401,11 @@ def faults_of(name: str) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do the cases, print the figures, and return 1 if something was wrong."""
+    """Run the cases, print the figures, and return 1 if there was a fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--only", default="", metavar="NAME", help="cases whose name holds this")
     asked = parser.parse_args(arguments)
-    # What an app that dies would leave behind.
+    # Files that a crashed app would leave.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     n_cases = n_wrong = 0
     for name in CASES:

@@ -1,4 +1,4 @@
-"""The script that runs every bench finds all of them, and what to give them."""
+"""The script that runs every program finds all of them and their arguments."""
 
 from __future__ import annotations
 

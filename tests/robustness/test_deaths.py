@@ -32,7 +32,7 @@ def test_a_terminal_that_stays_raw_and_a_wrong_code_are_found(
     monkeypatch.setattr("tests.robustness.deaths.RESTORE_SECONDS", 0.0)
 
     def kill_all(subject: object) -> None:
-        # All stop before the first one ends: the last would put the terminal right.
+        # All stop before the first one ends, because the last one would restore the terminal.
         for ending in (signal.SIGSTOP, signal.SIGKILL):
             for pid in subject.processes():  # type: ignore[attr-defined]
                 os.kill(pid, ending)

@@ -1,4 +1,4 @@
-"""A slice of the bench of hostile files, and that a child's budget is what stops them."""
+"""Some hostile files, and the budget of the child that stops them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_there_are_sixty():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hostile_file_costs_no_more_than_its_budget(name, tmp_path):
-    # How long it takes is for the bench to say, on a machine that does nothing else.
+    # The time is measured only by the program itself, on an idle machine.
     assert cost_of(name, tmp_path).faults(seconds=120) == []
 
 

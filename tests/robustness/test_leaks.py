@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.forks import Forks, forked_jobs
 from tests.robustness import leaks
 from tests.robustness.monkey import apart
 from tests.robustness.payloads import PAYLOADS
 from tests.robustness.payloads import leaks as leaks_in
-from tests.robustness.warm import warm_children
 from tokviz.cli import output
 from tokviz.tui.line_filter import SafeLineFilter
 from tokviz.tui.screens.tokens import screen as tokens_screen
@@ -45,10 +45,13 @@ def test_nothing_reaches_the_terminal_from_the_command_line(kit: leaks.Kit) -> N
     assert [found for found in results if found] == []
 
 
-def test_a_job_in_a_fork_says_what_one_in_a_process_of_its_own_does(kit: leaks.Kit) -> None:
+def test_a_job_in_a_fork_says_what_one_in_a_process_of_its_own_does(
+    kit: leaks.Kit, forks: Forks
+) -> None:
     way = leaks.Way("replay", ["replay", kit.run, "--print", "--diff", kit.broken[0]])
     cold = leaks.run_command(way)
-    with warm_children():
+    forks.start()
+    with forked_jobs(forks):
         assert leaks.run_command(way) == cold
     assert "is not JSON" in cold[1]
 

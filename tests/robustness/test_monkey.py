@@ -69,7 +69,7 @@ async def test_a_screen_that_stands_still_is_found(
         hand = monkey.Monkey(app, random.Random(1), tmp_path / "corpus", monkey.Slowest())
         await settle(pilot)
         await until(pilot, lambda: not hand.left_undrawn())
-        # As if somebody forgot to say that there is something to draw.
+        # As if the code had forgotten to request a redraw.
         status = app.screen.query_one("#status")
         status._repaint_required = True
         assert hand.left_undrawn() == {status}

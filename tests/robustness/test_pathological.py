@@ -1,4 +1,4 @@
-"""The bench of long runs runs and reports; what it measures is nobody's business here."""
+"""The program for long runs works and reports; its figures are not checked here."""
 
 from __future__ import annotations
 

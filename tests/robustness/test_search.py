@@ -1,4 +1,4 @@
-"""The search finds what a plain run does not; a plain run is repeatable."""
+"""The search finds faults that a normal run does not; a normal run is repeatable."""
 
 from __future__ import annotations
 

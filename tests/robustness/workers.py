@@ -33,7 +33,7 @@ VOCABULARY = 1000
 
 
 def write_corpus(folder: Path, n_words: int) -> None:
-    """Write files of words, some of which are seldom."""
+    """Write files of words, some of which are rare."""
     chance = random.Random(1)
     for number in range(N_FILES):
         words = (f"{int(1.0001 ** chance.uniform(0, 150_000)):x}" for _ in range(n_words))
@@ -41,7 +41,7 @@ def write_corpus(folder: Path, n_words: int) -> None:
 
 
 def content(run: TrainingRun) -> list[bytes]:
-    """Give all that has to be the same."""
+    """Return the values that must be equal."""
     assert run.attribution is not None
     parts = run.history.memory, run.pre_token_counts.memory, run.attribution.memory
     return [bytes(column) for memory in parts for column in memory.values()]
@@ -78,7 +78,7 @@ def killed(corpus: Path, alone: list[bytes], chance: random.Random) -> tuple[boo
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Kill, print what came of it, and return 1 if anything was not as it must be."""
+    """Kill, print the results, and return 1 if there was a fault."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("runs", type=int)
     parser.add_argument("--seed", type=int, default=0)

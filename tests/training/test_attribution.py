@@ -1,4 +1,4 @@
-"""Which files paid for a merge: what a training keeps equals making every merge in every file."""
+"""Attribution of merges to files equals applying every merge in every file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.oracles.pre_tokens import counted
 from tests.oracles.train import replaced
 from tokviz.errors import TokvizError
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
-from tokviz.training import counting, engines, regex_counter
+from tokviz.training import counting, python_trainer, regex_counter
 from tokviz.training.attribution import Attribution
 from tokviz.training.corpus import corpus as corpus_module
 from tokviz.training.corpus import text_blocks
@@ -39,10 +39,10 @@ def write_files(folder: Path, seed: int) -> dict[str, str]:
 
 
 def by_hand(texts: dict[str, str], run: TrainingRun, regex: str) -> list[dict[str | None, int]]:
-    """Make every merge in every file."""
+    """Apply every merge in every file."""
     pattern, first = get_split_pattern(regex), run.settings.layout.first_byte
     pairs = [(left - first, right - first) for left, right in run.history.pairs()]
-    apart = {run.sources[place] for place in Corpus([*map(Path, texts)]).apart}
+    apart = {run.sources[place] for place in Corpus([*map(Path, texts)]).tracked_files}
     merges: list[dict[str | None, int]] = [{} for _ in pairs]
     for file, text in texts.items():
         found = replaced(counted([text], pattern, ["<|endoftext|>"]), pairs)
@@ -66,14 +66,14 @@ def kept(attribution: Attribution | None, n_merges: int) -> list[dict[str | None
 )
 def test_every_merge_knows_its_files(tmp_path, monkeypatch, seed, regex, is_compiled):
     texts = write_files(tmp_path, seed)
-    monkeypatch.setattr(corpus_module, "MOST_APART", APART)
+    monkeypatch.setattr(corpus_module, "MOST_TRACKED_FILES", APART)
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 300)
-    monkeypatch.setattr(regex_counter, "_BYTES_AT_ONCE", 300)
+    monkeypatch.setattr(regex_counter, "BYTES_AT_ONCE", 300)
     if is_compiled:
         monkeypatch.setattr(counting, "SMALL_CORPUS_BYTES", -1)
         monkeypatch.setattr(counting, "SMALL_FOR_PROCESSES", -1)
         monkeypatch.setattr(counting, "n_processors", lambda: 2)
-        monkeypatch.setattr(engines, "SMALL_WORK", -1)
+        monkeypatch.setattr(python_trainer, "SMALL_WORK", -1)
     run = tokviz.train([*map(Path, texts)], 420, split_pattern=regex, special_ids="first")
     assert run.engine == ("compiled" if is_compiled else "python")
     expected = by_hand(texts, run, regex)
@@ -99,7 +99,7 @@ def test_one_file_or_typed_texts_keep_nothing(tmp_path):
 
 
 def test_files_that_are_not_told_apart_are_named_or_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_module, "MOST_APART", 1)
+    monkeypatch.setattr(corpus_module, "MOST_TRACKED_FILES", 1)
     for name, n in ("big", 9), ("small", 8), ("tiny", 7):
         (tmp_path / f"{name}.txt").write_text("low " * n)
     attribution = tokviz.train([tmp_path / "big.txt", tmp_path / "tiny.txt"], 257).attribution

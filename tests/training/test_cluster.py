@@ -1,4 +1,4 @@
-"""Counting by workers gives what one process gives, however the corpus is cut and whoever dies."""
+"""Workers count the same as one process, for any cuts of the corpus and deaths of workers."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ from tokviz.process.limits import HAS_CPU_LIMITS
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.training.cluster import client as client_module
 from tokviz.training.cluster import tasks
-from tokviz.training.cluster.client import ClusterCount
+from tokviz.training.cluster.client import count_on_cluster
 from tokviz.training.cluster.parts import Rules, parts_of
 from tokviz.training.corpus.corpus import Corpus
-from tokviz.training.counting import PreTokenCounts, count_pre_tokens
+from tokviz.training.counting import count_pre_tokens
 from tokviz.training.dask_cluster import connected, local_cluster
+from tokviz.training.pre_token_counts import PreTokenCounts
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -89,7 +90,7 @@ def test_parts_together_give_what_the_whole_gives(
     assert numbers == list(range(len(parts)))
     named = [(part.number, part.file) for part in parts]
     n_unique = [tasks.join_bucket(number, named, str(folder)) for number in range(3)]
-    pre_tokens, _ = tasks.gathered([0, 1, 2], str(folder))
+    pre_tokens, _ = tasks.read_buckets([0, 1, 2], str(folder))
     read_by_one = Corpus(paths, delimiter=delimiter, max_doc_chars=max_doc_chars)
     whole = count_pre_tokens(read_by_one, pattern, specials)
     together = PreTokenCounts(
@@ -117,7 +118,7 @@ def test_a_large_file_is_cut_and_a_table_by_its_rows(tmp_path: Path) -> None:
         tasks.count_part(part, rules, 1, str(tmp_path))
     tasks.join_bucket(0, [(part.number, part.file) for part in parts], str(tmp_path))
     (tmp_path / "part-000000").unlink()
-    pre_tokens, _ = tasks.gathered([0], str(tmp_path))
+    pre_tokens, _ = tasks.read_buckets([0], str(tmp_path))
     paths = [tmp_path / "a.txt", tmp_path / "b.parquet"]
     whole = dict(
         count_pre_tokens(Corpus(paths, delimiter=None), get_split_pattern("gpt2")).pre_tokens()
@@ -181,7 +182,7 @@ def test_texts_from_python_are_counted_too(cluster: Client) -> None:
 def test_a_worker_that_is_killed_changes_nothing(
     corpus: Path, tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 30_000)
+    monkeypatch.setattr(client_module, "MOST_PART_BYTES", 30_000)
     pids: list[int] = list(cluster.run(os.getpid).values())  # type: ignore[no-untyped-call]
 
     def kill(*_: object) -> None:
@@ -190,7 +191,7 @@ def test_a_worker_that_is_killed_changes_nothing(
             pids.clear()
 
     pattern = get_split_pattern("gpt4")
-    counter = ClusterCount(cluster, tmp_path / "kept")
+    counter = partial(count_on_cluster, client=cluster, folder=tmp_path / "kept")
     assert all_of(counter(Corpus(corpus), pattern, on_progress=kill)) == all_of(
         count_pre_tokens(Corpus(corpus), pattern)
     )
@@ -201,10 +202,10 @@ def test_what_was_counted_is_not_counted_again_unless_a_file_has_changed(
     corpus: Path, tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, pattern = tmp_path / "kept", get_split_pattern("gpt4")
-    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 100_000)
+    monkeypatch.setattr(client_module, "MOST_PART_BYTES", 100_000)
 
     def counted(should_stop: Callable[[], bool] = lambda: False) -> PreTokenCounts:
-        counter = ClusterCount(cluster, folder)
+        counter = partial(count_on_cluster, client=cluster, folder=folder)
         return counter(Corpus(corpus), pattern, should_stop=should_stop)
 
     stopped = counted(lambda: len([*folder.glob("part-*")]) > 2)
@@ -235,7 +236,7 @@ def test_what_cannot_be_read_is_named_or_left_out_as_chosen(
 
 
 class Storage(SimpleHTTPRequestHandler):
-    """Serves files, stretches of them too, with their tags; some are forbidden."""
+    """Serves files and ranges of them, with their tags; some are forbidden."""
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -305,12 +306,12 @@ def test_what_a_storage_does_not_give_is_named_or_left_out_as_chosen(
 def test_a_line_that_is_not_json_is_named_by_its_number_in_the_file(
     tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 500)
+    monkeypatch.setattr(client_module, "MOST_PART_BYTES", 500)
     lines = [json.dumps({"text": f"line {number}"}) for number in range(200)]
     lines[150] = "{"
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(lines))
-    counter = ClusterCount(cluster, tmp_path / "kept")
+    counter = partial(count_on_cluster, client=cluster, folder=tmp_path / "kept")
     with pytest.raises(InputFileError, match="line 151 is not JSON"):
         counter(Corpus(path), get_split_pattern("gpt4"))
 
@@ -318,7 +319,7 @@ def test_a_line_that_is_not_json_is_named_by_its_number_in_the_file(
 def test_workers_take_so_many_characters_of_a_document(
     tmp_path: Path, cluster: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 500)
+    monkeypatch.setattr(client_module, "MOST_PART_BYTES", 500)
     documents = [f"low lower number {number} " + "newest " * (number % 30) for number in range(99)]
     (tmp_path / "a.txt").write_text("<|endoftext|>".join(documents))
     (tmp_path / "b.jsonl").write_text("".join(json.dumps({"text": d}) + "\n" for d in documents))
@@ -380,7 +381,7 @@ def test_nobody_waits_for_workers_to_begin_once_it_is_enough(corpus: Path) -> No
 def test_nobody_waits_for_workers_that_will_not_come_back(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "_MOST_PART_BYTES", 30_000)
+    monkeypatch.setattr(client_module, "MOST_PART_BYTES", 30_000)
     before = psutil.Process().children()
 
     def kill(*_: object) -> None:
@@ -389,7 +390,7 @@ def test_nobody_waits_for_workers_that_will_not_come_back(
                 starter.kill()
 
     with local_cluster(1) as client, pytest.raises(JobError, match="the workers failed"):
-        counter = ClusterCount(client, tmp_path / "kept")
+        counter = partial(count_on_cluster, client=client, folder=tmp_path / "kept")
         counter(Corpus(corpus), get_split_pattern("gpt4"), on_progress=kill)
 
 
@@ -428,6 +429,6 @@ def test_no_worker_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
     )
     assert ended.returncode == -signal.SIGKILL
     for pid in map(int, ended.stdout.split()):
-        # Output is read to its end: whoever had it has ended.
+        # The output ends when all processes that hold it have ended.
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

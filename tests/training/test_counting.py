@@ -1,13 +1,11 @@
-"""Counting pre-tokens equals a dict over the regex's pre-tokens, however the corpus arrives."""
+"""Counting pre-tokens equals a dict over the regex's pre-tokens, for any blocks of the corpus."""
 
 from __future__ import annotations
 
 import gzip
-import random
 import sys
 import threading
 from array import array
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from itertools import accumulate, product
@@ -21,19 +19,24 @@ from tests.oracles.nasty import FRAGMENTS, byte_texts, texts
 from tests.oracles.pre_tokens import counted, documents_of
 from tests.pipes import written_to
 from tests.profiles import examples
-from tests.test_imports import imported_by
 from tokviz.errors import InputFileError, PatternError, SpecialTokenError
 from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize import scan_table
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, get_split_pattern
-from tokviz.tokenizer.pretokenize.scan import scanner_of
-from tokviz.training import compiled_counter, counting, counting_kernels, joining, pre_token_table
+from tokviz.tokenizer.pretokenize.scan import Scanner, scanner_of
+from tokviz.training import (
+    compiled_counter,
+    counting,
+    counting_kernels,
+    plain_counter,
+    pre_token_table,
+)
 from tokviz.training.compiled_counter import CompiledCounter
 from tokviz.training.corpus import readers, text_blocks
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.text_blocks import TextBlock
-from tokviz.training.counting import CountProgress, PreTokenCounts, count_pre_tokens
-from tokviz.training.joining import join
+from tokviz.training.counting import CountProgress, count_pre_tokens
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.pre_token_table import PreTokenTable
 
 NAMES = list(SPLIT_PATTERNS)
@@ -47,7 +50,7 @@ def use(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def both_engines(corpus_of, pattern, specials=(), *, block_bytes=text_blocks.BLOCK_BYTES):
-    """Count with both engines, see that they agree, and give the result."""
+    """Count with both engines, check that they agree, and return the result."""
     results = []
     for engine in ("plain", "compiled"):
         with pytest.MonkeyPatch.context() as patch:
@@ -118,8 +121,8 @@ def test_a_custom_regex_counts_as_split_cuts(
 ) -> None:
     pattern = get_split_pattern(regex, guarded=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "_MATCHES_AT_ONCE", block_bytes % 7)  # some, or a few
-        patch.setattr(counting, "_CHARS_AT_ONCE", block_bytes % 9)
+        patch.setattr(plain_counter, "MATCHES_AT_ONCE", block_bytes % 7)  # some, or a few
+        patch.setattr(plain_counter, "CHARS_AT_ONCE", block_bytes % 9)
         patch.setattr(text_blocks, "BLOCK_BYTES", block_bytes)
         result = count_pre_tokens(Chunks(documents, 5, delimiter="'s"), pattern, ["<|im_start|>"])
     expected = counted(documents, pattern, ["'s", "<|im_start|>"])
@@ -231,10 +234,10 @@ def test_a_regex_that_fails_on_a_text_is_an_error(monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Have a file read in many blocks, and every one of them reported."""
+    """Write a file that is read in many blocks, with a report for each."""
     use("compiled", monkeypatch)
     monkeypatch.setattr(counting, "SECONDS_BETWEEN_REPORTS", -1.0)
-    monkeypatch.setattr(readers, "_FIRST_READ", 100)
+    monkeypatch.setattr(readers, "FIRST_READ", 100)
     monkeypatch.setattr(readers, "BLOCK_BYTES", 100)
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 100)
     file = tmp_path / "a.txt"
@@ -268,7 +271,7 @@ def test_stopping_keeps_what_is_counted(pattern: str, small_blocks: Path) -> Non
 
 
 def counter_of(name: str) -> CompiledCounter:
-    """Make a counter that counts where it reads."""
+    """Make a counter that counts in this thread."""
     scanner = scanner_of(SPLIT_PATTERNS[name])
     assert scanner is not None
     return CompiledCounter(scanner, n_threads=0)
@@ -276,8 +279,8 @@ def counter_of(name: str) -> CompiledCounter:
 
 @pytest.fixture
 def tiny_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pre_token_table, "_FIRST_SLOTS", 2)
-    monkeypatch.setattr(pre_token_table, "_FIRST_DATA_BYTES", 1)
+    monkeypatch.setattr(pre_token_table, "FIRST_SLOTS", 2)
+    monkeypatch.setattr(pre_token_table, "FIRST_DATA_BYTES", 1)
 
 
 def no_tick(_: int) -> bool:
@@ -302,7 +305,7 @@ def test_the_hash_table_grows() -> None:
 
 @pytest.mark.usefixtures("tiny_tables")
 def test_pre_tokens_with_the_same_hash_are_told_apart() -> None:
-    """Long pre-tokens of different lengths and bytes in a table that is as full as it gets."""
+    """Long pre-tokens of different lengths and bytes in a table that is as full as possible."""
     words = [b"a" * n for n in range(1, 40)] + [b"\0" * n for n in range(1, 40)]
     words += [b"12345678" + bytes([65 + n]) + b"87654321" for n in range(26)]
     data = b" ".join(words + words)
@@ -313,23 +316,22 @@ def test_pre_tokens_with_the_same_hash_are_told_apart() -> None:
     assert counts == dict.fromkeys(words, 2)
 
 
-def test_a_pre_token_much_longer_than_a_block_is_scanned_a_few_times_only() -> None:
+def test_a_pre_token_much_longer_than_a_block_is_scanned_a_few_times_only(monkeypatch) -> None:
     counter = counter_of("gpt4")
     n_scanned = 0
-    with_undecided = counter._with_undecided
+    last_cut = Scanner.last_cut
 
-    def noting(block: TextBlock) -> TextBlock:
+    def counting_bytes(scanner: Scanner, data: bytes, start: int, end: int) -> int:
         nonlocal n_scanned
-        block = with_undecided(block)
-        n_scanned += len(block.data)
-        return block
+        n_scanned += end - start
+        return last_cut(scanner, data, start, end)
 
-    counter._with_undecided = noting
+    monkeypatch.setattr(Scanner, "last_cut", counting_bytes)
     for _ in range(999):
         counter.add(TextBlock(b"a" * 100, [0], [100], [False], is_open=True), no_tick)
     counter.add(TextBlock(b"a" * 100 + b" b", [0], [102], [True]), no_tick)
     assert list(result_of(counter).pre_tokens()) == [(b"a" * 100_000, 1), (b" b", 1)]
-    assert n_scanned < 400_000
+    assert 100_000 < n_scanned < 400_000
 
 
 @pytest.mark.parametrize("name", ["pipe", "packed.gz"])
@@ -340,7 +342,7 @@ def test_a_pre_token_much_longer_than_a_block_is_scanned_a_few_times_only() -> N
 def test_what_may_never_end_is_refused_before_it_takes_all_memory(
     name: str, pattern: str, text: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pre-token that goes on, or a text that a regex sees as a whole."""
+    """An endless pre-token, or a text that a regex needs as a whole."""
     for limit in ("SMALL_CORPUS_BYTES", "SMALL_FOR_PROCESSES"):
         monkeypatch.setattr(counting, limit, 100_000)
     monkeypatch.setattr(counting, "MAX_FILE_BYTES", 1_000_000)
@@ -362,16 +364,6 @@ def _given(path: Path, data: bytes) -> AbstractContextManager[object]:
         path.write_bytes(gzip.compress(data))
         return nullcontext()
     return written_to(path, data)
-
-
-def test_a_small_corpus_needs_no_compiled_code() -> None:
-    code = (
-        "from tokviz.training.counting import count_pre_tokens\n"
-        "from tokviz.training.corpus.corpus import Corpus\n"
-        "from tokviz.tokenizer.pretokenize.patterns import get_split_pattern\n"
-        "count_pre_tokens(Corpus(['hello ' * 1000]), get_split_pattern('gpt4'))"
-    )
-    assert not {"llvmlite", "tokviz.kernels"} & set(imported_by(code))
 
 
 def in_blocks(text: str, block_bytes: int) -> list[TextBlock]:
@@ -404,33 +396,6 @@ def test_threads_give_what_one_gives(
     assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("n_at_once", [7, 1 << 15])
-def test_joined_tables_hold_what_was_counted_in_any(n_at_once, monkeypatch) -> None:
-    """In the order of the blocks, and the places of each table's pre-tokens are told."""
-    monkeypatch.setattr(joining, "_PRE_TOKENS_AT_ONCE", n_at_once)
-    chance, scanner = random.Random(5), scanner_of(SPLIT_PATTERNS["whitespace"])
-    assert scanner is not None
-    tables = [PreTokenTable() for _ in range(4)]
-    order, expected = list[tuple[int, int, int]](), Counter[bytes]()
-    pre_tokens: list[list[bytes]] = [[] for _ in tables]
-    for _ in range(30):
-        words = [b"%d" % chance.randrange(10 ** chance.randrange(13)) for _ in range(300)]
-        expected.update(words)
-        i = chance.randrange(len(tables))
-        first = len(tables[i])
-        data = b"".join(words)
-        ends = [*accumulate(map(len, words))]
-        tables[i].count(TextBlock(data, [0, *ends[:-1]], ends), scanner, lambda: False)
-        order.append((i, first, len(tables[i])))
-        pre_tokens[i] += [word for word in dict.fromkeys(words) if word not in pre_tokens[i]]
-    joined = join(tables, order, 3, lambda: False)
-    assert dict(joined.counted(1, True, ()).pre_tokens()) == expected
-    listed = [pre_token for pre_token, _ in joined.counted(1, True, ()).pre_tokens()]
-    assert listed == list(expected)
-    for table, known in zip(tables, pre_tokens, strict=True):
-        assert [listed[place] for place in table.counts] == known
-
-
 def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> int:
         raise MemoryError("no room")
@@ -457,7 +422,7 @@ def test_no_thread_survives_a_file_that_cannot_be_read(monkeypatch, tmp_path: Pa
 
 
 def test_characters_are_told_from_bytes_that_are_not_utf8() -> None:
-    """Also overlong forms, surrogates, code points too large and characters cut off."""
+    """Including overlong forms, surrogates, too large code points and truncated characters."""
     borders = bytes.fromhex("41 7f 80 8f 90 9f a0 bf c1 c2 df e0 e1 ed ef f0 f3 f4 f5 ff")
     for first in borders:
         parts = [bytes([first, *rest]) for n in range(4) for rest in product(borders, repeat=n)]

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from tests.oracles import train as oracle
 from tests.profiles import examples
-from tests.training.trainers import as_history, corpora, finished, pre_token_counts, settings
-from tokviz.training import compiled_trainer, engines, layout, merge_kernels, merge_state
+from tests.training.trainers import corpora, finished, pre_token_counts, settings
+from tokviz.training import compiled_trainer, merge_kernels, merge_state, python_trainer
 from tokviz.training.compiled_trainer import CompiledTrainer
-from tokviz.training.engines import PythonTrainer, is_small
-from tokviz.training.python_trainer import learn_merges
+from tokviz.training.python_trainer import PythonTrainer, history_of, is_small, learn_merges
 from tokviz.training.ties import TIE_BREAKS
 
 RULES = sorted(TIE_BREAKS)
@@ -34,7 +33,7 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 @examples(60)
 def test_merges_and_history_equal_the_slow_original(engine, rule, corpus, n_merges, min_count):
     pre_tokens, counts = corpus
-    expected = as_history(oracle.learn(pre_tokens, counts, rule, n_merges, min_count))
+    expected = history_of(oracle.learn(pre_tokens, counts, rule, n_merges, min_count))
     trainer = finished(
         engine(pre_token_counts(pre_tokens, counts), settings(rule, n_merges, min_count))
     )
@@ -66,20 +65,20 @@ def test_the_engines_agree_on_a_larger_corpus(rule):
 def test_arrays_that_are_always_full_change_nothing(rule, monkeypatch):
     corpus = pre_token_counts(*random_corpus(2, 500))
     expected = finished(CompiledTrainer(corpus, settings(rule, 400))).history()
-    monkeypatch.setattr(compiled_trainer, "_capacity", lambda n_used, _, n_more: n_used + n_more)
+    monkeypatch.setattr(compiled_trainer, "capacity_for", lambda n_used, _, n_more: n_used + n_more)
     trainer = CompiledTrainer(corpus, settings(rule, 400))
-    while trainer._state is None:
+    while trainer.state is None:
         trainer.advance(-1.0)
-    state = trainer._state
+    state = trainer.state
     n_more = len(state.fresh) // 2
-    trainer._state = state._replace(
+    trainer.state = state._replace(
         occurrences=state.occurrences[: state.numbers[merge_state.N_OCCURRENCES] + n_more],
         **{
             name: getattr(state, name)[: n * (state.numbers[merge_state.N_PAIRS] + n_more)]
             for name, n in compiled_trainer.BY_PAIR.items()
         },
     )
-    compiled_trainer.note_capacities(trainer._state)
+    compiled_trainer.note_capacities(trainer.state)
     compactions: list[int] = []
 
     def compact(state, rule):
@@ -96,9 +95,9 @@ def test_arrays_that_are_always_full_change_nothing(rule, monkeypatch):
 def test_pauses_change_nothing(rule, monkeypatch):
     corpus = pre_token_counts(*random_corpus(3, 300))
     expected = finished(CompiledTrainer(corpus, settings(rule, 300))).history()
-    monkeypatch.setattr(compiled_trainer, "_LEAST_BUDGET", 1)
+    monkeypatch.setattr(compiled_trainer, "LEAST_BUDGET", 1)
     trainer = CompiledTrainer(corpus, settings(rule, 300))
-    trainer._budget = 1
+    trainer.budget = 1
     n_pauses = 0
     while not trainer.advance(1e-9):
         n_pauses += 1
@@ -115,11 +114,11 @@ def as_prefix(history, n):
 def test_a_layout_in_many_steps_changes_nothing(rule, monkeypatch):
     corpus = pre_token_counts(*random_corpus(4, 300))
     expected = finished(CompiledTrainer(corpus, settings(rule, 300))).history()
-    monkeypatch.setattr(layout, "_PRE_TOKENS_AT_ONCE", 7)
-    monkeypatch.setattr(layout, "_CELLS_AT_ONCE", 50)
+    monkeypatch.setattr(compiled_trainer, "PRE_TOKENS_AT_ONCE", 7)
+    monkeypatch.setattr(compiled_trainer, "CELLS_AT_ONCE", 50)
     trainer = CompiledTrainer(corpus, settings(rule, 300))
     n_steps = 0
-    while trainer._state is None:
+    while trainer.state is None:
         assert (trainer.n_merges, trainer.n_tokens) == (0, corpus.n_bytes)
         assert trainer.merges_from(0) == []
         assert len(trainer.history()) == 0
@@ -171,7 +170,7 @@ def test_weights_beyond_31_bits_are_exact():
 
 
 def test_the_work_of_plain_python_is_bounded_by_the_squares_of_the_pre_tokens(monkeypatch):
-    monkeypatch.setattr(engines, "SMALL_WORK", 4 * 4 + 2 * 2)
+    monkeypatch.setattr(python_trainer, "SMALL_WORK", 4 * 4 + 2 * 2)
     assert is_small(pre_token_counts([b"abcd", b"ab"], [1, 9]), 1_000)
     assert not is_small(pre_token_counts([b"abcd", b"abc"], [1, 9]), 1_000)
     assert is_small(pre_token_counts([b"abcdefg"], [1]), 2), "two merges write it but twice"

@@ -1,4 +1,4 @@
-"""Other people's trainers learn the same tokens."""
+"""Other trainers learn the same tokens."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tests.reference import PATTERNS
 from tests.training.trainers import finished, settings
 from tokviz.formats.byte_level import from_characters, to_characters
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
-from tokviz.training import engines
+from tokviz.training import python_trainer
 from tokviz.training.compiled_trainer import CompiledTrainer
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.counting import count_pre_tokens
-from tokviz.training.engines import PythonTrainer
+from tokviz.training.python_trainer import PythonTrainer
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    """Put tokens of GPT-4o in a row, frequent ones often: many scripts, no sense."""
+    """Concatenate random tokens of GPT-4o by their frequency: meaningless text in many scripts."""
     vocab = tokviz.load("o200k_base").vocab
     tokens = [vocab[i].decode("utf-8", "ignore") for i in range(256, 6_000)]
     weights = [1 / rank for rank in range(1, len(tokens) + 1)]
@@ -34,9 +34,9 @@ def text() -> str:
 @pytest.fixture(params=["python", "compiled"])
 def engine(request, monkeypatch):
     if request.param == "compiled":
-        monkeypatch.setattr(engines, "SMALL_WORK", -1)
+        monkeypatch.setattr(python_trainer, "SMALL_WORK", -1)
     else:
-        monkeypatch.setattr(engines, "SMALL_WORK", 1 << 60)
+        monkeypatch.setattr(python_trainer, "SMALL_WORK", 1 << 60)
     return request.param
 
 
@@ -59,7 +59,7 @@ def test_minbpe_as_published_makes_the_same_tokens(text, engine):
 
 
 def minbpe_merges(ids: list[list[int]], n_merges: int) -> list[tuple[int, int]]:
-    """Train over all chunks, equal ones again and again, as minbpe's RegexTokenizer does."""
+    """Train over all chunks, including repeated ones, as minbpe's RegexTokenizer does."""
     merges: list[tuple[int, int]] = []
     for new in range(256, 256 + n_merges):
         stats: dict[tuple[int, int], int] = {}
@@ -115,7 +115,7 @@ def test_hugging_face_makes_the_same_tokens_if_bytes_have_its_order(text, engine
 
 
 def with_tokens(tokens: list[bytes], history) -> list[tuple[int, int]]:
-    """Give the merges of a history, and add the tokens that they make."""
+    """Return the merges of a history, and add their tokens."""
     pairs = list(history.pairs())
     for left, right in pairs:
         tokens.append(tokens[left] + tokens[right])
@@ -124,7 +124,7 @@ def with_tokens(tokens: list[bytes], history) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("rule", ["first", "lexicographic", "smallest_id"])
 def test_hugging_face_makes_the_same_merges_until_pairs_tie(text, rule, engine):
-    """Without its order of the bytes the first tie is where the two may part, and not before."""
+    """Without its order of the bytes, the results are equal up to the first tie."""
     run = tokviz.train([text], 1_200, split_pattern="gpt2", tie_break=rule, delimiter="")
     assert run.engine == engine
     n_decided = int(np.argmax(run.history.n_tied > 1))

@@ -21,7 +21,7 @@ from tokviz.training.run_library import (
 
 
 def keep_run(name: str, when: float = 0) -> Path:
-    """Train a tokenizer of 258 tokens and keep it as the app does."""
+    """Train a tokenizer of 258 tokens and save it as the app does."""
     folder = runs_folder() / name
     tokviz.train(["abab" * 9], 258).save(folder)
     os.utime(folder, (when, when))
@@ -111,6 +111,6 @@ def test_a_run_that_is_there_again_is_not_overwritten_by_what_comes_back() -> No
     folder = keep_run("mine")
     delete_run(folder)
     keep_run("mine")
-    with pytest.raises(TokvizError, match="there is a run of that name"):
+    with pytest.raises(TokvizError, match="there is already a run with this name"):
         restore_run(folder)
     assert isinstance(list_runs()[0], Run)

@@ -1,4 +1,4 @@
-"""A rule for ties is one entry: what the README says of adding one is followed here."""
+"""A tie-breaking rule is one entry: these tests add one as the documentation describes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tokviz
 from tests.oracles import train as oracle
 from tokviz.cli.main import main
 from tokviz.text.sentences import Sentence
-from tokviz.training import engines
+from tokviz.training import python_trainer
 from tokviz.training.replay.replay import Replay
 from tokviz.training.run import TrainingRun
 from tokviz.training.ties import TIE_BREAKS, Pair, Position, TieBreak, TokenPair
@@ -21,7 +21,7 @@ N_MERGES = 15
 
 
 def _order(pair: Pair, tokens: list[bytes], position: Position) -> tuple[int, Position]:
-    """Prefer the shortest token; of these the one that occurs first."""
+    """Prefer the shortest token, then the first occurrence."""
     left, right = pair
     return len(tokens[left]) + len(tokens[right]), position
 
@@ -30,9 +30,7 @@ def _why(pair: TokenPair, second: TokenPair) -> Sentence:
     return (*pair.words, " is no longer than ", *second.words, ".")
 
 
-SHORTEST = TieBreak(
-    "shortest", "the shortest token", "a test", _order, _why, looks_at_positions=True
-)
+SHORTEST = TieBreak("shortest", "the shortest token", "a test", _order, _why, needs_position=True)
 
 
 @pytest.fixture(autouse=True)
@@ -59,11 +57,11 @@ def ranking_after(run: TrainingRun, k: int) -> list[tuple[bytes, bytes]]:
     return [(tokens[left], tokens[right]) for left, right in ranking]
 
 
-@pytest.mark.parametrize("small_work", [engines.SMALL_WORK, -1])
+@pytest.mark.parametrize("small_work", [python_trainer.SMALL_WORK, -1])
 def test_a_new_rule_learns_what_it_says_at_any_size(
     small_work: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "SMALL_WORK", small_work)
+    monkeypatch.setattr(python_trainer, "SMALL_WORK", small_work)
     run = trained()
     assert run.engine == "python"
     assert int(run.history.n_tied.max()) > 1

@@ -1,4 +1,4 @@
-"""Learning a tokenizer: worked examples of the field, the contract of `train`, bad input."""
+"""Training a tokenizer: published examples, the contract of `train`, invalid input."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_a_stop_while_reading_gives_a_tokenizer_of_bytes(monkeypatch):
 def test_the_time_left_is_that_of_the_whole_job_on_a_machine_of_any_speed(
     pattern, slower, monkeypatch
 ):
-    """A clock that goes as the model of the costs says, but so many times slower."""
+    """A clock that follows the cost model, slowed down by a factor."""
     text = " ".join(f"{i * i:x}" for i in range(40_000))
     n_cells = len(tokviz.train([text], 256, split_pattern=pattern).pre_token_counts.data)
     seen: list[TrainProgress] = []
@@ -223,7 +223,7 @@ def test_the_time_left_is_that_of_the_whole_job_on_a_machine_of_any_speed(
     for module in (train_module, counting):
         monkeypatch.setattr(module, "SECONDS_BETWEEN_REPORTS", 0.0)
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 20_000)
-    monkeypatch.setattr(compiled_trainer, "_FIRST_BUDGET", 20_000)
+    monkeypatch.setattr(compiled_trainer, "FIRST_BUDGET", 20_000)
     monkeypatch.setattr(train_module, "expected_cells", lambda *_, **__: n_cells)
     monkeypatch.setattr(train_module, "Clock", lambda: Clock(now))
     tokviz.train([text], 1_000, split_pattern=pattern, on_progress=seen.append)

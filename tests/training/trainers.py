@@ -7,10 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from tokviz.training.counting import PreTokenCounts
-from tokviz.training.engines import PythonTrainer
-from tokviz.training.history import TrainingHistory
-from tokviz.training.python_trainer import Merge
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.settings import TrainSettings
 
 SETTINGS = TrainSettings.checked(
@@ -46,13 +43,6 @@ def finished(engine):
     while not engine.advance(0.05):
         pass
     return engine
-
-
-def as_history(merges: Sequence[Merge]) -> TrainingHistory:
-    """Bring the oracle's merges into the form of the engines."""
-    trainer = PythonTrainer(pre_token_counts([], []), SETTINGS)
-    trainer._merges = list(merges)
-    return trainer.history()
 
 
 @st.composite

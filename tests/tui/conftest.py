@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +10,7 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.notifications import Notification
 
-from tests.forks import Forks, Job, is_as_begun
+from tests.forks import Forks, forked_jobs
 from tests.tui.known_styles import PARSE_RULES, KnownStyles
 from tests.tui.waiting import WAIT
 from tokviz.explain.vocabulary.index import VocabularyIndex
@@ -56,14 +54,7 @@ def what_was_said_stands(monkeypatch: pytest.MonkeyPatch) -> None:
 def jobs_are_forks(forks: Forks) -> Iterator[None]:
     """Start Python for no job: to import what it needs is most of its work."""
 
-    def begin(command: list[str], **options: Any) -> Any:
-        if is_as_begun():
-            return Job(forks, command, **options)
-        return subprocess.Popen(command, **options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        popen = SimpleNamespace(Popen=begin, PIPE=subprocess.PIPE)
-        patch.setattr("tokviz.process.child.subprocess", popen)
+    with forked_jobs(forks):
         yield
 
 

@@ -13,7 +13,7 @@ from tests.profiles import examples
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.process.jobs.split import answer
-from tokviz.process.jobs.split_result import PreToken, SplitPart, SplitResult
+from tokviz.process.jobs.split_client import PreToken, SplitPart, SplitResult
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 from tokviz.tokenizer.pretokenize.split import split
 from tokviz.tui.widgets.splits import rows

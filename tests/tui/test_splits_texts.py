@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tokviz.errors import JobError, PatternError
-from tokviz.process.jobs.split_result import SplitResult
+from tokviz.process.jobs.split_client import SplitResult
 from tokviz.tui.widgets.splits.heads import head_text, pre_tokens_note
 from tokviz.tui.widgets.splits.regex_field import RegexHistory, complaint, verdict
 

@@ -28,7 +28,7 @@ from tokviz.cli.inputs import STDIN, Source, display_name, file_name, for_each_i
 from tokviz.cli.output import print_json, report_note
 from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
 from tokviz.errors import InputFileError
-from tokviz.process.processors import n_processors
+from tokviz.process.limits import n_processors
 from tokviz.text.glyphs import safe
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import sys
 import time
 from typing import TextIO
 
-from tokviz.process.jobs.train_messages import TrainReport
 from tokviz.text.glyphs import n_cells, token_label
+from tokviz.training.progress import TrainProgress
 
 _REDRAW_SECONDS = 0.1
 _BAR_CELLS = 24
@@ -59,7 +59,7 @@ class ProgressLine(StatusLine):
 
     _phase = ""
 
-    def show(self, report: TrainReport) -> None:
+    def show(self, report: TrainProgress) -> None:
         """Draw a report, unless one of the same phase was drawn a moment ago."""
         if self.is_due or (self._draws and report.phase != self._phase):
             import shutil
@@ -68,7 +68,7 @@ class ProgressLine(StatusLine):
             self.draw(progress_text(report, shutil.get_terminal_size().columns - 1))
 
 
-def progress_text(report: TrainReport, width: int) -> str:
+def progress_text(report: TrainProgress, width: int) -> str:
     """Write a report in one line of at most so many characters."""
     n_full = round(report.fraction * _BAR_CELLS)
     bar = "█" * n_full + "░" * (_BAR_CELLS - n_full)
@@ -83,7 +83,7 @@ def progress_text(report: TrainReport, width: int) -> str:
     return text[:width]
 
 
-def _facts(report: TrainReport) -> list[str]:
+def _facts(report: TrainProgress) -> list[str]:
     """What is worth knowing in this phase, the most important first."""
     facts = []
     if report.eta_seconds is not None:

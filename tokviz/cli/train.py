@@ -46,11 +46,12 @@ from tokviz.cli.options import add_flag, add_number, positive
 from tokviz.cli.output import print_json, report
 from tokviz.cli.progress import ProgressLine
 from tokviz.errors import InputFileError, OutputFileError, TokvizError
-from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.process.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.storage.files import is_pipe
 from tokviz.text.glyphs import safe, token_label
 from tokviz.text.sentences import pluralize
 from tokviz.training.corpus.storage import is_url
+from tokviz.training.progress import TrainProgress
 from tokviz.training.settings import SpecialIds
 from tokviz.training.ties import TIE_BREAKS
 
@@ -249,15 +250,15 @@ def _first_ctrl_c() -> Iterator[Event]:
 
 
 def _train(
-    request: TrainRequest, on_report: Callable[[TrainReport], object], interrupted: Event
+    request: TrainRequest, on_report: Callable[[TrainProgress], object], interrupted: Event
 ) -> Training | None:
     from tokviz.process.jobs.training import Training
 
     training = Training(request, on_report, interrupted.is_set)
-    from tokviz.training.corpus.entries import look_at_all, remarks, table_problems
+    from tokviz.training.corpus.entries import inspect_sources, remarks, table_problems
 
     files = [source for source in request.sources if not is_pipe(source) and not is_url(source)]
-    entries = [*look_at_all(files, interrupted.is_set, _LOOKED_AT)]
+    entries = [*inspect_sources(files, interrupted.is_set, _LOOKED_AT)]
     for problem in table_problems(entries, request.field):
         raise TokvizError(problem.removesuffix("."))
     for remark in remarks(entries, request.field):
@@ -279,7 +280,7 @@ def _say_what_is_kept(training: Training) -> None:
         report(f"what was counted is kept in {folder}: the same command goes on from there")
 
 
-def _print_report(report: TrainReport) -> None:
+def _print_report(report: TrainProgress) -> None:
     print_json(report.to_json())
     sys.stdout.flush()
 

@@ -60,11 +60,11 @@ def answers(arguments: argparse.Namespace) -> Iterator[Answers[Any]]:
     if not is_asked(arguments):
         yield lambda work, items: [partial(work, item) for item in items]
         return
-    from tokviz.training.dask_cluster import at_cluster, result_of, submitted
+    from tokviz.training.dask_cluster import open_cluster, submit_tasks, task_result
 
-    with at_cluster(arguments.workers, arguments.scheduler) as client:
+    with open_cluster(arguments.workers, arguments.scheduler) as client:
         yield lambda work, items: [
-            partial(result_of, future) for future in submitted(client, work, items)
+            partial(task_result, future) for future in submit_tasks(client, work, items)
         ]
 
 
@@ -107,7 +107,7 @@ def stretches(sources: Iterable[Source], tokenizers: Sequence[Tokenizer]) -> Ite
     There are none of what only this process can read, or nobody.
     """
     from tokviz.training.cluster.parts import cuts
-    from tokviz.training.corpus.storage import look_up
+    from tokviz.training.corpus.storage import file_info
 
     is_cut = bool(tokenizers) and all(
         one.split_pattern.safe_cut and cuts(_rules([one])) for one in tokenizers
@@ -116,7 +116,7 @@ def stretches(sources: Iterable[Source], tokenizers: Sequence[Tokenizer]) -> Ite
         if not isinstance(source, str) or source == STDIN or is_pipe(source):
             continue
         with suppress(InputFileError):  # whoever reads it says what is wrong
-            n_bytes = look_up(source).n_bytes or 0
+            n_bytes = file_info(source).n_bytes or 0
             n = max(1, -(-n_bytes // MOST_BYTES)) if is_cut else 1
             for start, end in pairwise(n_bytes * i // n for i in range(n + 1)):
                 yield source, start, end
@@ -128,12 +128,12 @@ def blocks_of(stretch: Stretch, tokenizers: Sequence[Tokenizer]) -> Iterator[byt
     Raises:
         InputFileError: If that fails.
     """
-    from tokviz.training.cluster.parts import stretch_of
+    from tokviz.training.cluster.parts import open_range
     from tokviz.training.corpus.storage import open_stored
 
     path, start, end = stretch
     with reading(path), open_stored(path) as file:
-        part = stretch_of(file, start, end, _rules(tokenizers))
+        part = open_range(file, start, end, _rules(tokenizers))
         while block := part.read(BLOCK_BYTES):
             yield block
 

@@ -26,7 +26,7 @@ def page() -> str:
 
 def _named() -> Iterator[str]:
     """Write what there is to say of each name: first functions, then classes, then errors."""
-    found = [(name, getattr(import_module(home), name)) for name, home in tokviz._HOMES.items()]
+    found = [(name, getattr(import_module(home), name)) for name, home in tokviz._MODULES.items()]
     for title, kind in (("Functions", 0), ("Classes", 1), ("Errors", 2)):
         yield f"## {title}"
         for name, value in sorted(found):

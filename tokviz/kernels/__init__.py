@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
-from tokviz.kernels.marks import mark_helper, mark_kernel
+from tokviz.kernels import store
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -68,7 +68,7 @@ def prefetch(memory: Bytes | Int32s | Int64s, index: int) -> None:
 
 def helper(function: Function) -> Function:
     """Allow kernels to call a function."""
-    mark_helper(cast(FunctionType, function))
+    store.helpers.add(cast(FunctionType, function))
     return function
 
 
@@ -128,8 +128,6 @@ class Kernel:
     def load(self) -> Callable[..., int]:
         """Load the machine code on the first call; make it if it is not in the cache."""
         if self._run is None:
-            from tokviz.kernels import store  # not needed where no kernel runs
-
             with _loading:
                 address = store.load(self.module)[self.name]
             self._run = _callable(address, self.parameters)
@@ -147,7 +145,9 @@ _loading = threading.RLock()
 
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Mark a function to be compiled."""
-    mark_kernel(cast(FunctionType, function))
+    names = store.kernel_names[function.__module__]
+    if function.__name__ not in names:
+        names.append(function.__name__)
     return Kernel(cast(FunctionType, function))
 
 

@@ -33,7 +33,7 @@ from tokviz.kernels import (
     word,
 )
 from tokviz.kernels.machine_code import any_machine
-from tokviz.kernels.marks import is_helper
+from tokviz.kernels.store import is_helper
 
 _types: Any = numba.types
 _njit: Any = numba.njit  # typed without the options that keep Python's wrappers out

@@ -1,13 +1,20 @@
-"""Plain memory for kernels."""
+"""Plain memory for kernels, and NumPy arrays that show it."""
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import sys
 from contextlib import suppress
 from threading import Thread
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Memory: TypeAlias = memoryview | npt.NDArray[Any]
+    """A one-dimensional buffer of items of one type."""
 
 ItemType = Literal["B", "i", "q"]
 
@@ -16,7 +23,7 @@ _ITEM_BYTES = {"B": 1, "i": 4, "q": 8}
 _OPTIONS = {} if os.name == "nt" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 _HUGE_PAGES: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
 _LARGE = 1 << 21
-_POPULATE_WRITE = 23
+POPULATE_WRITE = 23
 """`MADV_POPULATE_WRITE`, which the `mmap` module does not define."""
 
 
@@ -44,13 +51,11 @@ def _make_real(memory: mmap.mmap, n_bytes: int) -> None:
     In a virtual machine whose host must first find the memory, this takes 2 ms per megabyte. Older
     versions of Linux do not support it.
     """
-    import ctypes
-
     madvise = ctypes.CDLL(None).madvise  # releases the GIL while it runs
     madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
     first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     for at in range((n_bytes - 1) // _LARGE * _LARGE, -1, -_LARGE):
-        if madvise(first + at, min(_LARGE, n_bytes - at), _POPULATE_WRITE):
+        if madvise(first + at, min(_LARGE, n_bytes - at), POPULATE_WRITE):
             return
 
 
@@ -59,3 +64,23 @@ def longer(memory: memoryview, n: int) -> memoryview:
     larger = zeros(n, memory.format)  # type: ignore[arg-type]  # made by `zeros`
     larger[: len(memory)] = memory
     return larger
+
+
+class HasMemory(Protocol):
+    """An object that keeps memory by name."""
+
+    memory: dict[str, Memory]
+
+
+class Column:
+    """An attribute that shows the memory of its name as a NumPy array, without a copy."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Remember the attribute's name."""
+        self._name = name
+
+    def __get__(self, instance: HasMemory, owner: type | None = None) -> npt.NDArray[Any]:
+        """Return the array."""
+        import numpy as np  # a short training ends before anything needs NumPy
+
+        return np.asarray(instance.memory[self._name])

@@ -12,58 +12,87 @@ between. Several processes may write to the cache at once: a file gets its name 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import importlib
 import os
 import stat
 import sys
 import warnings
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec, source_hash
 from pathlib import Path
-from types import ModuleType
-from typing import IO, NamedTuple
+from types import FunctionType, ModuleType
+from typing import IO, Any, NamedTuple
 
-from tokviz.kernels import machine_code
-from tokviz.kernels.machine_code import Addresses
-from tokviz.kernels.marks import is_helper, kernel_names
+import platformdirs
+
 from tokviz.storage.assets import asset_path
 
-_KEPT_FILES = 12
+Addresses = dict[str, int]
+"""Function name → address."""
+
+kernel_names: defaultdict[str, list[str]] = defaultdict(list)
+"""Names of the kernels that each module defines."""
+helpers: set[FunctionType] = set()
+"""Functions that kernels may call."""
+
+KEPT_FILES = 12
 """Number of files kept per module, for several versions or processors."""
 
-_loaded: dict[str, Addresses] = {}
+loaded: dict[str, Addresses] = {}
+_libraries: list[Any] = []  # keep libraries open, because they own the memory of their functions
 
 
 def load(module: ModuleType) -> Addresses:
     """Load the kernels of a module, compile them first if necessary, and return their addresses."""
-    if module.__name__ not in _loaded:
-        _loaded[module.__name__] = _load_kept(module) or _make(module)
-    return _loaded[module.__name__]
+    if module.__name__ not in loaded:
+        loaded[module.__name__] = _load_kept(module) or _make(module)
+    return loaded[module.__name__]
 
 
 def _load_kept(module: ModuleType) -> Addresses | None:
     with contextlib.suppress(OSError), _open_folder() as folder:
-        for name in folder.names(f"{module.__name__}-{_key(module)}-"):
+        for name in folder.names(f"{module.__name__}-{cache_key(module)}-"):
             with contextlib.suppress(OSError, AttributeError, RuntimeError, ImportError):
-                return _load_file(folder, name, _names(module))
+                return _load_file(folder, name, kernel_names[module.__name__])
     return None
 
 
-def _load_file(folder: _Folder, name: str, kernels: list[str]) -> Addresses:
+def _load_file(folder: CacheFolder, name: str, kernels: list[str]) -> Addresses:
     with folder.open(name, os.O_RDONLY) as file:
         _refuse_foreign(file.fileno())
         code = file.read()
         if not name.endswith((f"-{_hash(code)}.so", f"-{_hash(code)}.o")):
             raise OSError(errno.EILSEQ, "the file is damaged")
         if name.endswith(".so"):
-            return machine_code.load_library(file, kernels)
+            return load_library(file, kernels)
+        from tokviz.kernels import machine_code  # imports LLVM
+
         return machine_code.load_object(code, kernels)
 
 
+def load_library(file: IO[bytes], names: Iterable[str]) -> Addresses:
+    """Load a shared library from an open file, because its path may already name another file.
+
+    The dynamic loader identifies a library by its name, here the number of the file descriptor.
+    So the descriptor stays open, which prevents its reuse for another library.
+
+    Raises:
+        OSError: If the library cannot be loaded.
+        AttributeError: If a name is missing.
+    """
+    library = ctypes.CDLL(f"/dev/fd/{os.dup(file.fileno())}")
+    _libraries.append(library)
+    return {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in names}
+
+
 def _make(module: ModuleType) -> Addresses:
-    code = machine_code.make_object(_bitcode(module))
-    start = f"{module.__name__}-{_key(module)}"
+    from tokviz.kernels import machine_code  # imports LLVM
+
+    code = machine_code.make_object(bitcode_of(module))
+    start = f"{module.__name__}-{cache_key(module)}"
     try:
         with _open_folder(make=True) as folder:
             folder.forget_old(module.__name__)
@@ -75,12 +104,12 @@ def _make(module: ModuleType) -> Addresses:
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         advice = "free disk space" if is_full else "make it a folder that only you can write to"
         warnings.warn(
-            f"compiled code cannot be kept in {_path()}: {error.strerror or error}. So every "
+            f"compiled code cannot be kept in {cache_path()}: {error.strerror or error}. So every "
             f"process compiles it again; {advice}",
             RuntimeWarning,
             stacklevel=2,
         )
-    return machine_code.load_object(code, _names(module))
+    return machine_code.load_object(code, kernel_names[module.__name__])
 
 
 def shipped_path(module: ModuleType) -> Path:
@@ -88,7 +117,8 @@ def shipped_path(module: ModuleType) -> Path:
     return asset_path(f"kernels/{module.__name__}-{_source_key(module)}.bc")
 
 
-def _bitcode(module: ModuleType) -> bytes:
+def bitcode_of(module: ModuleType) -> bytes:
+    """Return the shipped bitcode of a module, or compile it if its source has changed."""
     path = shipped_path(module)
     if path.exists():
         return path.read_bytes()
@@ -97,20 +127,20 @@ def _bitcode(module: ModuleType) -> bytes:
     return code
 
 
-def _names(module: ModuleType) -> list[str]:
-    return kernel_names[module.__name__]
+def is_helper(value: object) -> bool:
+    """Return whether kernels may call this value."""
+    return isinstance(value, FunctionType) and value in helpers
 
 
 # -- the folder
 
 
-def _path() -> Path:
-    import platformdirs
-
+def cache_path() -> Path:
+    """Return the path of the cache folder."""
     return platformdirs.user_cache_path("tokviz") / "kernels"
 
 
-class _Folder(NamedTuple):
+class CacheFolder(NamedTuple):
     """An open folder. Files are opened relative to it, without following links.
 
     Attributes:
@@ -157,7 +187,7 @@ class _Folder(NamedTuple):
             return -os.stat(self._at(name), dir_fd=self.descriptor, follow_symlinks=False).st_mtime
 
         with contextlib.suppress(OSError):  # another process may be removing them too
-            for name in sorted(self.names(f"{module_name}-"), key=age)[_KEPT_FILES:]:
+            for name in sorted(self.names(f"{module_name}-"), key=age)[KEPT_FILES:]:
                 os.unlink(self._at(name), dir_fd=self.descriptor)
 
     def _at(self, name: str) -> str:
@@ -165,23 +195,23 @@ class _Folder(NamedTuple):
 
 
 @contextlib.contextmanager
-def _open_folder(*, make: bool = False) -> Iterator[_Folder]:
+def _open_folder(*, make: bool = False) -> Iterator[CacheFolder]:
     """Open the cache folder.
 
     Raises:
         OSError: If it does not exist, or another user could have written to it.
     """
-    path = _path()
+    path = cache_path()
     if make:
         _refuse_foreign_above(path)
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "nt":
-        yield _Folder(path, None)
+        yield CacheFolder(path, None)
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         _refuse_foreign(descriptor)
-        yield _Folder(path, descriptor)
+        yield CacheFolder(path, descriptor)
     finally:
         os.close(descriptor)
 
@@ -227,11 +257,11 @@ def _hash(content: bytes) -> str:
     return source_hash(content).hex()
 
 
-def _key(module: ModuleType) -> str:
+def cache_key(module: ModuleType) -> str:
     """Return a hash of everything the machine code depends on."""
     parts = [f"{sys.platform} {os.name} {_source_key(module)}".encode()]
-    parts.append(machine_code.describe_processor().encode())
-    parts.append(Path(str(machine_code.__file__)).read_bytes())
+    parts.append(describe_processor().encode())
+    parts.append(Path(__file__).with_name("machine_code.py").read_bytes())
     spec = find_spec("llvmlite")
     if spec is not None and spec.origin is not None:
         parts.append(Path(spec.origin).with_name("_version.py").read_bytes())
@@ -253,7 +283,29 @@ def _modules_of(module: ModuleType) -> list[ModuleType]:
     """Return the modules of a module's kernels and of all helpers they may include."""
     found = [module]
     for part in found:  # `found` grows meanwhile
-        helpers = filter(is_helper, vars(part).values())
+        helpers = (value for value in vars(part).values() if is_helper(value))
         modules = dict.fromkeys(sys.modules[helper.__module__] for helper in helpers)
         found += [other for other in modules if other not in found]
     return found
+
+
+_RELEVANT = (
+    *("vendor_id", "cpu family", "model", "model name", "stepping", "flags"),  # x86
+    *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "Features"),  # Arm
+    *("isa", "uarch"),  # RISC-V
+)
+
+
+def describe_processor() -> str:
+    """Describe the processor, on Linux without LLVM, because loading LLVM is slow."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            lines = file.read(8192).partition("\n\n")[0].splitlines()
+    except OSError:
+        lines = []
+    relevant = [line for line in lines if line.partition(":")[0].strip() in _RELEVANT]
+    if any(line.startswith(("flags", "Features", "isa")) for line in relevant):
+        return "\n".join(relevant)
+    from tokviz.kernels import machine_code  # imports LLVM
+
+    return " ".join(machine_code.host_processor().values())

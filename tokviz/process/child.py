@@ -21,7 +21,7 @@ from tokviz.errors import JobError
 from tokviz.process.limits import Limits
 from tokviz.process.protocol import Message, decode_line
 
-_LAST_WORDS_BYTES = 16_000
+_LAST_OUTPUT_BYTES = 16_000
 
 
 class JobTimeoutError(JobError):
@@ -64,7 +64,7 @@ class ChildProcess:
         self._job = job
         self._on_message = on_message
         self._on_end = on_end
-        self._garbled: JobError | None = None
+        self._protocol_error: JobError | None = None
         try:
             with ExitStack() as unless_started:
                 self._stderr = unless_started.enter_context(tempfile.TemporaryFile())
@@ -131,15 +131,15 @@ class ChildProcess:
             assert stream is not None
             stream.close()
         with self._stderr:
-            words = self._last_words()
+            output = self._last_output()
         if -code == getattr(signal, "SIGVTALRM", None):
             # The child's watchdog ended it, in processor time: see
             # `tokviz.tokenizer.pretokenize.step_limit`.
             return JobTimeoutError(self._job)
-        end = self._garbled or JobError(_obituary(self._job, code, words))
+        end = self._protocol_error or JobError(_end_message(self._job, code, output))
         if -code == getattr(signal, "SIGXCPU", None):
             end.over = "time"
-        elif "memory allocation of" in words or "MemoryError" in words:
+        elif "memory allocation of" in output or "MemoryError" in output:
             end.over = "memory"
         return end
 
@@ -153,16 +153,16 @@ class ChildProcess:
                     self.ready = True
                 self._on_message(self, message)
         except JobError as error:
-            self._garbled = error
+            self._protocol_error = error
         except (OSError, ValueError):
             # `reap` closed the stream.
             return
         finally:
             self._on_end(self)
 
-    def _last_words(self) -> str:
+    def _last_output(self) -> str:
         size = self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, size - _LAST_WORDS_BYTES))
+        self._stderr.seek(max(0, size - _LAST_OUTPUT_BYTES))
         lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
         # A traceback ends with its reason, a fault handler's dump starts with it, and native code
         # prints the cause of an abort before that.
@@ -171,7 +171,7 @@ class ChildProcess:
         return fatal or (lines[-1] if lines else "")
 
 
-def _obituary(job: str, code: int, words: str) -> str:
+def _end_message(job: str, code: int, output: str) -> str:
     if -code == getattr(signal, "SIGXCPU", None):
         return f"the {job} job exceeded its limit of processor time"
     if code < 0:
@@ -181,7 +181,7 @@ def _obituary(job: str, code: int, words: str) -> str:
             end = f"was ended by signal {-code}"
     else:
         end = f"ended with code {code}"
-    return f"the {job} job {end}: {words}" if words else f"the {job} job {end}"
+    return f"the {job} job {end}: {output}" if output else f"the {job} job {end}"
 
 
 def package_environment() -> dict[str, str]:

@@ -1,45 +1,51 @@
-"""What a session in a browser may touch: its own folders, and nothing else of the machine.
+"""Restrict a session in a browser to its own folders on this machine.
 
-Python reports every file, program and connection to audit hooks, whoever asks for it, before it is
-opened; a hook may refuse, and none can be taken away again. So this is the one place where it is
-decided, for the app and for its child processes: a path that was typed, a link in the folder, a
-path in the settings and one in a file are all the same to it.
+Python reports every file, program and connection to audit hooks before opening it. A hook can
+refuse access, and cannot be removed. So a single hook decides for the app and its child processes,
+regardless of the origin of a path: typed, a link in the folder, in the settings, or in a file.
 
-Python does not report whether a file exists, so that is not refused. Neither does it report what C
-code does: named pipes and device files, SQLite's `ATTACH` and C functions called by ctypes are
-refused altogether, except for the C functions that tokviz itself needs.
+Python does not report checks whether a file exists, so these are allowed. It does not report the
+actions of C code either: named pipes, device files, SQLite (because of `ATTACH`), and C functions
+called by ctypes are refused entirely, except for the C functions that tokviz itself needs.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
+import sysconfig
 from collections.abc import Callable
 from functools import cache
+from ipaddress import ip_address
 from typing import Any, NamedTuple
 
+import platformdirs
+
+from tokviz.storage.assets import asset_path
+
 VARIABLE = "TOKVIZ_CONFINED"
-"""The environment variable that says what is allowed. A process of tokviz that has it obeys it."""
+"""The environment variable with the permissions. Every tokviz process that has it applies them."""
 
 _JOB = [sys.executable, "-P", "-m", "tokviz.process.jobs"]
 _HUB = ("huggingface.co", "hf.co")
 _SYSTEM_FILES = ("/dev/null", "/dev/urandom", "/dev/tty", "/proc/meminfo", "/proc/cpuinfo")
 _SYSTEM_FOLDERS = ("/sys/fs/cgroup", "/usr/share/zoneinfo")
 _C_FUNCTIONS = ("madvise", "mallopt", "malloc_trim", "prctl")
-"""Functions of the C library that tokviz calls by ctypes. None of them opens a file."""
+"""Functions of the C library that tokviz calls with ctypes. None of them opens a file."""
 _CHANGES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 class Confinement(NamedTuple):
-    """What is allowed.
+    """Permissions of a session.
 
     Attributes:
         folders: Folders that may be read and written. The first is for the visitor's own files,
             the others for the state of the app.
-        training: Whether trainings may be started.
-        hub: Whether the Hugging Face Hub may be asked.
-        by_browser: Whether files come from the browser and go there.
+        training: True if trainings may be started.
+        hub: True if the Hugging Face Hub may be accessed.
+        by_browser: True if files are uploaded from the browser and downloaded to it.
     """
 
     folders: tuple[str, ...] = ()
@@ -52,45 +58,41 @@ class Confinement(NamedTuple):
         return _is_below(os.path.realpath(path), self.folders[:1])
 
     def environment(self) -> dict[str, str]:
-        """Give what a process is told it by."""
-        import json
-
+        """Return the environment variable that passes the permissions to a process."""
         return {VARIABLE: json.dumps(self._asdict())}
 
 
 class RefusedError(OSError):
-    """What a session in a browser may not do."""
+    """An action that a session in a browser is not allowed to do."""
 
     def __init__(self, reason: str) -> None:
-        """Take why."""
+        """Create the error from a reason."""
         super().__init__(errno.EACCES, reason)
 
     def __str__(self) -> str:
-        """Give why, without a number."""
+        """Return the reason without an error number."""
         return str(self.strerror)
 
 
 @cache
 def confinement() -> Confinement | None:
-    """Say what this process may do; None for whatever the user may."""
-    told = os.environ.get(VARIABLE)
-    if told is None:
+    """Return the permissions of this process; None if it is not restricted."""
+    variable = os.environ.get(VARIABLE)
+    if variable is None:
         return None
-    import json  # which few starts need
-
-    allowed = Confinement(**json.loads(told))
+    allowed = Confinement(**json.loads(variable))
     return allowed._replace(folders=tuple(map(os.path.realpath, allowed.folders)))
 
 
-def begin() -> None:
-    """Obey from now on, until this process ends."""
+def start() -> None:
+    """Apply the permissions from now until this process ends."""
     allowed = confinement()
     assert allowed is not None
     program, assets = _program_folders()
     roots = (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(os.path.isabs, sys.path))
     confined = _Checks(allowed, program, assets, (*program, *map(os.path.realpath, roots)))
     checks = confined.by_event()
-    for name in ("mkfifo", "mknod"):  # audit hooks are not told of them
+    for name in ("mkfifo", "mknod"):  # not reported to audit hooks
         for module in (os, sys.modules[os.name]):
             setattr(module, name, confined.no_native)
 
@@ -103,13 +105,7 @@ def begin() -> None:
 
 
 def _program_folders() -> tuple[tuple[str, ...], str]:
-    """Find what belongs to Python and tokviz, compiled code too, and of it the assets."""
-    import sysconfig
-
-    import platformdirs
-
-    from tokviz.storage.assets import asset_path
-
+    """Return the folders of Python and tokviz, including compiled code, and that of the assets."""
     assets = os.path.realpath(asset_path(""))
     libraries = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
     compiled, package = (
@@ -121,7 +117,7 @@ def _program_folders() -> tuple[tuple[str, ...], str]:
 
 
 class _Checks(NamedTuple):
-    """Raise `RefusedError`, each for the arguments of some events."""
+    """Checks of audit events, which raise `RefusedError`."""
 
     allowed: Confinement
     program: tuple[str, ...]
@@ -131,16 +127,16 @@ class _Checks(NamedTuple):
     """Folders that Python loads code from: never written, even inside an allowed folder."""
 
     def by_event(self) -> dict[str, Callable[..., None]]:
-        """Name the events of Python's audit table that are looked at."""
-        one = ("mkdir", "chmod", "chown", "truncate", "utime", "setxattr", "removexattr")
-        two = ("rename", "link", "symlink")
+        """Return the checks by the event in Python's audit table."""
+        one_path = ("mkdir", "chmod", "chown", "truncate", "utime", "setxattr", "removexattr")
+        two_paths = ("rename", "link", "symlink")
         programs = ("system", "exec", "fork", "forkpty", "spawn", "startfile")
         return {
             "open": self.open,
             "os.scandir": self.list,
             "os.listdir": self.names,
-            **{f"os.{name}": self.write for name in one},
-            **{f"os.{name}": self.move for name in two},
+            **{f"os.{name}": self.write for name in one_path},
+            **{f"os.{name}": self.move for name in two_paths},
             "os.remove": self.displace,
             "os.rmdir": self.displace,
             "shutil.rmtree": self.displace,
@@ -186,14 +182,14 @@ class _Checks(NamedTuple):
             self.list(path)
 
     def names(self, path: Any) -> None:
-        # Where Python looks for modules it lists the names again when one has come or gone.
+        # Python lists the folders of its module path again when they change.
         if _real(path) not in [os.path.realpath(folder) for folder in sys.path if folder]:
             self.read(path)
 
     def list(self, path: Any) -> None:
         real = _real(path)
         if real is not None and not self._is_own(real) and not _is_below(real, (self.assets,)):
-            raise RefusedError("this session may not look there")
+            raise RefusedError("this session may not read there")
 
     def _is_own(self, real: str) -> bool:
         return _is_below(real, self.allowed.folders) and not _is_below(real, self.program)
@@ -226,9 +222,7 @@ class _Checks(NamedTuple):
             self.no_network()
 
     def connect(self, socket: Any, address: Any) -> None:
-        from ipaddress import ip_address
-
-        # What its name server says of the Hub's name may be an address of this machine.
+        # A name server may return an address of this machine for the Hub's name.
         host = address[0] if isinstance(address, tuple) else ""
         try:
             is_public = ip_address(host).is_global
@@ -242,7 +236,7 @@ class _Checks(NamedTuple):
 
 
 def _real(path: Any) -> str | None:
-    """Follow a path through all links; None for a file that is open already."""
+    """Resolve all links of a path; None for a file descriptor."""
     if isinstance(path, int):
         return None
     return os.path.realpath(os.fsdecode("." if path is None else path))

@@ -1,13 +1,18 @@
-"""Limits that a child process sets on itself."""
+"""Limits that a child process sets on itself, and the number of processors to use."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
 from typing import NamedTuple
 
+if sys.platform != "win32":
+    import resource
+
 _PR_SET_PDEATHSIG = 1
+MOST_PROCESSORS = 4
 
 
 class Limits(NamedTuple):
@@ -45,8 +50,6 @@ def allow_cpu(seconds: int | None) -> None:
     """Let this process use this much more processor time before SIGXCPU ends it."""
     if sys.platform == "win32" or seconds is None:
         return
-    import resource
-
     usage = resource.getrusage(resource.RUSAGE_SELF)
     _set_limit("RLIMIT_CPU", int(usage.ru_utime + usage.ru_stime) + 1 + seconds)
 
@@ -68,8 +71,6 @@ def _set_limit(name: str, wanted: int) -> None:
     """Set a soft limit, at most the hard one, if the system supports it."""
     if sys.platform == "win32":
         return
-    import resource
-
     which = getattr(resource, name, None)
     if which is None:
         return
@@ -88,9 +89,18 @@ def _die_with_parent() -> None:
     Normally a child exits when its stdin closes; this also ends native code that keeps the
     interpreter from noticing.
     """
-    import ctypes
-
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):
         return
+
+
+def n_processors() -> int:
+    """Return how many processors this process may use, at most four; 0 if there is only one.
+
+    A process with a lower priority, such as a job in the background of the app, leaves one free.
+    """
+    n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "nice") and os.nice(0) > 0:
+        n -= 1
+    return min(n, MOST_PROCESSORS) if n > 1 else 0

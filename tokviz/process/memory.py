@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from contextlib import suppress
 from pathlib import Path
+
+if sys.platform != "win32":
+    import resource
 
 _STATUS = Path("/proc/self/status")
 # From glibc's malloc.h.
@@ -27,8 +31,6 @@ def peak_memory_bytes() -> int | None:
     peak = _from_status("VmHWM")
     if peak is not None or sys.platform == "win32":
         return peak
-    import resource
-
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -46,9 +48,9 @@ def share_one_heap() -> None:
     has been freed, glibc allocates the next ones from the heap and fragments it; here large blocks
     stay separate and return to the system. Does nothing on other systems.
     """
-    _tell_malloc("mallopt", _M_ARENA_MAX, 1)
-    _tell_malloc("mallopt", _M_MMAP_THRESHOLD, _LARGE_BYTES)
-    _tell_malloc("mallopt", _M_TRIM_THRESHOLD, _KEPT_BYTES)
+    _call_malloc("mallopt", _M_ARENA_MAX, 1)
+    _call_malloc("mallopt", _M_MMAP_THRESHOLD, _LARGE_BYTES)
+    _call_malloc("mallopt", _M_TRIM_THRESHOLD, _KEPT_BYTES)
 
 
 def give_back() -> None:
@@ -57,13 +59,11 @@ def give_back() -> None:
     glibc keeps freed memory below blocks that are in use: after large texts and vocabularies,
     hundreds of megabytes. Does nothing on other systems.
     """
-    _tell_malloc("malloc_trim", 0)
+    _call_malloc("malloc_trim", 0)
 
 
-def _tell_malloc(function: str, *numbers: int) -> None:
+def _call_malloc(function: str, *numbers: int) -> None:
     if sys.platform == "linux":
-        import ctypes
-
         with suppress(AttributeError):  # another C library
             getattr(ctypes.CDLL(None), function)(*numbers)
 

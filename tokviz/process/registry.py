@@ -21,14 +21,17 @@ ENOUGH = "enough"
 """Key in `state` once the parent wants no more: a job may then end with its results so far."""
 
 JOBS: dict[str, str] = {
-    "chat_template": "tokviz.process.jobs.chat_template:answer",
-    "count_pre_tokens": "tokviz.process.jobs.count_pre_tokens:answer",
-    "examine_tokenizer": "tokviz.process.jobs.examine_tokenizer:answer",
-    "huggingface_tokenizer": "tokviz.process.jobs.huggingface_tokenizer:answer",
-    "read_parquet": "tokviz.process.jobs.read_parquet:answer",
-    "read_tokenizer": "tokviz.process.jobs.read_tokenizer:answer",
-    "split": "tokviz.process.jobs.split:answer",
-    "train": "tokviz.process.jobs.train:answer",
+    name: f"tokviz.process.jobs.{name}:answer"
+    for name in (
+        "chat_template",
+        "count_pre_tokens",
+        "examine_tokenizer",
+        "huggingface_tokenizer",
+        "read_parquet",
+        "read_tokenizer",
+        "split",
+        "train",
+    )
 }
 """Job name → "module:function"."""
 

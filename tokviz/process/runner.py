@@ -15,9 +15,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokviz.errors import JobError, TokvizError
 from tokviz.process.child import ChildProcess, JobTimeoutError
@@ -71,8 +70,7 @@ def _ignore(*_: object) -> None:
     """Do nothing: the default handler."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunHandlers:
+class RunHandlers(NamedTuple):
     """Callbacks of a run, called from a thread of the client with the run id as first argument.
 
     Handlers of a canceled or replaced run are no longer called, except for calls already in
@@ -86,15 +84,10 @@ class RunHandlers:
     """Called for a canceled, replaced or closed run, in the thread that does so, within a lock."""
 
 
-@dataclass(slots=True)
 class _Run:
-    id: int
-    requests: Requests
-    handlers: RunHandlers
-    over: bool = False
-    enough: bool = False
-    unwanted: bool = False
-    child_unusable: bool = False
+    def __init__(self, run_id: int, requests: Requests, handlers: RunHandlers) -> None:
+        self.id, self.requests, self.handlers = run_id, requests, handlers
+        self.is_over = self.enough = self.canceled = self.child_unusable = False
 
 
 class JobClient:
@@ -242,8 +235,8 @@ class JobClient:
 
     def _drop_runs(self) -> None:
         for run in (self._next, self._active):
-            if run is not None and not run.over and not run.unwanted:
-                run.unwanted = True
+            if run is not None and not run.is_over and not run.canceled:
+                run.canceled = True
                 run.handlers.on_dropped(run.id)
         self._next = None
 
@@ -252,21 +245,21 @@ class JobClient:
     def _serve(self) -> None:
         while (run := self._wait_for_run()) is not None:
             try:
-                self._send(run, self._living_child())
+                self._send(run, self._running_child())
             except JobError as error:
-                end = self._bury()
+                end = self._reap_child()
                 self._fail(run, error if isinstance(error, JobTimeoutError) else end or error)
                 continue
             except Exception as error:
                 # Report any error in creating the requests, because a caller waits for the end.
-                self._bury()
+                self._reap_child()
                 reason = f"{type(error).__name__}: {error}"
                 self._fail(run, JobError(f"the requests for the {self._job} job failed: {reason}"))
                 continue
             self._watch(run)
             if run.child_unusable or not self._keeps_child:
-                self._bury()
-        self._bury()
+                self._reap_child()
+        self._reap_child()
 
     def _wait_for_run(self) -> _Run | None:
         with self._changed:
@@ -276,14 +269,14 @@ class JobClient:
             self._active, self._next = self._next, None
             return self._active
 
-    def _living_child(self) -> ChildProcess:
+    def _running_child(self) -> ChildProcess:
         if self._child is not None and self._child.has_ended:
             # It died between two runs, when no caller was waiting.
-            end = self._bury()
+            end = self._reap_child()
             if end is not None and not self._replaces_child:
                 raise end
         if self._child is None:
-            child = ChildProcess(self._job, self._limits, self._hear, self._note_end)
+            child = ChildProcess(self._job, self._limits, self._on_message, self._on_child_end)
             with self._changed:
                 self._child = child
                 if self._closed:
@@ -301,7 +294,7 @@ class JobClient:
         rest = memoryview(line)
         while rest := rest[child.write(rest) :]:
             patience = self._patience_with(child)
-            if run.unwanted and child.ready:
+            if run.canceled and child.ready:
                 patience = self._grace
             if patience is not None and time.monotonic() >= child.last_sign + patience:
                 raise JobTimeoutError(self._job, patience)
@@ -312,15 +305,15 @@ class JobClient:
         child = self._child
         assert child is not None
         give_up_at: float | None = None
-        has_told = False
+        has_signaled = False
         with self._changed:
-            while not run.over and not self._closed and not child.has_ended:
+            while not run.is_over and not self._closed and not child.has_ended:
                 now = time.monotonic()
-                if run.unwanted and give_up_at is None:
+                if run.canceled and give_up_at is None:
                     give_up_at = now + self._grace
-                    self._tell(child, "cancel", run)
-                if run.enough and not has_told:
-                    has_told = self._tell(child, "enough", run)
+                    self._signal(child, "cancel", run)
+                if run.enough and not has_signaled:
+                    has_signaled = self._signal(child, "enough", run)
                 patience = self._patience_with(child)
                 deadline = give_up_at
                 if deadline is None and patience is not None:
@@ -328,10 +321,10 @@ class JobClient:
                 if deadline is not None and now >= deadline:
                     break
                 self._changed.wait(None if deadline is None else deadline - now)
-            if run.over or self._closed:
+            if run.is_over or self._closed:
                 return
             died = child.has_ended
-        end = self._bury()
+        end = self._reap_child()
         if not died:
             end = JobTimeoutError(self._job, self._patience_with(child) or 0.0)
         self._fail(run, end or JobError(f"the {self._job} job has ended"))
@@ -339,15 +332,15 @@ class JobClient:
     def _patience_with(self, child: ChildProcess) -> float | None:
         return self._patience if child.ready else START_SECONDS
 
-    def _tell(self, child: ChildProcess, wish: str, run: _Run) -> bool:
+    def _signal(self, child: ChildProcess, message_type: str, run: _Run) -> bool:
         """Send a request if there is room for it, because a lock must not wait for the child."""
         try:
-            return child.write(encode_line(wish, run.id)) > 0
+            return child.write(encode_line(message_type, run.id)) > 0
         except JobError:
             # The child has ended; the reader will notice.
             return False
 
-    def _bury(self) -> JobError | None:
+    def _reap_child(self) -> JobError | None:
         """Kill the child and return the reason of its end; None if there was none."""
         with self._changed:
             child, self._child = self._child, None
@@ -355,25 +348,25 @@ class JobClient:
 
     def _fail(self, run: _Run, error: TokvizError) -> None:
         with self._changed:
-            wanted = not run.over and not run.unwanted and not self._closed
-            run.over = True
+            wanted = not run.is_over and not run.canceled and not self._closed
+            run.is_over = True
         if wanted:
             run.handlers.on_error(run.id, error)
 
     # -- in the child's reading thread
 
-    def _hear(self, child: ChildProcess, message: Message) -> None:
+    def _on_message(self, child: ChildProcess, message: Message) -> None:
         with self._changed:
             run = self._active
-            if run is None or run.over or message.get("run") != run.id:
+            if run is None or run.is_over or message.get("run") != run.id:
                 self._changed.notify_all()
                 return
-            wanted = not run.unwanted and not self._closed
+            wanted = not run.canceled and not self._closed
         if wanted:
             self._deliver(run, message)
         with self._changed:
             if message["type"] in ("done", "cancelled", "error"):
-                run.over = True
+                run.is_over = True
                 run.child_unusable = not message.get("expected", True)
             self._changed.notify_all()
 
@@ -386,7 +379,7 @@ class JobClient:
             case "error":
                 run.handlers.on_error(run.id, restore_error(self._job, message))
 
-    def _note_end(self, child: ChildProcess) -> None:
+    def _on_child_end(self, child: ChildProcess) -> None:
         with self._changed:
             child.has_ended = True
             self._changed.notify_all()

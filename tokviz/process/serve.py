@@ -19,7 +19,7 @@ def serve(name: str, limits: Limits) -> None:
     settle_in(limits)
     child = _Child(load_job(name), limits, answers)
     threading.Thread(target=child.listen, args=(requests,), daemon=True).start()
-    child.say("ready")
+    child.send("ready")
     while True:
         child.handle(child.inbox.get())
 
@@ -67,7 +67,7 @@ class _Child:
             os._exit(1)
         os._exit(0)
 
-    def say(self, message_type: str, run: int | None = None, **fields: object) -> None:
+    def send(self, message_type: str, run: int | None = None, **fields: object) -> None:
         """Write one message to the parent; exit if it has ended."""
         try:
             self._answers.write(encode_line(message_type, run, **fields))
@@ -84,17 +84,17 @@ class _Child:
         run = message["run"]
         if message["type"] == "end":
             if run != self._over_run:
-                self.say("done", run)
+                self.send("done", run)
             return
         allow_cpu(self._limits.cpu_seconds)
-        self._hear_again()
+        self._restart_silence_limit()
         try:
             self._answer(run, message["body"])
         except BaseException as error:
             self._over_run = run
-            self.say("error", run, **describe_error(error))
+            self.send("error", run, **describe_error(error))
 
-    def _hear_again(self) -> None:
+    def _restart_silence_limit(self) -> None:
         if self._limits.silent_seconds is not None:
             allow_silence(self._limits.silent_seconds)
 
@@ -106,10 +106,10 @@ class _Child:
                 answers.close()
                 if self._over_run != run:
                     self._over_run = run
-                    self.say("cancelled", run)
+                    self.send("cancelled", run)
                 return
-            self.say("answer", run, body=answer)
-            self._hear_again()
+            self.send("answer", run, body=answer)
+            self._restart_silence_limit()
             if self._enough_run == run:
                 self._state[ENOUGH] = True
-        self.say("handled", run)
+        self.send("handled", run)

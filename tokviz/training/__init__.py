@@ -1,1 +1,1 @@
-"""Byte pair encoding: encoding, tracing and recovering merges."""
+"""Training: counting pre-tokens, learning merges, and the result."""

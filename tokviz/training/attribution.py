@@ -1,11 +1,13 @@
-"""Which files of a corpus paid for a merge: where the occurrences were that it replaced.
+"""Attribution: the number of occurrences that each merge replaced in each file of the corpus.
 
 >>> import tokviz, tempfile, pathlib
 >>> folder = pathlib.Path(tempfile.mkdtemp())
 >>> _ = (folder / "a.txt").write_text("low low"), (folder / "b.txt").write_text("low new new new")
 >>> run = tokviz.train(folder, 260)
->>> run.tokenizer.merges[0], [(part.n, pathlib.Path(part.file).name) for part in
-run.attribution.of(1)] ((b'l', b'o'), [(2, 'a.txt'), (1, 'b.txt')])
+>>> run.tokenizer.merges[0]
+(b'l', b'o')
+>>> [(part.n, pathlib.Path(part.file).name) for part in run.attribution.of(1)]
+[(2, 'a.txt'), (1, 'b.txt')]
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 from operator import attrgetter, eq, sub, truediv
@@ -24,23 +26,22 @@ from tokviz.text.glyphs import safe
 from tokviz.training.history import TrainingHistory
 
 if TYPE_CHECKING:
-    from tokviz.training.columns import Memory
-    from tokviz.training.counting import PreTokenCounts
-    from tokviz.training.train import Engine
+    from tokviz.kernels.memory import Memory
+    from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
 
 COLUMNS = ("files", "lengths", "merges", "times")
 
 N_FILES = 3
-"""So many files are named where a merge, or all merges, come from many."""
+"""Number of files to list for a merge, or for all merges."""
 
 
 class FileShare(NamedTuple):
-    """What a file has of the occurrences that a merge replaced, or of all merges.
+    """A file's share of the occurrences that a merge replaced, or of all merges.
 
     Attributes:
-        file: Its name; None for all files together that are not told apart.
-        n: The occurrences; of all merges, how many of them happened in this file alone.
-        share: The part of the occurrences; of all merges, the mean of that.
+        file: The file; None for all smaller files together.
+        n: Number of occurrences; for all merges, the number of merges that only this file contains.
+        share: The share of the occurrences; for all merges, its mean.
     """
 
     file: str | None
@@ -49,13 +50,13 @@ class FileShare(NamedTuple):
 
 
 class Attribution:
-    """How often each merge happened in each of the files that are told apart.
+    """Counts of each merge in each of the largest files.
 
     Attributes:
         sources: The files of the corpus.
-        memory: `files`: those that are told apart, by their places in `sources`; `lengths`: how
-            many merges happened in each; file after file, ascending, `merges`: which, from 0 on,
-            and `times`: how often.
+        memory: `files`: indexes of the largest files in `sources`; `lengths`: the number of
+            different merges in each; file by file, `merges`: their indexes from 0, ascending, and
+            `times`: their counts.
     """
 
     def __init__(
@@ -65,12 +66,19 @@ class Attribution:
         history: TrainingHistory,
         n_bytes: int,
     ) -> None:
-        """Take the arrays, and what tells how much each merge replaced."""
+        """Create the attribution.
+
+        Args:
+            sources: The files of the corpus.
+            memory: The arrays by name.
+            history: The merges.
+            n_bytes: Bytes of the corpus: its tokens before the first merge.
+        """
         self.sources, self.memory = sources, memory
         self._n_tokens, self._n_bytes = history.memory["n_tokens"], n_bytes
 
     def of(self, k: int) -> list[FileShare]:
-        """Say in which files merge k happened, most often first; at last those not told apart.
+        """Return the shares of the files in merge k, largest first, then that of the smaller files.
 
         Empty if the corpus was a single file or no file. Overlapping occurrences ("aaa") count
         only where they were replaced.
@@ -90,7 +98,7 @@ class Attribution:
         return parts if is_all else [*parts, FileShare(None, rest, rest / total)]
 
     def of_all(self) -> list[FileShare]:
-        """Say how much of all merges each file paid for, the most first; takes a moment."""
+        """Return the shares of the files in all merges, largest first. This is slow."""
         n_tokens = self._n_tokens.tolist()
         replaced = [*map(sub, [self._n_bytes, *n_tokens], n_tokens)]
         parts = []
@@ -101,14 +109,15 @@ class Attribution:
             parts.append(FileShare(self.sources[file], sum(map(eq, times, totals)), share))
         return sorted(parts, key=lambda part: -part.share)
 
-    def named(self, part: FileShare) -> str:
-        """Give the shortest path that identifies a file, or count the files not told apart.
+    def label_of(self, part: FileShare) -> str:
+        """Return the shortest path that identifies a file, or the number of smaller files.
 
-        >>> history = TrainingHistory.empty()
-        >>> attribution = Attribution(["/c/a/x.py", "/c/b/x.py"], {"files": array("i", [0])},
-        history, 0)
-        >>> attribution.named(FileShare("/c/a/x.py", 1, 0.5)), attribution.named(FileShare(None, 1,
-        0.5)) ('a/x.py', '1 smaller file')
+        >>> sources, memory = ["/c/a/x.py", "/c/b/x.py"], {"files": array("i", [0])}
+        >>> attribution = Attribution(sources, memory, TrainingHistory.empty(), 0)
+        >>> attribution.label_of(FileShare("/c/a/x.py", 1, 0.5))
+        'a/x.py'
+        >>> attribution.label_of(FileShare(None, 1, 0.5))
+        '1 smaller file'
         """
         if part.file is None:
             n_files = len(self.sources) - len(self.memory["files"])
@@ -120,7 +129,7 @@ class Attribution:
         return folder_of(self.sources)
 
     def _spans(self) -> Iterator[tuple[int, int, int]]:
-        """Give each file with the first of its items and the first that is none."""
+        """Iterate over the files with start and end of their items."""
         ends = accumulate(self.memory["lengths"].tolist(), initial=0)
         spans = pairwise(ends)
         for file, (first, last) in zip(self.memory["files"].tolist(), spans, strict=True):
@@ -128,25 +137,28 @@ class Attribution:
 
 
 def folder_of(files: Iterable[str]) -> str:
-    """Give the folder that holds all files."""
+    """Return the folder that contains all files."""
     return os.path.commonpath([os.path.dirname(absolute(file)) for file in files])
 
 
-def attribution_of(
-    engine: Engine, pre_tokens: PreTokenCounts, sources: Sequence[str], history: TrainingHistory
+def attribute_merges(
+    occurrences: Callable[[Iterable[FileCounts]], tuple[Memory, Memory]],
+    pre_tokens: PreTokenCounts,
+    sources: Sequence[str],
+    history: TrainingHistory,
 ) -> Attribution:
-    """Count the merges of each file, once all are made; without a merge no file is counted.
+    """Count the merges in each file after training.
 
     Args:
-        engine: What has made them.
-        pre_tokens: The pre-tokens of the corpus, with what each file has of them.
+        occurrences: The method of the engine that made the merges.
+        pre_tokens: The pre-tokens of the corpus, with their counts in each file.
         sources: The files of the corpus.
         history: The merges.
     """
     files, lengths, merges, times = array("i"), array("i"), array("i"), array("q")
     parts = sorted(pre_tokens.by_file if len(history) else (), key=attrgetter("file"))
     for file, counts in groupby(parts, key=attrgetter("file")):
-        which, how_often = engine.occurrences(counts)
+        which, how_often = occurrences(counts)
         files.append(file)
         lengths.append(len(which))
         merges.frombytes(which.tobytes())

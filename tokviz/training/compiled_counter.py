@@ -1,21 +1,19 @@
 """Counting pre-tokens with compiled loops, on several processors at once.
 
-Blocks are cut where a pre-token ends whatever follows, so that each can be counted alone. Every
-thread has a table of its own, and notes which pre-tokens are new in which block; at the end the
-tables are joined block by block, so that the pre-tokens come in the order of their first
-occurrence.
+Blocks are cut where a pre-token ends regardless of the following text, so each block can be counted
+independently. Every thread has its own table, and records which pre-tokens are new in which block.
+At the end the tables are joined block by block, in the order of the first occurrences.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokviz.process.processors import n_processors
+from tokviz.process.limits import n_processors
 from tokviz.tokenizer.pretokenize.scan import Scanner
 from tokviz.training import counting_kernels
 from tokviz.training.corpus.text_blocks import REST, TextBlock
-from tokviz.training.counting import FileCounts, PreTokenCounts, Tick
-from tokviz.training.joining import join
+from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts, Tick
 from tokviz.training.pre_token_table import PreTokenTable
 from tokviz.training.threads import Threads
 
@@ -24,21 +22,20 @@ class CompiledCounter:
     """Count with compiled loops; memory grows with the number of distinct pre-tokens."""
 
     share = 1.0
-    """How much of what was given is counted: it is never far behind."""
+    """The counted share of the added text: blocks wait only briefly."""
 
     def __init__(self, scanner: Scanner, n_threads: int | None = None) -> None:
-        """Take the scanner that cuts texts into pre-tokens.
+        """Create a counter.
 
         Args:
-            scanner: The scanner.
-            n_threads: How many threads count while this one reads; 0 to count where it is read,
-                None for as many as there are processors, within reason.
+            scanner: The scanner that cuts texts into pre-tokens.
+            n_threads: Number of threads that count while this one reads; 0 to count in this
+                thread, None to choose by the number of processors.
         """
         n_threads = n_processors() if n_threads is None else n_threads
         self._scanner = scanner
         self._own = _Table(scanner)
         self._shares = [_Table(scanner) for _ in range(n_threads)]
-        self._n_threads = n_threads
         self._threads = Threads([share.count for share in self._shares]) if n_threads else None
         self._joined = PreTokenTable(2)
         self._by_file: list[FileCounts] = []
@@ -48,20 +45,20 @@ class CompiledCounter:
 
     @property
     def n_unique(self) -> int:
-        """How many different pre-tokens there are so far, at least."""
+        """A lower bound of the number of distinct pre-tokens so far."""
         return max(len(table.pre_tokens) for table in self._tables())
 
     @property
     def n_waiting(self) -> int:
-        """The bytes of a pre-token that wait for its end."""
+        """Bytes of an incomplete pre-token."""
         return sum(map(len, self._undecided))
 
     def _tables(self) -> list[_Table]:
         return [self._own, *self._shares]
 
     def add(self, block: TextBlock, tick: Tick) -> None:
-        """Count the texts of a block; the undecided end of the last one waits while it is open."""
-        if self._waits(block):
+        """Count the texts of a block, except the undecided end of an open text."""
+        if self._collects(block):
             return
         block = self._with_undecided(block)
         if block.is_open:
@@ -86,40 +83,41 @@ class CompiledCounter:
             self._scan_at = 2 * len(rest)
 
     def finish(self, tick: Tick) -> None:
-        """Wait until all is counted, or somebody asks to stop; then join the tables."""
+        """Wait until all blocks are counted or counting is stopped; then join the tables."""
         if self._threads:
             self._threads.finish(lambda: tick(self.n_unique))
         used = [table for table in self._tables() if len(table.pre_tokens)]
         for table in used:
-            table.turn_to(REST)
+            table.switch_to(REST)
             self._by_file += table.by_file
         if len(used) < 2:
             self._joined = used[0].pre_tokens if used else PreTokenTable()
             return
-        news = sorted(
-            (number, i, *new) for i, table in enumerate(used) for number, new in table.news.items()
+        order = sorted(
+            (number, i, *new)
+            for i, table in enumerate(used)
+            for number, new in table.new_by_block.items()
         )
-        self._joined = join(
-            [table.pre_tokens for table in used],
-            [new[1:] for new in news],
-            self._n_threads,
-            lambda: tick(self.n_unique),
-        )
+        total = sum(len(table.pre_tokens) for table in used)
+        self._joined = PreTokenTable(2 << total.bit_length())
+        for _, i, first, last in order:
+            self._joined.add(used[i].pre_tokens, first, last)
+            tick(self.n_unique)
         for table in used:
             for found in table.by_file:
-                counting_kernels.rename(
+                counting_kernels.renumber(
                     found.pre_tokens, len(found.pre_tokens), table.pre_tokens.counts
                 )
 
     def close(self) -> None:
-        """Let no thread go on."""
+        """Stop all threads."""
         if self._threads:
             self._threads.close()
 
-    def _waits(self, block: TextBlock) -> bool:
-        """Let a pre-token without an end grow to double its size before it is looked at again.
+    def _collects(self, block: TextBlock) -> bool:
+        """Collect a block if the incomplete pre-token has not yet doubled since the last scan.
 
-        So the time for a pre-token longer than many blocks is linear in its length.
+        This makes the time for a pre-token longer than many blocks linear in its length.
         """
         if not (block.is_open and len(block.starts) == 1 and self._undecided):
             return False
@@ -130,7 +128,7 @@ class CompiledCounter:
         return True
 
     def _with_undecided(self, block: TextBlock) -> TextBlock:
-        """Put the undecided bytes before a block."""
+        """Return a block with the undecided bytes prepended."""
         if not self._undecided:
             return block
         undecided = b"".join(self._undecided)
@@ -143,37 +141,36 @@ class CompiledCounter:
         return TextBlock(data, starts, ends, block.ends_document, block.is_open, block.file)
 
     def result(self, n_documents: int, complete: bool) -> PreTokenCounts:
-        """Give what has been counted."""
+        """Return the counts."""
         return self._joined.counted(n_documents, complete, self._by_file)
 
 
 class _Table:
-    """A table, and which of its pre-tokens were new in which block.
+    """A table that records which pre-tokens were new in which block.
 
     Attributes:
         pre_tokens: The table.
-        news: The first of a block's new pre-tokens and the first that is none, by the block's
-            number.
-        by_file: What the files that are told apart have of them, once another one has begun.
+        new_by_block: Start and end of a block's new pre-tokens, by the block's number.
+        by_file: Counts of the tracked files that are complete.
     """
 
     def __init__(self, scanner: Scanner) -> None:
         self.pre_tokens = PreTokenTable()
-        self.news: dict[int, tuple[int, int]] = {}
+        self.new_by_block: dict[int, tuple[int, int]] = {}
         self.by_file: list[FileCounts] = []
         self._file = REST
         self._scanner = scanner
 
     def count(self, number: int, block: TextBlock, should_stop: Callable[[], bool]) -> int:
-        """Count a block, and tell where its undecided rest begins."""
-        self.turn_to(block.file)
+        """Count a block, and return the start of its undecided rest."""
+        self.switch_to(block.file)
         first = len(self.pre_tokens)
         reached = self.pre_tokens.count(block, self._scanner, should_stop)
-        self.news[number] = first, len(self.pre_tokens)
+        self.new_by_block[number] = first, len(self.pre_tokens)
         return reached
 
-    def turn_to(self, file: int) -> None:
-        """Note what was counted of a file before another one begins."""
+    def switch_to(self, file: int) -> None:
+        """Save the counts of the current file if the next block is from another one."""
         if file != self._file:
             found = self.pre_tokens.take_new(self._file)
             self.by_file += [found] if self._file != REST else []

@@ -1,6 +1,6 @@
 """Hash table of pre-tokens: open addressing, with the bytes of the pre-tokens in order.
 
-Nothing grows in here: a kernel returns when an array is full, and the caller makes room.
+Arrays do not grow here: a kernel returns when an array is full, and the caller enlarges it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tokviz.tokenizer.pretokenize.pre_token_keys import (
 from tokviz.tokenizer.pretokenize.scan_kernels import N_BYTES, N_TEXTS, Texts, find_pre_tokens
 
 DONE, PAUSED, FULL = range(3)
-"""Why a kernel came back."""
+"""Reasons why a kernel returned."""
 
 _HIGHEST = 0x8080808080808080
 
 _AHEAD = 8
-"""So many pre-tokens before one is added its slot is asked for."""
+"""How many pre-tokens ahead slots are prefetched."""
 
 (
     N_UNIQUE,
@@ -35,10 +35,10 @@ _AHEAD = 8
     WANTED_BYTES,
     N_NUMBERS,
 ) = range(6)
-"""The places of `Table.numbers`."""
+"""The indexes of `Table.numbers`."""
 
 TEXT, POSITION = range(2)
-"""The places of `Table.reached`."""
+"""The indexes of `Table.reached`."""
 
 BATCH = 512
 """How many pre-tokens are looked up at once."""
@@ -50,13 +50,13 @@ class Table(NamedTuple):
     Attributes:
         slots: Shape (a power of two, 2): a pre-token's key and its index plus one, 0 for a free
             slot. At least a quarter of them is free, because there is room for fewer pre-tokens.
-        counts: How often each pre-token occurred, by index.
-        offsets: Where each pre-token starts in `data`; the next one's start is its end.
+        counts: Number of occurrences of each pre-token, by index.
+        offsets: Start of each pre-token in `data`; each ends where the next one starts.
         data: The bytes of all pre-tokens, in the order of their first occurrence.
-        numbers: How many pre-tokens and slots there are, and how many pre-tokens and bytes there is
-            room for; the length of the pre-token for which there was none.
-        reached: The text to go on with, and the position in it.
-        pre_tokens: Shape (BATCH, 2): where the pre-tokens under way start and end.
+        numbers: The number of pre-tokens and slots, the capacity for pre-tokens and bytes, and the
+            length of the pre-token that did not fit.
+        reached: The index of the next text, and the position in it.
+        pre_tokens: Shape (BATCH, 2): start and end of the pre-tokens of the current batch.
         keys: Their keys.
     """
 
@@ -75,10 +75,10 @@ def count_texts(texts: Texts, table: Table, budget: int) -> int:
     """Count the pre-tokens of texts, up to about `budget` bytes or until an array is full.
 
     Args:
-        texts: The texts. If the last one is open, its undecided rest begins at the position that is
-            reached.
-        table: Where to count, and to go on.
-        budget: When to come back.
+        texts: The texts. If the last one is open, its undecided rest starts at the position in
+            `table.reached`.
+        table: The table, with the position to start from.
+        budget: Number of bytes after which to return.
     """
     source = texts.data
     n_bytes = texts.numbers[N_BYTES]
@@ -88,7 +88,7 @@ def count_texts(texts: Texts, table: Table, budget: int) -> int:
     while budget > 0:
         before = reached[POSITION]
         n_found = find_pre_tokens(texts, reached, pre_tokens, BATCH)
-        # The table is larger than the near caches: have what is needed fetched while others are.
+        # The table exceeds the processor's caches, so prefetch the slots of the whole batch.
         for i in range(n_found):
             start = pre_tokens[2 * i]
             key = key_of(source, n_bytes, start, pre_tokens[2 * i + 1] - start)
@@ -102,7 +102,7 @@ def count_texts(texts: Texts, table: Table, budget: int) -> int:
             start = pre_tokens[2 * i]
             key = word(table.keys[i])
             if not _add(table, shift, key, source, start, pre_tokens[2 * i + 1] - start, 1):
-                _go_back(reached, start, texts.starts, texts.numbers[N_TEXTS])
+                _rewind(reached, start, texts.starts, texts.numbers[N_TEXTS])
                 return FULL
         if n_found < BATCH:
             return DONE
@@ -111,8 +111,8 @@ def count_texts(texts: Texts, table: Table, budget: int) -> int:
 
 
 @helper
-def _go_back(reached: Int64s, position: int, starts: Int64s, n_texts: int) -> None:
-    """Go back to a pre-token that has been found already."""
+def _rewind(reached: Int64s, position: int, starts: Int64s, n_texts: int) -> None:
+    """Move the current position back to the start of a pre-token."""
     text = reached[TEXT]
     while text == n_texts or starts[text] > position:
         text -= 1
@@ -122,17 +122,17 @@ def _go_back(reached: Int64s, position: int, starts: Int64s, n_texts: int) -> No
 
 @kernel
 def add_pre_tokens(other: Table, first: int, last: int, table: Table) -> int:
-    """Add the pre-tokens `first` to `last` of another table until all is done or an array is full.
+    """Add the pre-tokens `first` to `last` of another table, until an array is full.
 
-    In place of its count a pre-token that has been added leaves where it is now.
+    The index of each added pre-token in this table replaces its count in the other table.
 
     Returns:
-        The pre-token to go on with.
+        The next pre-token to add.
     """
     shift = shift_for(table.numbers[N_SLOTS])
     n_bytes = other.offsets[other.numbers[N_UNIQUE]]
     for pre_token in range(first, last):
-        _ask_for_slot(other, min(pre_token + _AHEAD, last - 1), table, shift)
+        _prefetch_slot(other, min(pre_token + _AHEAD, last - 1), table, shift)
         start = other.offsets[pre_token]
         length = other.offsets[pre_token + 1] - start
         key = key_of(other.data, n_bytes, start, length)
@@ -144,93 +144,26 @@ def add_pre_tokens(other: Table, first: int, last: int, table: Table) -> int:
 
 
 @kernel
-def find_same(
-    other: Table, first: int, last: int, names: Int64s, base: int, table: Table, base_there: int
-) -> None:
-    """Find out which of the pre-tokens `first` to `last` of a table another one has too.
-
-    Args:
-        other: The table.
-        first: The first of its pre-tokens.
-        last: The first that is none of them.
-        names: For the pre-tokens of all tables the place plus one, among all, of the pre-token that
-            is the same; 0 where none is known. Only there it is looked for.
-        base: Where the names of the table begin.
-        table: The other one.
-        base_there: Where its names begin.
-    """
-    shift = shift_for(table.numbers[N_SLOTS])
-    n_bytes = other.offsets[other.numbers[N_UNIQUE]]
-    for pre_token in range(first, last):
-        _ask_for_slot(other, min(pre_token + _AHEAD, last - 1), table, shift)
-        if names[base + pre_token] == 0:
-            start = other.offsets[pre_token]
-            length = other.offsets[pre_token + 1] - start
-            key = key_of(other.data, n_bytes, start, length)
-            entry = table.slots[2 * _find(table, shift, key, other.data, start, length) + 1]
-            if entry > 0:
-                names[base + pre_token] = base_there + entry
-
-
-@kernel
-def join_pre_tokens(
-    other: Table, first: int, last: int, names: Int64s, base: int, joined: Table
-) -> None:
-    """Put the pre-tokens `first` to `last` of a table behind those of several, or add their counts.
-
-    In place of its count a pre-token leaves where it is now.
-
-    Args:
-        other: The table.
-        first: The first of its pre-tokens.
-        last: The first that is none of them.
-        names: See `find_same`; for a pre-token that has been put there, its place, less one than
-            zero.
-        base: Where the names of the table begin.
-        joined: Where they are put. There is room for all, and its slots are not used.
-    """
-    offsets = joined.offsets
-    n = joined.numbers[N_UNIQUE]
-    for pre_token in range(first, last):
-        name = base + pre_token
-        if names[name] > 0:
-            name = names[name] - 1
-        if names[name] == 0:
-            start = other.offsets[pre_token]
-            length = other.offsets[pre_token + 1] - start
-            kept = offsets[n]
-            for at in range(length):
-                joined.data[kept + at] = other.data[start + at]
-            offsets[n + 1] = kept + length
-            n += 1
-            names[name] = -n
-        place = -names[name] - 1
-        joined.counts[place] += other.counts[pre_token]
-        other.counts[pre_token] = place
-    joined.numbers[N_UNIQUE] = n
-
-
-@kernel
 def find_buckets(data: Bytes, offsets: Int64s, n: int, n_buckets: int, buckets: Int32s) -> None:
-    """Choose a bucket for each pre-token, by its bytes alone.
+    """Assign each pre-token to a bucket that depends only on its bytes.
 
     Args:
-        data: The pre-tokens, one behind another.
-        offsets: Where each starts, and at last where the last one ends.
-        n: How many there are.
-        n_buckets: How many buckets there are, at most 65,536.
-        buckets: Receives the bucket of each.
+        data: The bytes of the pre-tokens, concatenated.
+        offsets: The start of each pre-token, then the end of the last one.
+        n: Number of pre-tokens.
+        n_buckets: Number of buckets, at most 65,536.
+        buckets: Receives the bucket of each pre-token.
     """
     for pre_token in range(n):
         start = offsets[pre_token]
         key = key_of(data, offsets[n], start, offsets[pre_token + 1] - start)
-        # Not the bits by which a table finds them, or those of a bucket would be neighbours there.
+        # The table uses other bits of the key, otherwise a bucket's pre-tokens would cluster there.
         buckets[pre_token] = (integer((key * MIXER) >> 40) * n_buckets) >> 24
 
 
 @kernel
 def take_pre_tokens(data: Bytes, offsets: Int64s, order: Int64s, n: int, taken: Bytes) -> None:
-    """Copy the bytes of some pre-tokens, in this order, one behind another."""
+    """Concatenate the bytes of some pre-tokens in the given order."""
     end = 0
     for i in range(n):
         for at in range(offsets[order[i]], offsets[order[i] + 1]):
@@ -240,17 +173,17 @@ def take_pre_tokens(data: Bytes, offsets: Int64s, order: Int64s, n: int, taken: 
 
 @kernel
 def take_new(counts: Int64s, n: int, before: Int64s, pre_tokens: Int32s, times: Int64s) -> int:
-    """Find the pre-tokens that have been counted since the last time, and how often.
+    """Find the pre-tokens that were counted since the previous call.
 
     Args:
-        counts: How often each pre-token has been counted.
-        n: How many pre-tokens there are.
-        before: How often each had been counted the last time, 0 for new ones; brought up to date.
-        pre_tokens: Receives the pre-tokens.
-        times: Receives how often each was counted since.
+        counts: The count of each pre-token.
+        n: Number of pre-tokens.
+        before: The counts at the previous call, 0 for new pre-tokens; updated.
+        pre_tokens: Receives the indexes of the pre-tokens.
+        times: Receives the increase of their counts.
 
     Returns:
-        How many pre-tokens these are.
+        The number of these pre-tokens.
     """
     n_found = 0
     for pre_token in range(n):
@@ -263,15 +196,15 @@ def take_new(counts: Int64s, n: int, before: Int64s, pre_tokens: Int32s, times: 
 
 
 @kernel
-def rename(pre_tokens: Int32s, n: int, places: Int64s) -> None:
-    """Name pre-tokens by their places in another table."""
+def renumber(pre_tokens: Int32s, n: int, places: Int64s) -> None:
+    """Replace indexes of pre-tokens by their indexes in another table."""
     for i in range(n):
         pre_tokens[i] = places[pre_tokens[i]]
 
 
 @kernel
-def move(slots: Int64s, n_slots: int, larger: Int64s, n_larger: int) -> None:
-    """Put the entries of a table into a larger, empty one."""
+def rehash(slots: Int64s, n_slots: int, larger: Int64s, n_larger: int) -> None:
+    """Copy the entries of a hash table into a larger, empty one."""
     mask = n_larger - 1
     shift = shift_for(n_larger)
     for old in range(n_slots):
@@ -294,20 +227,20 @@ def measure(
     lengths: Int64s,
     sums: Int64s,
 ) -> int:
-    """Count the characters of pre-tokens, and the bytes in them that are not UTF-8.
+    """Count the characters of all occurrences, and their bytes that are not UTF-8.
 
     Args:
-        data: The pre-tokens, one behind another.
-        offsets: Where each starts, and at last where the last one ends.
-        counts: How often each counts.
-        n: How many there are.
+        data: The bytes of the pre-tokens, concatenated.
+        offsets: The start of each pre-token, then the end of the last one.
+        counts: Number of occurrences of each pre-token.
+        n: Number of pre-tokens.
         table: The flags of all characters, from `scan_table`.
-        lengths: Receives the bytes of each.
-        sums: Receives the number of characters, of bytes that are no part of one, which count as
-            both, and of all occurrences.
+        lengths: Receives the number of bytes of each pre-token.
+        sums: Receives the number of characters (including invalid bytes), of invalid bytes, and of
+            occurrences.
 
     Returns:
-        The number of bytes.
+        The number of bytes of all occurrences.
     """
     n_bytes = 0
     n_chars = 0
@@ -341,8 +274,8 @@ def measure(
 
 
 @helper
-def _ask_for_slot(other: Table, pre_token: int, table: Table, shift: int) -> None:
-    """Have the slot fetched in which a table is soon asked for a pre-token of another one."""
+def _prefetch_slot(other: Table, pre_token: int, table: Table, shift: int) -> None:
+    """Prefetch the slot that a look-up of another table's pre-token will need."""
     start = other.offsets[pre_token]
     n_bytes = other.offsets[other.numbers[N_UNIQUE]]
     key = key_of(other.data, n_bytes, start, other.offsets[pre_token + 1] - start)
@@ -351,7 +284,7 @@ def _ask_for_slot(other: Table, pre_token: int, table: Table, shift: int) -> Non
 
 @helper
 def _ascii(data: Bytes, at: int, end: int) -> int:
-    """Skip bytes of ASCII, eight at a time."""
+    """Return the end of a run of ASCII bytes, comparing eight at a time."""
     while at + WORD <= end and not load_word(data, at) & word(_HIGHEST):
         at += WORD
     while at < end and data[at] < 0x80:
@@ -361,7 +294,7 @@ def _ascii(data: Bytes, at: int, end: int) -> int:
 
 @helper
 def _find(table: Table, shift: int, key: int, source: Bytes, start: int, length: int) -> int:
-    """Find the slot in which a pre-token is, or the free one in which it would be."""
+    """Find the slot of a pre-token, or the free slot for it."""
     mask = table.numbers[N_SLOTS] - 1
     slot = slot_of(key, shift)
     while True:
@@ -383,7 +316,7 @@ def _find(table: Table, shift: int, key: int, source: Bytes, start: int, length:
 def _add(
     table: Table, shift: int, key: int, source: Bytes, start: int, length: int, times: int
 ) -> int:
-    """Count a pre-token, and tell its index plus one; 0 if there is no room for it."""
+    """Count a pre-token, and return its index plus one; 0 if the table is full."""
     numbers = table.numbers
     offsets = table.offsets
     slot = _find(table, shift, key, source, start, length)

@@ -1,6 +1,6 @@
-"""A Dask cluster: one that is started here, or one that is there already; and work for it.
+"""A Dask cluster, started here or already running, and tasks for it.
 
-Dask distributes the work, gives it to others when a worker dies, and starts another one.
+Dask distributes the tasks, restarts a worker that dies, and gives its tasks to other workers.
 """
 
 from __future__ import annotations
@@ -14,10 +14,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokviz.errors import JobError, TokvizError, missing_package
+from tokviz.errors import JobError, TokvizError
 from tokviz.process.child import package_environment
+from tokviz.training.progress import ClusterState
+from tokviz.training.settings import why_no_workers
+
+try:
+    import dask
+    import distributed
+    import psutil
+    from distributed.utils import silence_logging_cmgr
+except ModuleNotFoundError:
+    raise TokvizError(why_no_workers()) from None
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -29,12 +39,12 @@ _SECONDS_BETWEEN_LOOKS = 0.02
 _SECONDS_TO_CONNECT = 30
 _SECONDS_TO_START = 120
 _DEATHS_OF_A_TASK = 10
-"""How many workers may die with a task before it is given up."""
+"""Number of workers that may die with a task before it fails."""
 _CHILDREN = {
     "DASK_LOGGING__DISTRIBUTED": "error",
-    # How long they look for a scheduler that has ended before they do, too.
+    # Workers end after this time without a scheduler.
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s",
-    # Dask has every large block of memory given back at once; to get it again takes a third longer.
+    # By default Dask returns large blocks of memory at once; allocating them again is slow.
     "DASK_DISTRIBUTED__NANNY__PRE_SPAWN_ENVIRON": str(
         {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
     ),
@@ -47,15 +57,11 @@ def local_cluster(
 ) -> Iterator[Client]:
     """Start workers on this machine, which end with the block or with this process.
 
-    Nobody waits for them to begin any longer once `should_stop` says yes.
+    Once `should_stop` returns True, it no longer waits for them to start.
 
     Raises:
-        TokvizError: If Dask is not installed.
         JobError: If no worker can be started.
     """
-    _check_installed()
-    import psutil
-
     with TemporaryDirectory(prefix="tokviz-", ignore_cleanup_errors=True) as folder:
         file = os.path.join(folder, "scheduler.json")
         options = {
@@ -65,15 +71,15 @@ def local_cluster(
             "death-timeout": _SECONDS_TO_CONNECT,
             "local-directory": folder,
         }
-        # Workers by a command of their own: those of `multiprocessing` run the caller's program
-        # again. They load what they need while this process does.
+        # Workers are started by a command, because those of `multiprocessing` would run the
+        # caller's program again.
         command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", "--no-dashboard"]
         command += [f"--{name}={value}" for name, value in options.items()]
-        # What they say goes to a file: here it would stand in the middle of something.
+        # Their output goes to a file, because it would disturb the terminal.
         log = Path(folder, "log")
         with (
-            log.open("wb") as said,
-            psutil.Popen(command, env=_CHILDREN | package_environment(), stderr=said) as workers,
+            log.open("wb") as output,
+            psutil.Popen(command, env=_CHILDREN | package_environment(), stderr=output) as workers,
         ):
             try:
                 with _scheduler(file) as client:
@@ -85,15 +91,13 @@ def local_cluster(
 
 
 def _give_up(workers: Any, client: Client) -> None:
-    """Let nobody wait once that has ended which would start other workers."""
+    """Close the client when the process that restarts workers has ended, so that waiting ends."""
     workers.wait()
     client.close()  # type: ignore[no-untyped-call]
 
 
 def _kill(process: Any) -> None:
-    from psutil import NoSuchProcess
-
-    with suppress(NoSuchProcess):
+    with suppress(psutil.NoSuchProcess):
         for child in process.children():
             _kill(child)
         process.kill()
@@ -101,10 +105,7 @@ def _kill(process: Any) -> None:
 
 @contextmanager
 def _scheduler(file: str) -> Iterator[Client]:
-    """Schedule in this process; a file says where."""
-    distributed = _distributed()
-    import dask
-
+    """Run a scheduler in this process, whose address is written to a file."""
     options = {
         "host": "127.0.0.1",
         "dashboard": _has_dashboard(),
@@ -114,10 +115,10 @@ def _scheduler(file: str) -> Iterator[Client]:
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS_OF_A_TASK}),
         _silence(),
-        distributed.SpecCluster(
+        distributed.SpecCluster(  # type: ignore[no-untyped-call]
             scheduler={"cls": distributed.Scheduler, "options": options}, silence_logs="CRITICAL"
         ) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster) as client,  # type: ignore[no-untyped-call]
     ):
         yield client
 
@@ -128,8 +129,8 @@ def _wait_for(
     until = time.monotonic() + _SECONDS_TO_START
     while len(client.nthreads()) < n_workers and not should_stop():  # type: ignore[no-untyped-call]
         if workers.poll() is not None or time.monotonic() > until:
-            said = log.read_text(errors="replace").strip().splitlines()
-            raise JobError(": ".join(["the workers do not start", *said[-1:]]))
+            lines = log.read_text(errors="replace").strip().splitlines()
+            raise JobError(": ".join(["the workers do not start", *lines[-1:]]))
         time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
@@ -138,15 +139,14 @@ def connected(address: str) -> Iterator[Client]:
     """Connect to a scheduler.
 
     Raises:
-        TokvizError: If Dask is not installed or nobody answers there.
+        TokvizError: If no scheduler answers at the address.
     """
-    distributed = _distributed()
     with _silence():
         client = distributed.Client.__new__(distributed.Client)
         try:
-            client.__init__(address, timeout=_SECONDS_TO_CONNECT)
+            client.__init__(address, timeout=_SECONDS_TO_CONNECT)  # type: ignore[misc]
         except (OSError, ValueError, TypeError) as error:
-            # The last one is said where an address asks for TLS and no certificate is configured.
+            # A TypeError is raised for a TLS address without a configured certificate.
             _end(client)
             raise TokvizError(f"no scheduler answers at {address}: {error}") from None
         with client:
@@ -154,10 +154,10 @@ def connected(address: str) -> Iterator[Client]:
 
 
 def _end(client: Client) -> None:
-    """End what a client began that never was connected.
+    """Stop the threads of a client that could not connect.
 
-    Left to Python's collector it would end in whatever thread that runs in: in that of another
-    client which is just beginning, the two would wait for each other until Dask gives up.
+    Otherwise the garbage collector would stop them in an arbitrary thread. In the thread of a
+    client that is starting, both would wait for each other until Dask's timeout.
     """
     if client.status != "newly-created":
         client.close()  # type: ignore[no-untyped-call]
@@ -165,62 +165,23 @@ def _end(client: Client) -> None:
 
 
 def _silence() -> AbstractContextManager[None]:
-    """Let Dask say nothing here, also while its thread ends: it would stand in a page.
+    """Silence Dask's logging, which would disturb the terminal, until its thread has ended.
 
-    A cluster's own `silence_logs` is over before that.
+    A cluster's own `silence_logs` ends earlier.
     """
-    from distributed.utils import silence_logging_cmgr
-
     return silence_logging_cmgr("CRITICAL")
-
-
-def why_no_workers() -> str:
-    """Say what is missing for workers; nothing if all is there."""
-    if find_spec("distributed") is None:
-        return f"training with workers {missing_package('distributed')}"
-    return ""
-
-
-def _check_installed() -> None:
-    if reason := why_no_workers():
-        raise TokvizError(reason)
-
-
-def _distributed() -> Any:
-    _check_installed()
-    import distributed
-
-    return distributed
 
 
 def _has_dashboard() -> bool:
     return find_spec("bokeh") is not None
 
 
-class ClusterState(NamedTuple):
-    """What a cluster does at a moment.
-
-    Attributes:
-        n_workers: The workers that are there.
-        n_tasks: The tasks that they work on or are to do next.
-        memory_bytes: The physical memory that they have together.
-        dashboard: The address of a page that shows more; empty if there is none.
-        bytes_per_second: How fast they read together; 0 while that is not known.
-    """
-
-    n_workers: int
-    n_tasks: int
-    memory_bytes: int
-    dashboard: str
-    bytes_per_second: float = 0.0
-
-
-def state_of(client: Client) -> ClusterState:
-    """Ask the scheduler what goes on."""
+def cluster_state(client: Client) -> ClusterState:
+    """Return the state of a cluster from its scheduler."""
     info = client.scheduler_info(n_workers=-1)
     metrics = [worker["metrics"] for worker in info["workers"].values()]
     tasks = client.processing()  # type: ignore[no-untyped-call]
-    # Without that package the page of a cluster of our own only says that it is not there.
+    # Without Bokeh, the dashboard of our own cluster only reports that Bokeh is missing.
     has_page = "dashboard" in info["services"] and (client.cluster is None or _has_dashboard())
     return ClusterState(
         len(metrics),
@@ -231,58 +192,58 @@ def state_of(client: Client) -> ClusterState:
 
 
 @contextmanager
-def at_cluster(
+def open_cluster(
     workers: int | None,
     client: Client | str | None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Client]:
-    """Reach the cluster that a caller named: so many workers, an address, or a client.
+    """Open the requested cluster: a number of workers, an address, or a client.
 
     Raises:
-        TokvizError: If that is impossible.
+        TokvizError: If the request is invalid or the cluster cannot be reached.
     """
     if workers is not None and client is not None:
-        raise TokvizError("give a number of workers or a cluster that is there, not both")
+        raise TokvizError("give a number of workers or a running cluster, not both")
     if workers is not None:
         if workers < 1:
             raise TokvizError(f"{workers} workers cannot count anything: give at least 1")
-        with local_cluster(workers, should_stop) as made:
-            yield made
+        with local_cluster(workers, should_stop) as local:
+            yield local
     elif isinstance(client, str):
-        with connected(client) as reached:
-            yield reached
+        with connected(client) as remote:
+            yield remote
     else:
         assert client is not None
         yield client
 
 
-def finished(
+def run_tasks(
     client: Client,
     work: Callable[[Item], Result],
     items: Iterable[Item],
     should_stop: Callable[[], bool],
 ) -> Iterator[tuple[int, Result]]:
-    """Let workers do the work for each item, the first ones first.
+    """Run a function for each item on the workers, and yield the results as they complete.
 
     Args:
         client: The cluster.
-        work: What is to be done; it may be done twice where a worker dies.
-        items: For what.
-        should_stop: Asked often; once it says yes, the rest is not done.
+        work: The function; it may run twice for an item if a worker dies.
+        items: The items; the first ones have priority.
+        should_stop: Called often; True cancels the remaining items.
 
     Yields:
-        The number of an item, and what came of it, as they end.
+        The number of an item, and its result.
 
     Raises:
-        TokvizError: If the work does.
-        JobError: If workers die again and again.
+        TokvizError: If the function raises it.
+        JobError: If workers die repeatedly.
     """
-    pending = dict(enumerate(submitted(client, work, items)))
+    pending = dict(enumerate(submit_tasks(client, work, items)))
     try:
         while pending:
             done = [number for number, future in pending.items() if future.status != "pending"]
             for number in done:
-                yield number, result_of(pending.pop(number))
+                yield number, task_result(pending.pop(number))
             if should_stop():
                 return
             if not done:
@@ -292,25 +253,25 @@ def finished(
             client.cancel(list(pending.values()), force=True)  # type: ignore[no-untyped-call]
 
 
-def submitted(
+def submit_tasks(
     client: Client, work: Callable[[Item], Result], items: Iterable[Item]
 ) -> list[Future[Any]]:
-    """Hand out the work for each item, the first ones first."""
+    """Submit a task for each item; the first ones have priority."""
     return [
         client.submit(work, item, pure=False, priority=-number) for number, item in enumerate(items)
     ]
 
 
-def result_of(future: Future[Any]) -> Any:
-    """Wait for what comes of a task.
+def task_result(future: Future[Any]) -> Any:
+    """Wait for the result of a task.
 
     Raises:
-        TokvizError: If the task does.
-        JobError: If workers die with it again and again.
+        TokvizError: If the task raises it.
+        JobError: If workers die with it repeatedly.
     """
     try:
         return future.client.gather(future)
     except TokvizError:
         raise
-    except Exception as error:  # every way in which a cluster can fail
+    except Exception as error:  # a cluster can fail in many ways
         raise JobError(f"the workers failed: {type(error).__name__}: {error}") from None

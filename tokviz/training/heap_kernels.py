@@ -1,6 +1,6 @@
-"""The heap of pairs in the compiled merge loop: which pair is merged next.
+"""The heap of pairs in the compiled merge loop, which selects the next merge.
 
-A heap may keep old counts, because counts only fall, and needs to hold only the pairs whose count
+The heap may contain old counts, because counts only fall, and contains only pairs whose count
 reaches a threshold; see `tokviz.training.merge_kernels`.
 """
 
@@ -21,24 +21,24 @@ from tokviz.training.ties import FIRST, LEXICOGRAPHIC, SMALLEST_ID
 
 
 @helper
-def _compare_tokens(memory: State, one: int, other: int) -> int:
-    """Compare the bytes of two tokens: below zero if the first is less, above if greater."""
-    if one == other:
+def _compare_tokens(memory: State, token: int, other: int) -> int:
+    """Compare the bytes of two tokens: negative if the first is less, positive if it is greater."""
+    if token == other:
         return 0
     text = memory.text
-    a = memory.token_at[one]
+    a = memory.token_at[token]
     b = memory.token_at[other]
-    n_one = memory.token_length[one]
+    n_token = memory.token_length[token]
     n_other = memory.token_length[other]
-    for i in range(min(n_one, n_other)):
+    for i in range(min(n_token, n_other)):
         if text[a + i] != text[b + i]:
             return integer(text[a + i]) - integer(text[b + i])
-    return n_one - n_other
+    return n_token - n_other
 
 
 @helper
 def _key_of(memory: State, rule: int, pair: int) -> int:
-    """Make the number by which a pair is ordered among those of the same count, lowest first."""
+    """Return the sort key of a pair among pairs with the same count; the lowest comes first."""
     if rule == FIRST:
         # Occurrences are ascending and stale ones stay stale, so the search never starts again.
         place = memory.pair_start[pair]
@@ -50,7 +50,7 @@ def _key_of(memory: State, rule: int, pair: int) -> int:
     left = memory.pair_tokens[2 * pair]
     if rule == SMALLEST_ID:
         return (left << 32) | memory.pair_tokens[2 * pair + 1]
-    # The greatest left token first: seven bytes decide nearly always, `_before` compares the rest.
+    # The greatest left token first: seven bytes nearly always decide, `_before` compares the rest.
     prefix = 0
     at = memory.token_at[left]
     length = memory.token_length[left]
@@ -70,7 +70,7 @@ def _before(
     pair: int,
     other_place: int,
 ) -> bool:
-    """Tell whether a pair comes before the one at a place of the heap."""
+    """Return whether a pair comes before the one at an index of the heap."""
     if count != memory.heap_count[other_place]:
         return count > memory.heap_count[other_place]
     if key != memory.heap_key[other_place] or rule != LEXICOGRAPHIC:
@@ -85,14 +85,14 @@ def _before(
 
 
 @helper
-def _place(memory: State, at: int, count: int, key: int, pair: int) -> None:
+def _set_entry(memory: State, at: int, count: int, key: int, pair: int) -> None:
     memory.heap_count[at] = count
     memory.heap_key[at] = key
     memory.heap_pair[at] = pair
 
 
 @helper
-def _move(memory: State, source: int, target: int) -> None:
+def _move_entry(memory: State, source: int, target: int) -> None:
     memory.heap_count[target] = memory.heap_count[source]
     memory.heap_key[target] = memory.heap_key[source]
     memory.heap_pair[target] = memory.heap_pair[source]
@@ -100,7 +100,7 @@ def _move(memory: State, source: int, target: int) -> None:
 
 @helper
 def push(memory: State, rule: int, count: int, pair: int) -> None:
-    """Put a pair into the heap."""
+    """Add a pair to the heap."""
     key = _key_of(memory, rule, pair)
     at = memory.numbers[N_HEAP]
     memory.numbers[N_HEAP] += 1
@@ -108,14 +108,14 @@ def push(memory: State, rule: int, count: int, pair: int) -> None:
         parent = (at - 1) >> 1
         if not _before(memory, rule, count, key, pair, parent):
             break
-        _move(memory, parent, at)
+        _move_entry(memory, parent, at)
         at = parent
-    _place(memory, at, count, key, pair)
+    _set_entry(memory, at, count, key, pair)
 
 
 @helper
 def _sink(memory: State, rule: int, count: int, key: int, pair: int) -> None:
-    """Put a pair where the top is free."""
+    """Insert a pair from the top, whose entry is free."""
     n_heap = memory.numbers[N_HEAP]
     at = 0
     while True:
@@ -134,14 +134,14 @@ def _sink(memory: State, rule: int, count: int, key: int, pair: int) -> None:
             child = right
         if _before(memory, rule, count, key, pair, child):
             break
-        _move(memory, child, at)
+        _move_entry(memory, child, at)
         at = child
-    _place(memory, at, count, key, pair)
+    _set_entry(memory, at, count, key, pair)
 
 
 @helper
 def _remove_top(memory: State, rule: int) -> None:
-    """Take the best pair out of the heap."""
+    """Remove the best pair from the heap."""
     memory.numbers[N_HEAP] -= 1
     last = memory.numbers[N_HEAP]
     if last > 0:
@@ -149,13 +149,13 @@ def _remove_top(memory: State, rule: int) -> None:
 
 
 @helper
-def settle_top(memory: State, rule: int, but: int) -> bool:
-    """Bring the best pair to the top of the heap with its true count; False if none is left.
+def settle_top(memory: State, rule: int, excluded: int) -> bool:
+    """Move the best pair to the top of the heap with its current count; False if none is left.
 
     Args:
         memory: The state.
-        rule: The tie-break rule.
-        but: A pair that stays out of the heap; NONE if all may be in it.
+        rule: The tie-breaking rule.
+        excluded: A pair to leave out of the heap; NONE if there is none.
     """
     numbers = memory.numbers
     while True:
@@ -174,13 +174,13 @@ def settle_top(memory: State, rule: int, but: int) -> bool:
         numbers[THRESHOLD] = max(1, ceiling // 2)
         for pair in range(numbers[N_PAIRS]):
             count = memory.pair_count[pair]
-            if numbers[THRESHOLD] <= count < ceiling and pair != but:
+            if numbers[THRESHOLD] <= count < ceiling and pair != excluded:
                 push(memory, rule, count, pair)
 
 
 @helper
 def _n_tied(memory: State, count: int) -> int:
-    """Count the pairs with the highest count, of which one is no longer in the heap."""
+    """Count the pairs with the highest count, one of which is no longer in the heap."""
     if count < TALLIED:
         return memory.tally[count]
     n = 1
@@ -190,8 +190,8 @@ def _n_tied(memory: State, count: int) -> int:
 
 
 @helper
-def note_merge(memory: State, rule: int) -> None:
-    """Take the best pair out of the heap, and note it and what else could have been merged."""
+def record_merge(memory: State, rule: int) -> None:
+    """Remove the best pair from the heap, and record the merge with its ties and runner-up."""
     merged = memory.heap_pair[0]
     left = memory.pair_tokens[2 * merged]
     right = memory.pair_tokens[2 * merged + 1]

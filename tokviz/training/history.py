@@ -1,4 +1,4 @@
-"""What happened at every merge of a training."""
+"""History of a training: statistics of every merge."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from array import array
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tokviz.training.columns import Column
+from tokviz.kernels.memory import Column
 from tokviz.training.settings import N_BYTES, IdLayout
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokviz.training.columns import Memory
+    from tokviz.kernels.memory import Memory
 
 NO_TOKEN = -1
-"""Stands for a token where there is none."""
+"""The id of a token that does not exist, such as the runner-up of the last possible merge."""
 
 _WIDE = {"count", "runner_up_count", "n_tokens"}
 _IDS = ("left_id", "right_id", "new_id", "runner_up_left", "runner_up_right")
 
 
 class TrainingHistory:
-    """The merges of a training in their order; every array has one entry per merge.
+    """The merges of a training in order; every array has one entry per merge.
 
     Attributes:
         left_id: The left token of the merged pair; int32.
         right_id: Its right token; int32.
-        new_id: The token that was made; int32.
-        count: How often the pair occurred just before, overlapping occurrences too; int64.
-        n_tied: How many pairs had that count, this one included: 1 means no tie; int32.
-        runner_up_left: The left token of the pair that would have been merged if this one had not
-            been there, -1 if there was no other; int32.
+        new_id: The new token; int32.
+        count: Occurrences of the pair just before the merge, including overlapping ones; int64.
+        n_tied: Number of pairs with that count, including this one: 1 means no tie; int32.
+        runner_up_left: The left token of the runner-up, the second-best pair, -1 if there was no
+            other pair; int32.
         runner_up_right: Its right token; int32.
-        runner_up_count: How often it occurred; 0 if there was no other; int64.
-        n_tokens: The tokens of the whole corpus after the merge, without special ones; int64.
-        memory: What these arrays show, by name.
+        runner_up_count: Its occurrences, 0 if there was no other pair; int64.
+        n_tokens: Tokens of the whole corpus after the merge, without special tokens; int64.
+        memory: The memory of these arrays by name.
     """
 
     left_id = Column()
@@ -55,68 +55,64 @@ class TrainingHistory:
         self.memory: dict[str, Memory] = memory
 
     def __len__(self) -> int:
-        """Count the merges."""
+        """Return the number of merges."""
         return len(self.memory["new_id"])
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether all arrays are equal."""
-        import numpy as np
-
+        """Return whether all arrays are equal."""
         if not isinstance(other, TrainingHistory):
             return NotImplemented
-        mine, theirs = self.arrays(), other.arrays()
-        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        arrays, others = self.arrays(), other.arrays()
+        return len(self) == len(other) and all(
+            (arrays[name] == others[name]).all() for name in arrays
+        )
 
     __hash__ = None  # type: ignore[assignment]  # the arrays can change
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Give the arrays by name."""
+        """Return the arrays by name."""
         return {name: getattr(self, name) for name in self.memory}
 
     @classmethod
     def empty(cls) -> TrainingHistory:
-        """Make the history of a training that was stopped before the first merge."""
+        """Create the history of a training that was stopped before the first merge."""
         return cls(
             **{name: memoryview(array("q" if name in _WIDE else "i")) for name in _names(cls)}
         )
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[np.generic]]) -> TrainingHistory:
-        """Make a history of arrays by name.
+        """Create a history from arrays by name.
 
         Raises:
-            KeyError: If one is missing.
-            ValueError: If they are not of one length, no integers, or too large.
+            KeyError: If an array is missing.
+            ValueError: If the lengths differ, or the items are not integers or are too large.
         """
-        import numpy as np
-
-        found: dict[str, Any] = {name: arrays[name] for name in _names(cls)}
-        if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in found.values()):
+        inputs: dict[str, Any] = {name: arrays[name] for name in _names(cls)}
+        if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in inputs.values()):
             raise ValueError("the history is not a list of integers")
-        if len({len(array) for array in found.values()}) != 1:
+        if len({len(array) for array in inputs.values()}) != 1:
             raise ValueError("the columns of the history differ in length")
         columns: dict[str, Any] = {
-            name: array.astype(np.int64 if name in _WIDE else np.int32)
-            for name, array in found.items()
+            name: array.astype("q" if name in _WIDE else "i") for name, array in inputs.items()
         }
-        if not all(np.array_equal(columns[name], found[name]) for name in columns):
+        if not all((columns[name] == inputs[name]).all() for name in columns):
             raise ValueError("the history holds numbers that are too large")
         return cls(**columns)
 
     def with_ids(self, layout: IdLayout) -> TrainingHistory:
-        """Give the same history with ids instead of the token numbers of the training."""
+        """Return the history with ids in place of the token numbers used in training."""
         if layout == (0, N_BYTES):
             return self
-        import numpy as np
-
-        def moved(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-            return np.where(numbers == NO_TOKEN, NO_TOKEN, layout.id_of(numbers)).astype(np.int32)
-
-        ids = {name: moved(getattr(self, name)) for name in _IDS}
+        ids: dict[str, Memory] = {}
+        for name in _IDS:
+            numbers = getattr(self, name)
+            ids[name] = layout.id_of(numbers).astype("i")
+            ids[name][numbers == NO_TOKEN] = NO_TOKEN
         return TrainingHistory(**{**self.memory, **ids})
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Give the ids of every merged pair."""
+        """Iterate over the ids of the merged pairs."""
         left, right = self.memory["left_id"].tolist(), self.memory["right_id"].tolist()
         return zip(left, right, strict=True)
 

@@ -1,6 +1,6 @@
-"""Laying out a corpus for the merge loop, part by part: see `tokviz.training.merge_kernels`.
+"""Prepare the state of the merge loop in steps: see `tokviz.training.merge_kernels`.
 
-In this order: `measure_pre_tokens`, `lay_out`, `measure_pairs`, `number_pairs_of_bytes`,
+The order of calls is `measure_pre_tokens`, `lay_out`, `measure_pairs`, `number_pairs_of_bytes`,
 `index_pairs`.
 """
 
@@ -18,7 +18,7 @@ from tokviz.training.merge_state import (
 )
 
 LARGEST_WEIGHT = 0x7FFFFFFF
-"""Larger weights are kept apart."""
+"""Larger weights are stored in `State.large`."""
 
 (
     N_CELLS,
@@ -32,21 +32,21 @@ LARGEST_WEIGHT = 0x7FFFFFFF
     TOKENS,
     N_SIZES,
 ) = range(10)
-"""The places of `sizes`."""
+"""The indexes of `sizes`."""
 
 N_PAIRS_OF_BYTES = 65536
 
 
 @kernel
 def measure_pre_tokens(offsets: Int64s, counts: Int64s, n_pre_tokens: int, sizes: Int64s) -> None:
-    """Find how much room pre-tokens need.
+    """Compute the sizes of the arrays for pre-tokens.
 
     Args:
-        offsets: Where each pre-token begins, and where the last one ends.
-        counts: How often each pre-token occurs.
-        n_pre_tokens: How many there are.
+        offsets: The start of each pre-token, then the end of the last one.
+        counts: Number of occurrences of each pre-token.
+        n_pre_tokens: Number of pre-tokens.
         sizes: Receives the number of cells, of large weights, and of occurrences of pre-tokens of a
-            single byte, for which there are no cells.
+            single byte, which have no cells.
     """
     n_cells = 1
     n_large = 0
@@ -82,35 +82,35 @@ def lay_out(
 
     Args:
         data: The bytes of all pre-tokens.
-        offsets: Where each pre-token begins, and where the last one ends.
-        counts: How often each pre-token occurs.
-        first: The first pre-token to write; all before have been written.
-        last: The first one not to write.
-        cells: To be filled; see `State`. The column of pairs is left alone.
-        text: To be filled.
-        large: To be filled with the weights that need more than 31 bits.
+        offsets: The start of each pre-token, then the end of the last one.
+        counts: Number of occurrences of each pre-token.
+        first: The first pre-token to write; the ones before it are already written.
+        last: The first pre-token not to write.
+        cells: Receives tokens and weights; see `State`. The pairs are set later.
+        text: Receives the bytes.
+        large: Receives the weights that need more than 31 bits.
         pair_of_bytes: Shape (65536, 2): the count of each pair of bytes, and the number of its
             positions; zero before the first pre-token.
-        sizes: Keeps the last cell and the weights in `large` that are used, and the tokens in
-            these pre-tokens over the whole corpus.
+        sizes: Updated: the last cell used, the number of weights in `large`, and the tokens of
+            these pre-tokens in the whole corpus.
     """
     at = sizes[LAST_CELL]
     n_large = sizes[LARGE_USED]
     cells[0] = NONE
     cells[1] = NONE
     for pre_token in range(first, last):
-        begin = offsets[pre_token]
+        start = offsets[pre_token]
         end = offsets[pre_token + 1]
-        if end - begin < 2:
+        if end - start < 2:
             continue
         weight = counts[pre_token]
-        sizes[TOKENS] += weight * (end - begin)
+        sizes[TOKENS] += weight * (end - start)
         stored = weight
         if weight > LARGEST_WEIGHT:
             large[n_large] = weight
             stored = -1 - n_large
             n_large += 1
-        for i in range(begin, end):
+        for i in range(start, end):
             at += 1
             text[at] = data[i]
             cells[3 * at] = data[i]
@@ -129,12 +129,12 @@ def lay_out(
 
 @kernel
 def measure_pairs(pair_of_bytes: Int64s, sizes: Int64s) -> None:
-    """Find how much room pairs need.
+    """Compute the sizes of the arrays for pairs.
 
     Args:
         pair_of_bytes: From `lay_out`.
         sizes: Receives the number of different pairs of bytes, of all their positions, and of
-            those of the pair that has the most.
+            the positions of the pair that has the most.
     """
     n_kinds = 0
     n_positions = 0
@@ -151,7 +151,7 @@ def measure_pairs(pair_of_bytes: Int64s, sizes: Int64s) -> None:
 
 @kernel
 def number_pairs_of_bytes(state: State, n_tokens: int, n_ids: int, pair_of_bytes: Int64s) -> None:
-    """Make a pair of every pair of bytes that occurs, and set everything else to its beginning."""
+    """Number the pairs of bytes that occur, and initialize the other arrays."""
     n_pairs = 0
     n_occurrences = 0
     highest = 0
@@ -181,7 +181,7 @@ def number_pairs_of_bytes(state: State, n_tokens: int, n_ids: int, pair_of_bytes
 
 @kernel
 def index_pairs(state: State, first: int, last: int, pair_of_bytes: Int64s) -> None:
-    """Store the occurrences of pairs at the cells `first` to `last`; all before are stored."""
+    """Store the occurrences of pairs at the cells `first` to `last`, after those before `first`."""
     for at in range(first, last):
         left = state.cells[3 * at]
         right = state.cells[3 * at + 3]

@@ -1,30 +1,31 @@
 """The compiled merge loop: the same merges as `tokviz.training.python_trainer`, for large corpora.
 
-How it works. The distinct pre-tokens lie one behind the other in `cells`, one cell per byte, with a
-separator before and behind each. A token writes its id into its first and its last cell; so from
-any token both neighbours are found by their lengths alone. The first cell of a token also holds
-the *pair* that begins there.
+The distinct pre-tokens are concatenated in `cells`, one cell per byte, with a separator before and
+after each. The first and the last cell of a token contain its id, so the neighbours of a token are
+found from the lengths of tokens alone. The first cell of a token also contains the *pair* that
+starts there.
 
-A pair of tokens comes into being in one merge: the one that makes its younger token. So all its
-occurrences are known then, and are stored side by side, in the order of the corpus. Later merges
-only take occurrences away. From that follows:
+A single merge creates all occurrences of a pair: the merge that creates the newer of its two
+tokens. They are stored together, in the order of the corpus; later merges only remove occurrences.
+Therefore:
 
-- An occurrence is stale, for good, if its cell no longer holds the pair. Nobody cleans up.
-- Counts only fall. A heap may keep an old count: what comes to the top is compared with the true
+- An occurrence is stale, permanently, if its cell no longer contains the pair. Stale occurrences
+  stay in the list.
+- Counts only fall. The heap may contain old counts: the top entry is compared with the current
   count and sinks if that is lower.
-- A pair whose count is below a threshold need not be in the heap before the threshold sinks. It is
-  halved whenever the heap runs empty, so the heap stays small.
-- No hash table is needed: the neighbours' old pairs stand in their cells, and the new pairs of one
-  merge are told apart by the other token.
+- A pair whose count is below a threshold need not be in the heap yet. The threshold is halved
+  whenever the heap is empty, so the heap stays small.
+- No hash table is needed: the cells of the neighbours contain their old pairs, and the new pairs of
+  a merge differ in their other token.
 
-A run comes back every so often (`PAUSED`), so that progress is shown and a wish to cancel is heard,
-and when an array is full (`FULL`), so that the caller makes room; then it is called again.
+`run_merges` returns regularly (`PAUSED`), so that the caller can report progress and cancel, and
+when an array is full (`FULL`), so that the caller can enlarge it; then the caller calls it again.
 """
 
 from __future__ import annotations
 
 from tokviz.kernels import Int32s, Int64s, helper, kernel, prefetch
-from tokviz.training.heap_kernels import note_merge, push, settle_top
+from tokviz.training.heap_kernels import push, record_merge, settle_top
 from tokviz.training.merge_state import (
     BELOW_MIN_COUNT,
     FINISHED,
@@ -50,10 +51,10 @@ from tokviz.training.merge_state import (
 from tokviz.training.ties import LEXICOGRAPHIC
 
 _AHEAD = 12
-"""So many occurrences before one is looked at its cells are asked for."""
+"""How many occurrences ahead cells are prefetched."""
 
-_BEFORE, _BEHIND = 6, 10
-"""Where they are asked for, in numbers from its first one: its neighbours' lines are read too."""
+_BEFORE, _AFTER = 6, 10
+"""Prefetched items before and after the first one of an occurrence, for its neighbours."""
 
 
 @helper
@@ -66,7 +67,7 @@ def _join_group(
     old: int,
     n_groups: int,
 ) -> int:
-    """Find the group of a token in the merge under way, or open the next one."""
+    """Return the group of a token in the current merge; create it if necessary."""
     group = group_of[token]
     if group != NONE:
         return group
@@ -84,10 +85,10 @@ def _join_group(
 
 @helper
 def _merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
-    """Join every occurrence of a pair to the new token.
+    """Replace every occurrence of a pair by the new token.
 
-    Occurrences are met from left to right, so of overlapping ones ("aaa") the left is joined. To
-    the left of an occurrence there may stand a new token already, to the right never.
+    Occurrences are visited from left to right, so the left one of overlapping occurrences ("aaa")
+    is replaced. The token to the left may already be a new one, the token to the right never is.
 
     Returns:
         The number of groups (new pairs) and of their occurrences in `fresh`.
@@ -104,7 +105,7 @@ def _merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
     for place in range(start, last + 1):
         ahead = 3 * memory.occurrences[min(place + _AHEAD, last)]
         prefetch(cells, ahead - _BEFORE)
-        prefetch(cells, ahead + _BEHIND)
+        prefetch(cells, ahead + _AFTER)
         at = memory.occurrences[place]
         if cells[3 * at + PAIR] != merged:
             continue
@@ -115,8 +116,8 @@ def _merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
             weight = memory.large[-1 - weight]
         n_joined += weight
         before = cells[3 * (at - 1) + TOKEN]
-        behind = cells[3 * end + TOKEN]
-        old_behind = cells[3 * middle + PAIR]
+        after = cells[3 * end + TOKEN]
+        old_after = cells[3 * middle + PAIR]
         cells[3 * middle + PAIR] = -1
         cells[3 * at + TOKEN] = new
         cells[3 * (end - 1) + TOKEN] = new
@@ -135,10 +136,8 @@ def _merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
             memory.fresh[2 * n_fresh] = neighbour
             memory.fresh[2 * n_fresh + 1] = group
             n_fresh += 1
-        if behind >= 0:
-            group = _join_group(
-                memory, memory.right_group, behind, new, behind, old_behind, n_groups
-            )
+        if after >= 0:
+            group = _join_group(memory, memory.right_group, after, new, after, old_after, n_groups)
             n_groups = max(n_groups, group + 1)
             memory.group_loss[group] += weight
             memory.pair_count[first_pair + group] += weight
@@ -155,7 +154,7 @@ def _merge_occurrences(memory: State, merged: int, new: int) -> tuple[int, int]:
 
 @helper
 def _set_count(memory: State, pair: int, count: int) -> None:
-    """Change how often a pair occurs."""
+    """Set the count of a pair."""
     before = memory.pair_count[pair]
     if before < TALLIED:
         memory.tally[before] -= 1
@@ -173,7 +172,7 @@ def _settle_groups(
     n_groups: int,
     n_fresh: int,
 ) -> None:
-    """Make pairs of the groups of a merge: store their occurrences, correct all counts."""
+    """Convert the groups of a merge to pairs: store their occurrences, and update all counts."""
     numbers = memory.numbers
     first_pair = numbers[N_PAIRS]
     for group in range(n_groups):
@@ -188,8 +187,8 @@ def _settle_groups(
         if left == new:
             memory.right_group[right] = NONE
         old = memory.group_old[group]
-        # What the merged pair loses to itself ("aaa") is gone with it; and of pairs of two new
-        # tokens the loser is a group of this merge and has been counted down already.
+        # The merged pair, which may overlap itself ("aaa"), is set to zero below. For a pair of
+        # two new tokens, the old pair is a group of this merge, whose count is already correct.
         if old != merged and old < first_pair:
             _set_count(memory, old, memory.pair_count[old] - memory.group_loss[group])
     for i in range(n_fresh):
@@ -208,7 +207,7 @@ def _settle_groups(
 
 @helper
 def _has_room(memory: State, pair: int) -> bool:
-    """Tell whether there is room for all that the merge of a pair may bring."""
+    """Return whether the arrays have room for the results of merging a pair."""
     n_fresh = 2 * memory.pair_length[pair]
     n_groups = min(n_fresh, memory.numbers[MOST_GROUPS])
     if memory.numbers[N_PAIRS] + n_groups > memory.numbers[MOST_PAIRS]:
@@ -218,7 +217,7 @@ def _has_room(memory: State, pair: int) -> bool:
 
 @kernel
 def run_merges(memory: State, rule: int, n_merges: int, min_count: int, budget: int) -> int:
-    """Merge until all is done, room is wanted, or about `budget` occurrences were looked at."""
+    """Merge until the goal is reached, an array is full, or `budget` occurrences were visited."""
     numbers = memory.numbers
     while numbers[N_MERGES] < n_merges:
         if budget <= 0:
@@ -230,7 +229,7 @@ def run_merges(memory: State, rule: int, n_merges: int, min_count: int, budget: 
             return BELOW_MIN_COUNT
         if not _has_room(memory, merged):
             return FULL
-        note_merge(memory, rule)
+        record_merge(memory, rule)
         new = 256 + numbers[N_MERGES]
         budget -= 64 + memory.pair_length[merged]
         n_groups, n_fresh = _merge_occurrences(memory, merged, new)
@@ -244,7 +243,7 @@ def run_merges(memory: State, rule: int, n_merges: int, min_count: int, budget: 
 
 @helper
 def _find_text(memory: State, merged: int, new: int) -> None:
-    """Note a position where a new token's bytes stand: its first occurrence."""
+    """Record a position of a new token's bytes: its first occurrence."""
     place = memory.pair_start[merged]
     while memory.cells[3 * memory.occurrences[place] + TOKEN] != new:
         place += 1
@@ -253,9 +252,9 @@ def _find_text(memory: State, merged: int, new: int) -> None:
 
 @kernel
 def compact(memory: State, rule: int) -> None:
-    """Throw away pairs that no longer occur and stale occurrences; number the rest anew.
+    """Remove pairs that no longer occur and stale occurrences, and renumber the other pairs.
 
-    Pairs keep their order and their occurrences lie in that order, so everything moves towards
+    Pairs keep their order, which is also the order of their occurrences. So all items move towards
     the front, and a new number is never higher than the old one.
     """
     numbers = memory.numbers
@@ -288,11 +287,11 @@ def compact(memory: State, rule: int) -> None:
 
 @kernel
 def find_cells(offsets: Int64s, n_pre_tokens: int, places: Int32s) -> None:
-    """Find the first cell of every pre-token; of one that has none it is 0, where nothing is.
+    """Find the first cell of every pre-token; 0, which is empty, for those without cells.
 
     Args:
-        offsets: Where each pre-token begins, and where the last one ends.
-        n_pre_tokens: How many there are.
+        offsets: The start of each pre-token, then the end of the last one.
+        n_pre_tokens: Number of pre-tokens.
         places: Receives the cells.
     """
     at = 1
@@ -313,10 +312,10 @@ def count_tokens(
     Args:
         memory: The pre-tokens with their tokens.
         places: From `find_cells`.
-        pre_tokens: The pre-tokens.
-        times: How often each is to count.
-        n: How many they are.
-        uses: By token; grows.
+        pre_tokens: The indexes of the pre-tokens.
+        times: Number of occurrences of each.
+        n: Number of pre-tokens.
+        uses: Number of occurrences by token; increased.
     """
     for i in range(n):
         at = places[pre_tokens[i]]
@@ -328,17 +327,17 @@ def count_tokens(
 
 @kernel
 def count_merges(memory: State, uses: Int64s, merges: Int32s) -> int:
-    """Count how often each merge has happened, of how often each token is there in the end.
+    """Compute how often each merge was applied from the number of tokens after the last merge.
 
-    Wherever a token is there was one of each of its parts before.
+    Each occurrence of a token was made from one occurrence of each of its two parts.
 
     Args:
-        memory: After the merges.
-        uses: By token; then how often the merges happened that did.
-        merges: Receives which they are.
+        memory: The state after the merges.
+        uses: Number of occurrences by token; receives the counts of the merges that were applied.
+        merges: Receives the indexes of these merges.
 
     Returns:
-        How many they are.
+        The number of these merges.
     """
     for merge in range(memory.numbers[N_MERGES] - 1, -1, -1):
         for part in range(2):

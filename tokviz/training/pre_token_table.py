@@ -11,7 +11,6 @@ from tokviz.tokenizer.pretokenize.scan import Scanner
 from tokviz.tokenizer.pretokenize.scan_table import scan_table
 from tokviz.training import counting_kernels
 from tokviz.training.corpus.text_blocks import TextBlock
-from tokviz.training.counting import FileCounts, PreTokenCounts
 from tokviz.training.counting_kernels import (
     BATCH,
     DONE,
@@ -26,30 +25,35 @@ from tokviz.training.counting_kernels import (
     WANTED_BYTES,
     Table,
 )
+from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
 
 if TYPE_CHECKING:
-    from tokviz.training.columns import Memory
+    from tokviz.kernels.memory import Memory
 
-_FIRST_SLOTS = 1 << 17
-_FIRST_DATA_BYTES = 1 << 20
-_BYTES_AT_ONCE = 1 << 22  # about 40 ms
+FIRST_SLOTS = 1 << 17
+FIRST_DATA_BYTES = 1 << 20
+BYTES_AT_ONCE = 1 << 22  # about 40 ms
 
 
 class PreTokenTable:
-    """Pre-tokens in the order of their first occurrence; memory grows with the different ones.
+    """Hash table of pre-tokens in the order of their first occurrence.
 
     Attributes:
-        table: What the kernels see.
+        table: The memory that the kernels use.
     """
 
-    def __init__(self, n_slots: int = _FIRST_SLOTS) -> None:
-        """Take the hash table's size to begin with, a power of two."""
+    def __init__(self, n_slots: int = FIRST_SLOTS) -> None:
+        """Create an empty table.
+
+        Args:
+            n_slots: The initial size of the hash table, a power of two.
+        """
         n_pre_tokens = n_slots // 2
         self.table = Table(
             slots=zeros(2 * n_slots, "q"),
             counts=zeros(n_pre_tokens, "q"),
             offsets=zeros(n_pre_tokens + 1, "q"),
-            data=zeros(_FIRST_DATA_BYTES, "B"),
+            data=zeros(FIRST_DATA_BYTES, "B"),
             numbers=zeros(N_NUMBERS, "q"),
             reached=zeros(2, "q"),
             pre_tokens=zeros(2 * BATCH, "q"),
@@ -60,12 +64,12 @@ class PreTokenTable:
 
     @classmethod
     def of(cls, data: Memory, offsets: Memory, counts: Memory) -> PreTokenTable:
-        """Take pre-tokens that are known to be different; nothing can be looked up among them.
+        """Create a table from distinct pre-tokens, which cannot be looked up.
 
         Args:
-            data: The bytes of all, one behind another.
-            offsets: Where each starts in `data`, and at last where the last one ends; 64 bits.
-            counts: How often each counts; 64 bits.
+            data: The bytes of all pre-tokens, concatenated.
+            offsets: The start of each pre-token in `data`, then the end of the last one; int64.
+            counts: The number of occurrences of each; int64.
         """
         made = cls(2)
         columns: dict[str, Any] = {"data": data, "offsets": offsets, "counts": counts}
@@ -74,48 +78,48 @@ class PreTokenTable:
         return made
 
     def __len__(self) -> int:
-        """Count the different pre-tokens."""
+        """Return the number of distinct pre-tokens."""
         return self.table.numbers[N_UNIQUE]
 
     @property
     def data(self) -> memoryview:
-        """The bytes of all pre-tokens, one behind another."""
+        """The bytes of all pre-tokens, concatenated."""
         return memoryview(self.table.data)[: self.table.offsets[len(self)]]
 
     @property
     def offsets(self) -> memoryview:
-        """Where each pre-token starts in `data`, and at last where the last one ends; 64 bits."""
+        """The start of each pre-token in `data`, then the end of the last one; int64."""
         return memoryview(self.table.offsets)[: len(self) + 1]
 
     @property
     def counts(self) -> memoryview:
-        """How often each pre-token occurred; 64 bits."""
+        """The number of occurrences of each pre-token; int64."""
         return memoryview(self.table.counts)[: len(self)]
 
     def count(self, block: TextBlock, scanner: Scanner, should_stop: Callable[[], bool]) -> int:
-        """Count the pre-tokens of a block's texts, and tell where the undecided rest begins.
+        """Count the pre-tokens of a block's texts, and return the start of the undecided rest.
 
-        That is the end of the last text unless it is open, or unless somebody asked to stop.
+        That is the end of the last text, unless it is open or counting was stopped.
         """
         reached = self.table.reached
         reached[TEXT], reached[POSITION] = 0, block.starts[0]
         texts = scanner.texts(block.data, block.starts, block.ends, is_open=block.is_open)
         while True:
-            reason = counting_kernels.count_texts(texts, self.table, _BYTES_AT_ONCE)
+            reason = counting_kernels.count_texts(texts, self.table, BYTES_AT_ONCE)
             if reason == FULL:
                 self._make_room()
             elif reason == DONE or should_stop():
                 return reached[POSITION]
 
     def add(self, other: PreTokenTable, first: int, last: int) -> None:
-        """Add pre-tokens `first` to `last` of a table; their counts there become indexes here."""
+        """Add pre-tokens `first` to `last` of a table, whose counts are replaced by indexes."""
         while first < last:
             first = counting_kernels.add_pre_tokens(other.table, first, last, self.table)
             if first < last:
                 self._make_room()
 
     def take_new(self, file: int) -> FileCounts:
-        """Give the pre-tokens that were counted since this was asked last; they are from a file."""
+        """Return the counts since the previous call, which are those of a file."""
         n, room = len(self), self.table.numbers[MOST_PRE_TOKENS]
         if len(self._before) < n:
             self._before = longer(self._before, room)
@@ -128,7 +132,7 @@ class PreTokenTable:
     def counted(
         self, n_documents: int, complete: bool, by_file: Sequence[FileCounts]
     ) -> PreTokenCounts:
-        """Give the pre-tokens, with sums over all their occurrences."""
+        """Return the counts of the pre-tokens, with totals."""
         sums = array("q", [0, 0, 0])
         lengths = zeros(len(self), "q")
         pre_tokens = self.data, self.offsets, self.counts
@@ -146,12 +150,12 @@ class PreTokenTable:
         )
 
     def _make_room(self) -> None:
-        """Make room for the pre-token for which there was none."""
+        """Enlarge the table for the pre-token that did not fit."""
         table = self.table
         n_unique, n_slots = table.numbers[N_UNIQUE], table.numbers[N_SLOTS]
         if n_unique == table.numbers[MOST_PRE_TOKENS]:
             slots = zeros(4 * n_slots, "q")
-            counting_kernels.move(table.slots, n_slots, slots, 2 * n_slots)
+            counting_kernels.rehash(table.slots, n_slots, slots, 2 * n_slots)
             table = table._replace(
                 slots=slots,
                 counts=longer(table.counts, n_slots),

@@ -1,48 +1,54 @@
-"""Byte pair encoding learned in plain Python: the text to read first.
+"""Byte pair encoding learned in plain Python: the module to read first.
 
-A corpus is cut into pre-tokens ("pre-tokens"), and equal pre-tokens are kept once with their count.
-To begin with, every token is one byte. Then, again and again, the most frequent pair of
-neighbouring tokens becomes a new token, everywhere. That is all of byte pair encoding (Sennrich et
-al. 2016, https://arxiv.org/abs/1508.07909; bytes since GPT-2).
+A corpus is cut into pre-tokens, and equal pre-tokens are stored once with their count. At first,
+every token is one byte. Then, repeatedly, the most frequent pair of neighboring tokens becomes a
+new token, everywhere. This is byte pair encoding (Sennrich et al. 2016,
+https://arxiv.org/abs/1508.07909; on bytes since GPT-2).
 
-Counting all pairs anew at every step is the textbook's way (see `tests/oracles/train.py`). Here
-only what a merge changes is counted again, in the pre-tokens that hold the merged pair. Two facts
-keep the rest simple:
+The textbook counts all pairs again at every step (see `tests/oracles/train.py`). Here only the
+pre-tokens that contain the merged pair are counted again. Two facts keep this simple:
 
-- A pair is born in one merge, the one that makes its younger token; so the pre-tokens that hold it
-are
-  all known then.
-- After its birth a pair's count only falls, and its first occurrence only moves on. So a heap may
-  hold old values: what comes to the top is compared with the truth and goes back if it is worse.
+- A single merge creates all occurrences of a pair: the merge that creates the newer of its two
+  tokens. So all pre-tokens that contain the pair are known then.
+- Later, a pair's count only falls, and its first occurrence only moves to the right. So a heap may
+  contain old values: the top entry is compared with the current value, and pushed again if that is
+  worse.
 
-`tokviz.training.merge_kernels` does the same for large corpora; both give the same merges and
-history.
+`tokviz.training.merge_kernels` does the same for large corpora, with the same merges and history.
 """
 
 from __future__ import annotations
 
+import time
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
-from typing import Any, NamedTuple
+from itertools import compress, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokviz.training.ties import Pair, Position, TieBreak
+from tokviz.training.history import NO_TOKEN, TrainingHistory
+from tokviz.training.settings import N_BYTES, TrainSettings
+from tokviz.training.ties import Pair, Position, TieBreak, get_tie_break
 
-Entry = tuple[int, Any, Pair]
-"""A pair in the heap: its count below zero, its key for ties, the pair. The least is the best."""
+if TYPE_CHECKING:
+    from tokviz.kernels.memory import Memory
+    from tokviz.training.pre_token_counts import FileCounts, PreTokenCounts
+
+HeapEntry = tuple[int, Any, Pair]
+"""A pair in the heap: its negative count, its key for ties, the pair. The smallest is the best."""
 
 
 class Merge(NamedTuple):
-    """One merge, and what else could have been merged.
+    """One merge and its alternatives.
 
     Attributes:
         pair: The ids of the merged tokens.
-        count: How often the pair occurred, overlapping occurrences too.
-        n_tied: How many pairs had this count, this one included.
-        runner_up: The pair that would have come next; None if there is no other.
-        runner_up_count: How often it occurred.
-        n_tokens: The tokens of the corpus after the merge.
+        count: Occurrences of the pair, including overlapping ones.
+        n_tied: Number of pairs with this count, including this one.
+        runner_up: The second-best pair; None if there is no other.
+        runner_up_count: Its occurrences.
+        n_tokens: Tokens of the corpus after the merge.
     """
 
     pair: Pair
@@ -60,16 +66,16 @@ def learn_merges(
     min_count: int = 1,
     tokens: list[list[int]] | None = None,
 ) -> Iterator[Merge]:
-    """Learn one merge after the other, until no pair occurs often enough.
+    """Learn merges one by one, until no pair occurs often enough.
 
-    The bytes are the tokens 0 to 255, the new tokens have the ids from 256 on.
+    The bytes are the tokens 0 to 255; the new tokens have the ids from 256.
 
     Args:
         pre_tokens: The distinct pre-tokens, in the order of their first occurrence in the corpus.
-        counts: How often each pre-token occurs.
-        tie_break: Which pair to take when several have the highest count.
+        counts: The number of occurrences of each pre-token.
+        tie_break: The tie-breaking rule.
         min_count: The lowest count at which a pair is merged.
-        tokens: Receives the tokens of every pre-token, and is kept up to date.
+        tokens: Receives the tokens of every pre-token, and is updated by every merge.
 
     >>> from tokviz.training.ties import TIE_BREAKS
     >>> merges = learn_merges([b"aaabdaaabac"], [1], TIE_BREAKS["first"])
@@ -94,7 +100,7 @@ def learn_merges(
 
 
 def merge_pair(tokens: list[int], pair: Pair, new: int) -> list[int]:
-    """Replace a pair of neighbours by a new token, from left to right.
+    """Replace a pair of neighbors by a new token, from left to right.
 
     >>> merge_pair([97, 97, 97, 98], (97, 97), 256)
     [256, 97, 98]
@@ -117,9 +123,9 @@ class _Corpus:
 
     Attributes:
         tokens: The bytes of every token, by id.
-        n_tokens: The tokens of the whole corpus.
-        pair_counts: How often each pair occurs.
-        pairs_with_count: How many pairs occur that often.
+        n_tokens: Tokens of the whole corpus.
+        pair_counts: Occurrences of each pair.
+        pairs_with_count: Number of pairs by count.
     """
 
     def __init__(
@@ -138,7 +144,7 @@ class _Corpus:
         self._pre_tokens = tokens
         self._pre_tokens += map(list, pre_tokens)
         self._pre_token_counts = counts
-        # The pre-tokens that hold a pair, ascending; some may have lost it since.
+        # Pre-tokens that contain a pair, ascending; some may no longer contain it.
         self._pre_tokens_with: defaultdict[Pair, list[int]] = defaultdict(list)
         for index, pre_token in enumerate(self._pre_tokens):
             for pair in pairwise(pre_token):
@@ -149,7 +155,7 @@ class _Corpus:
         heapify(self._heap)
 
     def pop_best(self) -> tuple[Pair, int] | None:
-        """Take the best pair out of the heap, with its count; None if no pair is left."""
+        """Remove the best pair from the heap and return it with its count; None if none is left."""
         while self._heap:
             count_below_zero, _, pair = heappop(self._heap)
             count = self.pair_counts[pair]
@@ -160,11 +166,11 @@ class _Corpus:
         return None
 
     def push(self, pair: Pair) -> None:
-        """Put a pair into the heap as it is now."""
+        """Add a pair to the heap with its current values."""
         heappush(self._heap, self._entry(pair))
 
     def merge(self, pair: Pair) -> None:
-        """Make a token of a pair, wherever it occurs."""
+        """Replace every occurrence of a pair by a new token."""
         new = len(self.tokens)
         self.tokens.append(self.tokens[pair[0]] + self.tokens[pair[1]])
         changes: defaultdict[Pair, int] = defaultdict(int)
@@ -199,12 +205,12 @@ class _Corpus:
         if not indexes or indexes[-1] != index:
             indexes.append(index)
 
-    def _entry(self, pair: Pair) -> Entry:
-        position = self._first_position(pair) if self._tie_break.looks_at_positions else (0, 0)
+    def _entry(self, pair: Pair) -> HeapEntry:
+        position = self._first_position(pair) if self._tie_break.needs_position else (0, 0)
         return -self.pair_counts[pair], self._tie_break.order(pair, self.tokens, position), pair
 
     def _first_position(self, pair: Pair) -> Position:
-        """Find where a pair that occurs is first met, and forget pre-tokens that have lost it."""
+        """Find the first occurrence of a pair, and drop pre-tokens that no longer contain it."""
         indexes = self._pre_tokens_with[pair]
         for n_lost, index in enumerate(indexes):
             offset = 0
@@ -214,3 +220,118 @@ class _Corpus:
                     return index, offset
                 offset += len(self.tokens[neighbours[0]])
         raise AssertionError(f"{pair} occurs, but in no pre-token")
+
+
+SMALL_WORK = 50_000
+"""Up to this number of tokens to visit, at 1 µs each, plain Python is as fast as compiled loops."""
+
+
+def is_small(pre_tokens: PreTokenCounts, n_merges: int) -> bool:
+    """Return whether the corpus is small enough for plain Python.
+
+    At most n - 1 merges change a pre-token of n bytes.
+    """
+    work = 0
+    for start, end in pairwise(pre_tokens.memory["offsets"]):
+        work += (end - start) * min(end - start, n_merges)
+        if work > SMALL_WORK:
+            return False
+    return True
+
+
+class PythonTrainer:
+    """Training engine for small corpora; `CompiledTrainer` has the same interface.
+
+    Attributes:
+        end: The reason why no further merge is possible; None while one is.
+    """
+
+    name = "python"
+
+    def __init__(self, pre_tokens: PreTokenCounts, settings: TrainSettings) -> None:
+        """Count the pairs of the pre-tokens."""
+        distinct, counts = (
+            zip(*pre_tokens.pre_tokens(), strict=True) if len(pre_tokens) else ((), ())
+        )
+        self._min_count = settings.min_count
+        self._n_wanted = settings.n_merges
+        self._merges: list[Merge] = []
+        self._n_tokens = pre_tokens.n_bytes
+        self._tokens: list[list[int]] = []
+        self._steps = learn_merges(
+            distinct, counts, get_tie_break(settings.tie_break), settings.min_count, self._tokens
+        )
+        self.end: str | None = None
+
+    @property
+    def n_merges(self) -> int:
+        """Number of merges so far."""
+        return len(self._merges)
+
+    @property
+    def n_tokens(self) -> int:
+        """Current number of tokens of the whole corpus."""
+        return self._merges[-1].n_tokens if self._merges else self._n_tokens
+
+    def advance(self, seconds: float) -> bool:
+        """Merge for about this long, and return whether training is finished."""
+        until = time.monotonic() + seconds
+        while len(self._merges) < self._n_wanted:
+            merge = next(self._steps, None)
+            if merge is None:
+                self.end = why_training_ends(self._min_count)
+                return True
+            self._merges.append(merge)
+            if time.monotonic() >= until:
+                return False
+        return True
+
+    def merges_from(self, first: int) -> list[tuple[int, int, int]]:
+        """Return the merges from an index: left id, right id, count."""
+        return [(*merge.pair, merge.count) for merge in self._merges[first:]]
+
+    def occurrences(self, counts: Iterable[FileCounts]) -> tuple[Memory, Memory]:
+        """Return the merges (indexes from 0) that were applied in some pre-tokens, with counts."""
+        uses = [0] * (N_BYTES + self.n_merges)
+        for _, pre_tokens, times in counts:
+            for pre_token, n in zip(pre_tokens, times, strict=True):
+                for token in self._tokens[pre_token]:
+                    uses[token] += n
+        # Each occurrence of a token was made from one occurrence of each of its two parts.
+        for number in range(self.n_merges - 1, -1, -1):
+            for part in self._merges[number].pair:
+                uses[part] += uses[N_BYTES + number]
+        made = uses[N_BYTES:]
+        return _column("i", compress(range(len(made)), made)), _column("q", filter(None, made))
+
+    def history(self) -> TrainingHistory:
+        """Return the history of the merges so far."""
+        return history_of(self._merges)
+
+
+def history_of(merges: Sequence[Merge]) -> TrainingHistory:
+    """Convert merges to a history."""
+    no_pair = (NO_TOKEN, NO_TOKEN)
+    runners_up = [merge.runner_up or no_pair for merge in merges]
+    return TrainingHistory(
+        left_id=_column("i", (merge.pair[0] for merge in merges)),
+        right_id=_column("i", (merge.pair[1] for merge in merges)),
+        new_id=_column("i", range(N_BYTES, N_BYTES + len(merges))),
+        count=_column("q", (merge.count for merge in merges)),
+        n_tied=_column("i", (merge.n_tied for merge in merges)),
+        runner_up_left=_column("i", (pair[0] for pair in runners_up)),
+        runner_up_right=_column("i", (pair[1] for pair in runners_up)),
+        runner_up_count=_column("q", (merge.runner_up_count for merge in merges)),
+        n_tokens=_column("q", (merge.n_tokens for merge in merges)),
+    )
+
+
+def _column(item_type: str, values: Iterable[int]) -> memoryview:
+    return memoryview(array(item_type, values))
+
+
+def why_training_ends(min_count: int) -> str:
+    """Return the reason why training ends early."""
+    if min_count > 1:
+        return f"no pair occurs {min_count:,} times or more"
+    return "no pair is left to merge"

@@ -1,4 +1,4 @@
-"""A finished training: the tokenizer, how it came about, and how to keep it."""
+"""The result of a training: the tokenizer, the history of its merges, and its run folder."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats import run as run_folder
 from tokviz.formats.gc_pause import gc_paused
+from tokviz.formats.run_arrays import read_arrays
+from tokviz.formats.run_writer import write_run
 from tokviz.storage.files import StrPath
 from tokviz.storage.version import __version__
 from tokviz.tokenizer.encoding.packed import pack_trained
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.attribution import Attribution
 from tokviz.training.corpus.storage import Stored
-from tokviz.training.counting import PreTokenCounts
 from tokviz.training.history import TrainingHistory
-from tokviz.training.run_checks import check_history, pre_tokens_of_arrays, read_attribution
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.settings import N_BYTES, TrainSettings
 
 if TYPE_CHECKING:
@@ -40,20 +41,21 @@ class TrainTimings(NamedTuple):
 
 
 class TrainingRun(NamedTuple):
-    """What a training gives.
+    """The result of a training.
 
     Attributes:
-        tokenizer: The tokenizer that was learned.
+        tokenizer: The learned tokenizer.
         history: Every merge with its count, ties and runner-up, with the tokenizer's ids.
         pre_token_counts: The distinct pre-tokens of the corpus with their counts.
-        settings: What was asked for.
-        timings: How long it took.
-        stopped_early: Why there are fewer tokens than asked for, in words; None if there are not.
+        settings: The settings of the training.
+        timings: The duration of its phases.
+        stopped_early: The reason why there are fewer tokens than requested; None if there are not.
         sources: The files that were read; "-" is standard input. Empty for texts from Python.
-        engine: Which engine merged: "python" or "compiled" ("sharded" in runs of earlier versions).
+        engine: The engine that merged: "python" or "compiled" ("sharded" in runs of earlier
+            versions).
         left_out: The files that could not be read and were left out, each with the reason.
-        attribution: Which files the merges come from; None if that was not kept.
-        stored: What the storage told of each of the sources: sizes, and what changes with content.
+        attribution: The files that the merges come from; None if that was not saved.
+        stored: Size and change stamp of each of the sources.
     """
 
     tokenizer: Tokenizer
@@ -69,11 +71,12 @@ class TrainingRun(NamedTuple):
     stored: tuple[Stored, ...] = ()
 
     def token_lengths(self) -> npt.NDArray[np.int32]:
-        """Give the bytes of every token by id, 0 for special tokens: what bits per byte need.
+        """Return the number of bytes of every token by id, 0 for special tokens.
 
-        Source of the convention: karpathy/nanochat `scripts/tok_train.py` (`token_bytes`).
+        Bits per byte are computed with it. Source of the convention: karpathy/nanochat
+        `scripts/tok_train.py` (`token_bytes`).
         """
-        import numpy as np
+        import numpy as np  # a short training ends before anything needs NumPy
 
         return np.array(self._token_lengths())
 
@@ -88,13 +91,11 @@ class TrainingRun(NamedTuple):
     def save(self, folder: str | PathLike[str]) -> None:
         """Write a run folder; `tokviz.load(folder)` and `TrainingRun.load(folder)` read it.
 
-        A run that is there is replaced in one step.
+        An existing run is replaced atomically.
 
         Raises:
-            OutputFileError: If anything fails; what was there before is untouched.
+            OutputFileError: If writing fails; an existing run is unchanged.
         """
-        from tokviz.formats.run_writer import write_run
-
         pre_tokens = self.pre_token_counts
         write_run(
             folder,
@@ -112,7 +113,7 @@ class TrainingRun(NamedTuple):
 
     @property
     def n_tokens(self) -> int:
-        """The tokens of the corpus after the last merge, without special ones."""
+        """Tokens of the corpus after the last merge, without special tokens."""
         return (
             int(self.history.memory["n_tokens"][-1])
             if len(self.history)
@@ -159,14 +160,14 @@ class TrainingRun(NamedTuple):
 
         Args:
             folder: The folder.
-            on_parts: Told of what is read first, and not yet checked against the tokenizer, so
-                that work on it can begin while the tokenizer is read.
+            on_parts: Called with the parts that are read first, before they are checked against
+                the tokenizer, so that work can start while the tokenizer is read.
             read_tokenizer: Reads the tokenizer in the folder.
 
         Raises:
-            InputFileError: If it is no run, or damaged; it names the file.
+            InputFileError: If the folder is not a run, or is damaged; names the file.
         """
-        from tokviz.formats.run_arrays import read_arrays
+        from tokviz.training import run_checks  # imports NumPy
 
         about = run_folder.read_about(folder)
         columns = TrainingHistory.empty().memory
@@ -175,7 +176,7 @@ class TrainingRun(NamedTuple):
         try:
             parts = (
                 TrainingHistory.from_arrays(history),
-                pre_tokens_of_arrays(pre_tokens, about["corpus"]),
+                run_checks.pre_tokens_of_arrays(pre_tokens, about["corpus"]),
                 TrainSettings.checked(**about["settings"]),
             )
             if on_parts is not None:
@@ -189,12 +190,14 @@ class TrainingRun(NamedTuple):
                 about["stopped_early"],
                 tuple(map(str, about["corpus"]["files"])),
                 str(about["engine"]),
-                tuple((str(file), str(why)) for file, why in about["corpus"].get("left_out", ())),
+                tuple(
+                    (str(file), str(reason)) for file, reason in about["corpus"].get("left_out", ())
+                ),
             )
-            attribution = read_attribution(
+            attribution = run_checks.read_attribution(
                 folder, run.sources, run.history, run.pre_token_counts.n_bytes
             )
-            stored = tuple(Stored(**it) for it in about["corpus"].get("stored", ()))
+            stored = tuple(Stored(**fields) for fields in about["corpus"].get("stored", ()))
             run = run._replace(attribution=attribution, stored=stored)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputFileError(folder, f"the run in it is damaged: {error!r}") from None
@@ -204,19 +207,19 @@ class TrainingRun(NamedTuple):
             raise InputFileError(folder, f"the run in it is damaged: {error}") from None
         try:
             with gc_paused():
-                check_history(run.history, tokenizer, run.settings)
+                run_checks.check_history(run.history, tokenizer, run.settings)
         except TokvizError as error:
             raise InputFileError(Path(folder) / run_folder.HISTORY, str(error)) from None
         return run
 
 
 def load_attribution(folder: StrPath) -> Attribution | None:
-    """Read which files the merges of a run folder come from, and no more; None if it is not kept.
+    """Read only the attribution of a run folder; None if it was not saved.
 
     Raises:
-        InputFileError: If the folder is no run, or damaged.
+        InputFileError: If the folder is not a run, or is damaged.
     """
-    from tokviz.formats.run_arrays import read_arrays
+    from tokviz.training.run_checks import read_attribution  # imports NumPy
 
     corpus = run_folder.read_about(folder)["corpus"]
     arrays = read_arrays(folder, run_folder.HISTORY, TrainingHistory.empty().memory)
@@ -230,12 +233,12 @@ def load_attribution(folder: StrPath) -> Attribution | None:
 def tokenizer_of(
     settings: TrainSettings, history: TrainingHistory, tokens: list[bytes]
 ) -> Tokenizer:
-    """Make the tokenizer of a history whose new tokens have the ids from 256 on.
+    """Create the tokenizer from a history whose new tokens have the ids from 256.
 
     Args:
-        settings: Those of the training.
+        settings: The settings of the training.
         history: The merges.
-        tokens: The bytes of all tokens but special ones, by id.
+        tokens: The bytes of all tokens except special ones, by id.
     """
     sides = (array("I", history.memory[side].tobytes()) for side in ("left_id", "right_id"))
     return Tokenizer.of(
@@ -247,7 +250,7 @@ def tokenizer_of(
 
 
 def _version(package: str) -> str | None:
-    """Find a package's version by the name of its folder; reading its metadata takes long."""
+    """Return a package's version from the name of its folder, because reading metadata is slow."""
     spec = PathFinder.find_spec(package)
     if spec is None or spec.origin is None:
         return None

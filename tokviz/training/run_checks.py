@@ -1,4 +1,4 @@
-"""Whether the parts of a run that was read belong together."""
+"""Consistency checks of the parts of a run folder."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.formats.run import FILES
 from tokviz.formats.run_arrays import read_arrays
 from tokviz.storage.files import StrPath
 from tokviz.training.attribution import COLUMNS, Attribution
-from tokviz.training.counting import PreTokenCounts
 from tokviz.training.history import NO_TOKEN, TrainingHistory
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.settings import N_BYTES, TrainSettings
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -28,18 +29,16 @@ _LARGEST_CORPUS = 2**62
 def pre_tokens_of_arrays(
     arrays: Mapping[str, npt.NDArray[np.generic]], corpus: Mapping[str, Any]
 ) -> PreTokenCounts:
-    """Make the pre-tokens of a corpus of what a run folder holds.
+    """Create the pre-token counts from the arrays of a run folder.
 
     Args:
-        arrays: `data`, `lengths` and `counts`, all of integers and one dimension.
-        corpus: What `run.json` says of the corpus.
+        arrays: `data`, `lengths` and `counts`, one-dimensional arrays of integers.
+        corpus: The corpus's entry in `run.json`.
 
     Raises:
-        KeyError: If something is missing.
-        ValueError: If it does not fit together.
+        KeyError: If a number is missing.
+        ValueError: If arrays and numbers are inconsistent.
     """
-    import numpy as np
-
     data = arrays["data"]
     if data.dtype != np.uint8:
         raise ValueError("the pre-tokens are not bytes")
@@ -65,19 +64,17 @@ def pre_tokens_of_arrays(
 def read_attribution(
     folder: StrPath, sources: Sequence[str], history: TrainingHistory, n_bytes: int
 ) -> Attribution | None:
-    """Read which files of a run's corpus its merges come from; None if that was not kept.
+    """Read the attribution of a run; None if it was not saved.
 
     Raises:
-        InputFileError: If it is damaged, or of another training.
+        InputFileError: If it is damaged, or belongs to another training.
     """
     path = Path(folder) / FILES
     if not path.exists():
-        return None  # the run is older than that
+        return None  # a run of an earlier version
     arrays = read_arrays(folder, FILES)
     if not arrays:
         return None
-    import numpy as np
-
     try:
         files, lengths, merges, times = (arrays[name].astype(np.int64) for name in COLUMNS)
         if (lengths < 0).any() or lengths.sum(dtype=float) != len(merges):
@@ -102,13 +99,11 @@ def read_attribution(
 
 
 def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: TrainSettings) -> None:
-    """Make sure that a history, a tokenizer and settings are of one training.
+    """Check that a history, a tokenizer and settings belong to the same training.
 
     Raises:
-        TokvizError: If not; it names the first merge that does not fit.
+        TokvizError: If they do not; names the first inconsistent merge.
     """
-    import numpy as np
-
     merges, layout = tokenizer.merges, settings.layout
     if len(history) != len(merges):
         raise TokvizError(
@@ -132,12 +127,12 @@ def check_history(history: TrainingHistory, tokenizer: Tokenizer, settings: Trai
         sound &= np.where(none_left, ids == NO_TOKEN, exists(ids))
     sound &= (history.count >= settings.min_count) & (history.n_tied >= 1)
     sound &= (history.runner_up_count >= 0) & (history.runner_up_count <= history.count)
-    # More pairs than one are tied where the next one occurs as often, and only there.
+    # There is a tie exactly where the runner-up has the same count.
     sound &= (history.n_tied > 1) == (history.runner_up_count == history.count)
     sound &= history.n_tokens >= 1
     wrong = np.flatnonzero(~sound)
     if len(wrong):
-        raise TokvizError(f"is damaged: merge {wrong[0] + 1:,} makes no sense")
+        raise TokvizError(f"is damaged: merge {wrong[0] + 1:,} is invalid")
     tokens = [bytes([byte]) for byte in range(N_BYTES)]
     token_ids = {token: tokenizer.token_id(token) for token in tokens}
     if [*token_ids.values()] != list(map(layout.id_of, range(N_BYTES))):

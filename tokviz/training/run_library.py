@@ -1,6 +1,6 @@
-"""The trainings that are kept for the user: listed, found by name, copied, renamed, deleted.
+"""The user's saved trainings: list, find by name, copy, rename, delete.
 
-Every list of tokenizers, in the app and on the command line, takes them from here.
+Every list of tokenizers, in the app and on the command line, includes them.
 """
 
 from __future__ import annotations
@@ -29,19 +29,18 @@ _MOST_TRIES = 300
 _MOST_RUNS = 200
 _LONGEST_NAME = 200
 _TRASH = ".deleted"
-"""Holds what was deleted last, beside the runs: where no list looks."""
+"""Hidden folder for the run that was deleted last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A training that is kept.
+    """A saved training.
 
     Attributes:
-        folder: Its folder, which `tokviz.load` takes.
-        when: When it was saved, in seconds since the epoch.
-        n_vocab: Its tokens, None if it is damaged.
-        facts: Its pattern, its rule for ties, and its corpus, in words; what is wrong with it if
-            it is damaged.
+        folder: Its folder, which `tokviz.load` accepts.
+        when: Time of saving, in seconds since the epoch.
+        n_vocab: Number of its tokens, None if it is damaged.
+        facts: Its split pattern, tie-breaking rule and corpus; "damaged" if it is damaged.
     """
 
     folder: str
@@ -51,26 +50,26 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the run."""
         return os.path.basename(self.folder)
 
     @property
     def words(self) -> str:
-        """Say what it is, without its name and size."""
+        """A description without name and size."""
         return " · ".join((*self.facts, time_label(self.when)))
 
 
 def runs_folder() -> Path:
-    """Name the folder of all runs, which need not exist yet.
+    """Return the folder of all runs, which may not exist yet.
 
     Raises:
-        OutputFileError: If the user's state folder cannot be made.
+        OutputFileError: If the user's state folder cannot be created.
     """
     return state_folder() / "runs"
 
 
 def list_runs(should_stop: Callable[[], bool] = lambda: False) -> list[Run]:
-    """List the runs, the newest first, damaged ones too."""
+    """List the runs, newest first, including damaged ones."""
     found: list[tuple[float, Path]] = []
     try:
         for path in runs_folder().iterdir():
@@ -100,7 +99,7 @@ def _described(path: Path, when: float) -> Run:
 
 
 def corpus_words(files: Sequence[Any]) -> str:
-    """Name the files of a corpus in a word or two."""
+    """Return a short label for the files of a corpus."""
     names = ["standard input" if name == "-" else Path(str(name)).name for name in files]
     if not names:
         return "texts from Python"
@@ -111,9 +110,9 @@ def corpus_words(files: Sequence[Any]) -> str:
 
 
 def place_of(name: str) -> str:
-    """Give what `tokviz.load` takes for a name: the folder, if it is that of a run.
+    """Return the folder of a run for its name; other names are returned unchanged.
 
-    Built-in tokenizers and what lies in the working folder go first.
+    Built-in tokenizers and files in the working directory have priority.
     """
     if is_builtin(name) or os.path.lexists(name) or not _may_be_called(name):
         return name
@@ -125,7 +124,7 @@ def place_of(name: str) -> str:
 
 
 def with_runs(error: UnknownTokenizerError, runs: Sequence[Run]) -> UnknownTokenizerError:
-    """Let what says that a name is not known offer the nearest runs too."""
+    """Return an error about an unknown name that also suggests runs with similar names."""
     near = difflib.get_close_matches(error.name, [run.name for run in runs], n=2)
     return UnknownTokenizerError(error.name, [*near, *error.suggestions])
 
@@ -138,7 +137,7 @@ def _may_be_called(name: str) -> bool:
 
 
 def make_room(folder: Path) -> None:
-    """Make the folder in which a run folder will be written.
+    """Create the parent folder of a run folder.
 
     Raises:
         OutputFileError: If that fails.
@@ -148,11 +147,11 @@ def make_room(folder: Path) -> None:
 
 
 def remove_run(folder: Path, is_written: Callable[[], bool] = lambda: False) -> None:
-    """Remove whatever a training that was given up has written.
+    """Remove everything that a canceled training has written.
 
     Args:
-        folder: The run folder, which need not exist.
-        is_written: Tells whether somebody may still be writing; waited for, within reason.
+        folder: The run folder, which may not exist.
+        is_written: Returns whether a process may still be writing; waits for it, up to a limit.
     """
     for _ in range(_MOST_TRIES):
         threading.Event().wait(_TRY_SECONDS)
@@ -168,10 +167,10 @@ def remove_run(folder: Path, is_written: Callable[[], bool] = lambda: False) -> 
 
 
 def copy_run(run: Path, target: Path) -> None:
-    """Copy a run folder, in one step for whoever looks at the target.
+    """Copy a run folder atomically.
 
     Raises:
-        OutputFileError: If it fails; then nothing is left of the copy.
+        OutputFileError: If that fails; then no part of the copy remains.
     """
     prefix = f".{target.name[:80]}."
     with (
@@ -186,18 +185,18 @@ def copy_run(run: Path, target: Path) -> None:
 
 
 def rename_run(folder: Path, name: str) -> Path:
-    """Call a run something else.
+    """Rename a run.
 
     Returns:
-        Its folder from now on.
+        Its new folder.
 
     Raises:
-        TokvizError: If it cannot have that name.
+        TokvizError: If the name is not allowed.
         OutputFileError: If renaming fails.
     """
     if not _may_be_called(name):
         raise TokvizError(
-            f"A name has 1 to {_LONGEST_NAME} characters, no slash, and does not begin with a dot."
+            f"A name has 1 to {_LONGEST_NAME} characters, no slash, and does not start with a dot."
         )
     if is_builtin(name):
         raise TokvizError(f"{name} is the name of a built-in tokenizer.")
@@ -208,7 +207,7 @@ def rename_run(folder: Path, name: str) -> Path:
 
 
 def delete_run(folder: Path) -> None:
-    """Take a run away. `restore_run` brings it back, as long as no other one is deleted.
+    """Delete a run. `restore_run` restores it until another run is deleted.
 
     Raises:
         OutputFileError: If that fails.
@@ -220,7 +219,7 @@ def delete_run(folder: Path) -> None:
 
 
 def restore_run(folder: Path) -> None:
-    """Bring back the run that was deleted last.
+    """Restore the run that was deleted last.
 
     Raises:
         OutputFileError: If that fails.
@@ -230,6 +229,6 @@ def restore_run(folder: Path) -> None:
 
 def _move(folder: Path, target: Path) -> None:
     if os.path.lexists(target):
-        raise OutputFileError(target.name, "there is a run of that name")
+        raise OutputFileError(target.name, "there is already a run with this name")
     with writing(folder):
         os.rename(folder, target)

@@ -1,11 +1,12 @@
-"""What a training is asked to do, checked before any work is spent on it."""
+"""Settings of a training, and their validation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
-from tokviz.errors import SpecialTokenError, TokvizError, VocabularyError
+from tokviz.errors import SpecialTokenError, TokvizError, VocabularyError, missing_package
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern, get_split_pattern
 from tokviz.training.ties import get_tie_break
 
@@ -26,7 +27,7 @@ class IdLayout(NamedTuple):
 
     Attributes:
         first_byte: The id of the byte 0; the other bytes follow.
-        first_merged: The id of the token that the first merge makes; the others follow.
+        first_merged: The id of the first merged token; the others follow.
     """
 
     first_byte: int
@@ -34,7 +35,7 @@ class IdLayout(NamedTuple):
 
     @classmethod
     def of(cls, special_ids: SpecialIds, n_special: int) -> IdLayout:
-        """Make the layout for so many special tokens.
+        """Create the layout for a number of special tokens.
 
         >>> IdLayout.of("after-bytes", 2).id_of(256)
         258
@@ -43,29 +44,29 @@ class IdLayout(NamedTuple):
         return cls(first_byte, N_BYTES if special_ids == "last" else N_BYTES + n_special)
 
     def id_of(self, number: _Ints) -> _Ints:
-        """Give the id of the token with this number, or an array of ids for one of numbers."""
+        """Convert a token number, or an array of them, to ids."""
         gap = self.first_merged - self.first_byte - N_BYTES
         return number + self.first_byte + (number >= N_BYTES) * gap
 
     def numbers_of(self, ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Give the numbers of tokens; a number is negative if no ordinary token has that id."""
-        import numpy as np
-
-        bytes_ = np.where(ids < self.first_byte + N_BYTES, ids - self.first_byte, -1)
-        merged = ids - self.first_merged + N_BYTES
-        return np.where(ids < self.first_merged, bytes_, merged).astype(np.int32)
+        """Convert ids to token numbers, which are negative for ids of no ordinary token."""
+        numbers = ids - self.first_merged + N_BYTES
+        below = ids < self.first_merged
+        numbers[below] = ids[below] - self.first_byte
+        numbers[below & (numbers >= N_BYTES)] = -1
+        return numbers
 
 
 class TrainSettings(NamedTuple):
     """The settings of a training.
 
     Attributes:
-        vocab_size: The tokens wanted: bytes, merged tokens and special tokens together.
-        split_pattern: How text is cut into pre-tokens.
+        vocab_size: The requested number of bytes, merged tokens and special tokens together.
+        split_pattern: The regex that cuts text into pre-tokens.
         special_tokens: The special tokens; they are cut out of the corpus first.
-        special_ids: Where the ids of special tokens are: after all others ("last"), before them
-            ("first"), or between bytes and merged tokens ("after-bytes").
-        tie_break: Which pair is merged when several have the highest count.
+        special_ids: The position of their ids: after all others ("last"), before them ("first"),
+            or between bytes and merged tokens ("after-bytes").
+        tie_break: The name of the tie-breaking rule.
         min_count: The lowest count at which a pair is merged.
     """
 
@@ -87,13 +88,13 @@ class TrainSettings(NamedTuple):
         tie_break: str,
         min_count: int,
     ) -> TrainSettings:
-        """Check settings as the user gives them.
+        """Create settings from the user's values.
 
         Raises:
             VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
             SpecialTokenError: If a special token is empty, listed twice, or a single byte.
-            PatternError: If the split pattern is no valid regex.
-            TokvizError: If a rule is not known, or a number out of range.
+            PatternError: If the split pattern is not a valid regex.
+            TokvizError: If a rule is unknown, or a number is out of range.
         """
         if special_ids not in get_args(SpecialIds):
             choices = "'first', 'last' or 'after-bytes'"
@@ -108,7 +109,7 @@ class TrainSettings(NamedTuple):
 
     @property
     def n_merges(self) -> int:
-        """The merges wanted."""
+        """The requested number of merges."""
         return self.vocab_size - N_BYTES - len(self.special_tokens)
 
     @property
@@ -117,12 +118,12 @@ class TrainSettings(NamedTuple):
         return IdLayout.of(self.special_ids, len(self.special_tokens))
 
     def special_token_ids(self, n_merges: int) -> dict[str, int]:
-        """Give the special tokens their ids, once the number of merges is known."""
+        """Return the ids of the special tokens after a number of merges."""
         first = {"first": 0, "after-bytes": N_BYTES, "last": N_BYTES + n_merges}[self.special_ids]
         return {text: first + index for index, text in enumerate(self.special_tokens)}
 
     def as_json(self) -> dict[str, Any]:
-        """Give the settings as plain values."""
+        """Return the settings as plain values."""
         pattern = self.split_pattern
         return {
             **self._asdict(),
@@ -168,8 +169,15 @@ def _checked_specials(special_tokens: Sequence[str]) -> tuple[str, ...]:
             ) from None
         if n_bytes == 1:
             raise SpecialTokenError(
-                f"special token {text!r} is a single byte, which has a token of its own: "
+                f"special token {text!r} is a single byte, which already has a token: "
                 "choose a longer text"
             )
         seen[text] = None
     return tuple(seen)
+
+
+def why_no_workers() -> str:
+    """Return the reason why workers cannot be used; empty if they can."""
+    if find_spec("distributed") is None:
+        return f"training with workers {missing_package('distributed')}"
+    return ""

@@ -1,4 +1,4 @@
-"""Threads that take what is to be done from one queue, such as blocks of text to be counted."""
+"""Worker threads that share one queue of items, such as blocks of text to count."""
 
 from __future__ import annotations
 
@@ -12,41 +12,44 @@ _SECONDS_OF_WAITING = 0.02
 
 Item = TypeVar("Item")
 Work = Callable[[int, Item, Callable[[], bool]], object]
-"""What a thread does with an item and its number; it may give up once somebody asks to stop."""
+"""The work of a thread on an item: `work(number, item, should_stop)`.
+
+It may return early once `should_stop()` is true.
+"""
 
 
 class Threads(Generic[Item]):
-    """One thread for each share of the work."""
+    """Threads, each with its own work function."""
 
-    def __init__(self, shares: Sequence[Work[Item]]) -> None:
-        """Start the threads."""
-        self._items: Queue[tuple[int, Item] | None] = Queue(maxsize=2 * len(shares))
+    def __init__(self, work: Sequence[Work[Item]]) -> None:
+        """Start one thread per work function."""
+        self._items: Queue[tuple[int, Item] | None] = Queue(maxsize=2 * len(work))
         self._stopping = threading.Event()
         self._errors: list[BaseException] = []
         self._threads = [
-            threading.Thread(target=self._run, args=[share], name="counting", daemon=True)
-            for share in shares
+            threading.Thread(target=self._run, args=[function], name="counting", daemon=True)
+            for function in work
         ]
         for thread in self._threads:
             thread.start()
 
     def put(self, number: int, item: Item, should_stop: Callable[[], bool]) -> None:
-        """Hand an item on. What went wrong in a thread is raised here."""
+        """Add an item to the queue, and raise an error that occurred in a thread."""
         self._put((number, item), should_stop)
         self._raise_errors()
 
     def finish(self, should_stop: Callable[[], bool]) -> None:
-        """Wait until all is done. What went wrong in a thread is raised here."""
+        """Wait until all items are done, and raise an error that occurred in a thread."""
         self._join(should_stop)
         self._raise_errors()
 
     @property
     def failed(self) -> bool:
-        """Whether something went wrong in a thread."""
+        """True if an error occurred in a thread."""
         return bool(self._errors)
 
     def close(self) -> None:
-        """End all threads soon."""
+        """Stop all threads."""
         self._stopping.set()
         self._join(lambda: True)
 
@@ -72,13 +75,13 @@ class Threads(Generic[Item]):
         if self._errors:
             raise self._errors.pop()
 
-    def _run(self, share: Work[Item]) -> None:
+    def _run(self, work: Work[Item]) -> None:
         while (item := self._items.get()) is not None:
             if self._errors:
                 continue
             try:
-                share(*item, self._stopping.is_set)
+                work(*item, self._stopping.is_set)
             except BaseException as error:
                 self._errors.append(error)
-                # Others may be waiting for what this one was to find.
+                # Other threads may be waiting for the result of this one.
                 self._stopping.set()

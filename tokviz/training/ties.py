@@ -1,12 +1,12 @@
-"""Which pair is merged when several have the highest count: one entry per rule.
+"""Tie-breaking rules: the pair to merge when several have the highest count.
 
-All three originals count every neighbouring pair, overlapping ones too: "aaa" holds the pair
-("a", "a") twice although only one of the two can be merged. They differ in ties alone.
+All three original programs count every neighboring pair, including overlapping ones: "aaa" contains
+the pair ("a", "a") twice although only one of the two can be merged. They differ only in ties.
 
-To add a rule, add an entry to `TIE_BREAKS`: the command line, the Train screen, the Replay and the
-comparison of trainings take it from there. It learns in plain Python then, however large the corpus
-is. For the compiled loops its order needs a number below, which the entry names, a key in
-`tokviz.training.heap_kernels` and one in `tokviz.training.replay.pairs`.
+To add a rule, add an entry to `TIE_BREAKS`, which the command line, the Train screen, Replay and
+the comparison of trainings use. Such a rule trains in plain Python, regardless of the size of the
+corpus. Compiled loops also need a number below, which the entry names, a sort key in
+`tokviz.training.heap_kernels`, and one in `tokviz.training.replay.pairs`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from tokviz.errors import TokvizError
 from tokviz.text.sentences import Sentence
 
 FIRST, LEXICOGRAPHIC, SMALLEST_ID = range(3)
-"""The orders that the compiled loops know."""
+"""The rules that the compiled loops support."""
 
 Pair = tuple[int, int]
-"""The ids of a left and a right token, without any offset for special tokens."""
+"""The ids of a left and a right token, without an offset for special tokens."""
 
 Position = tuple[int, int]
-"""Where a pair first occurs: the index of the pre-token and the byte offset in it."""
+"""The first occurrence of a pair: the index of the pre-token and the byte offset in it."""
 
 
 class TokenPair(NamedTuple):
-    """Two neighbouring tokens, with the ids that the user sees."""
+    """Two neighboring tokens, with the ids that the user sees."""
 
     left_id: int
     right_id: int
@@ -37,23 +37,23 @@ class TokenPair(NamedTuple):
 
     @property
     def words(self) -> Sentence:
-        """The pair in a sentence."""
+        """The pair as a part of a sentence."""
         return self.left, " + ", self.right
 
 
 class TieBreak(NamedTuple):
-    """A rule for ties.
+    """A tie-breaking rule.
 
     Attributes:
         name: Its name in the API.
-        title: What it prefers, in a few words.
+        title: A short description of the preferred pair.
         source: The program whose merges it reproduces.
-        order: Makes a sort key of a pair, of its tokens' bytes (by id) and of where it first occurs
-            now. Of the pairs with the highest count the one with the lowest key is merged. No merge
-            may lower the key of a pair.
-        why: Says why of two pairs the first one was merged.
-        compiled: The same order in the compiled loops; None if they do not know it.
-        looks_at_positions: Whether `order` needs the position, which then has to be searched for.
+        order: Returns a sort key from a pair, the bytes of tokens by id, and the pair's current
+            first occurrence. Of the pairs with the highest count, the one with the lowest key is
+            merged. No merge may lower the key of a pair.
+        why: Explains why the first of two pairs was merged.
+        compiled: The number of the rule in the compiled loops; None if they do not support it.
+        needs_position: True if `order` needs the position, which then must be searched.
     """
 
     name: str
@@ -62,15 +62,15 @@ class TieBreak(NamedTuple):
     order: Callable[[Pair, Sequence[bytes], Position], Any]
     why: Callable[[TokenPair, TokenPair], Sentence]
     compiled: int | None = None
-    looks_at_positions: bool = False
+    needs_position: bool = False
 
 
 def _first(pair: Pair, tokens: Sequence[bytes], position: Position) -> Position:
-    """Prefer the pair whose first occurrence in the corpus, as it stands now, comes first.
+    """Prefer the pair whose first occurrence in the corpus, after the merges so far, comes first.
 
-    minbpe counts the pairs of the whole corpus anew at every step into a dict, which keeps the
+    minbpe counts the pairs of the whole corpus again at every step into a dict, which keeps the
     order of insertion, and takes `max(stats, key=stats.get)`: the first of the greatest. Every
-    neighbouring pair is counted (`zip(ids, ids[1:])`), so "aaa" counts ("a", "a") twice.
+    neighboring pair is counted (`zip(ids, ids[1:])`), so "aaa" counts ("a", "a") twice.
     Source: karpathy/minbpe `minbpe/base.py` (`get_stats`) and `minbpe/regex.py` (`train`).
     """
     return position
@@ -95,20 +95,20 @@ def _lexicographic(
 
 
 def _descending(token: bytes) -> tuple[int, ...]:
-    """Make a key that sorts byte strings from the greatest down; a prefix comes behind."""
+    """Return a key that sorts byte strings in descending order, a prefix after longer strings."""
     return (*(255 - byte for byte in token), 256)
 
 
 def _why_lexicographic(pair: TokenPair, second: TokenPair) -> Sentence:
-    which, mine, theirs = "left", pair.left, second.left
-    if mine == theirs:
-        which, mine, theirs = "right", pair.right, second.right
-    comparison = (f": its {which} token ", mine, " sorts after ", theirs, ".")
+    side, first, other = "left", pair.left, second.left
+    if first == other:
+        side, first, other = "right", pair.right, second.right
+    comparison = (f": its {side} token ", first, " sorts after ", other, ".")
     return (*pair.words, " is greater than ", *second.words, *comparison)
 
 
 def _smallest_id(pair: Pair, tokens: Sequence[bytes], position: Position) -> Pair:
-    """Prefer the smallest pair of ids: bytes before merged tokens, older ones before younger.
+    """Prefer the smallest pair of ids: bytes before merged tokens, older tokens before newer ones.
 
     rustbpe keeps a heap of (count, pair) in which equal counts are ordered by ascending pair of
     ids. Its first count takes every window of two ids, so "aaa" counts ("a", "a") twice, and the
@@ -134,7 +134,7 @@ TIE_BREAKS: dict[str, TieBreak] = {
             _first,
             _why_first,
             FIRST,
-            looks_at_positions=True,
+            needs_position=True,
         ),
         TieBreak(
             "lexicographic",
@@ -154,14 +154,14 @@ TIE_BREAKS: dict[str, TieBreak] = {
         ),
     )
 }
-"""Every rule by name."""
+"""The rules by name."""
 
 
 def get_tie_break(name: str) -> TieBreak:
-    """Find a rule by its name.
+    """Return the rule with this name.
 
     Raises:
-        TokvizError: If there is no such rule.
+        TokvizError: If no rule has this name.
     """
     if name not in TIE_BREAKS:
         raise TokvizError(f"unknown tie-break rule {name!r}: choose {', '.join(TIE_BREAKS)}")

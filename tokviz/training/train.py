@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokviz.errors import CorpusError
-from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
-from tokviz.training.attribution import attribution_of
+from tokviz.training.attribution import attribute_merges
 from tokviz.training.corpus.corpus import DELIMITER, Corpus
-from tokviz.training.counting import CountProgress, PreTokenCounts, count_pre_tokens
-from tokviz.training.engines import PythonTrainer, is_small
+from tokviz.training.counting import CountProgress, count_pre_tokens
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.progress import (
     N_NEWEST,
     Clock,
@@ -35,6 +34,8 @@ from tokviz.training.progress import (
     merging_seconds,
     reading_seconds,
 )
+from tokviz.training.python_trainer import PythonTrainer, is_small
+from tokviz.training.run import TrainingRun, TrainTimings, tokenizer_of
 from tokviz.training.settings import N_BYTES, SpecialIds, TrainSettings
 from tokviz.training.ties import get_tie_break
 
@@ -43,16 +44,12 @@ if TYPE_CHECKING:
 
     from tokviz.tokenizer.pretokenize.patterns import SplitPattern
     from tokviz.training.compiled_trainer import CompiledTrainer
-    from tokviz.training.dask_cluster import ClusterState
-    from tokviz.training.run import TrainingRun
+    from tokviz.training.progress import ClusterState
 
     Engine = PythonTrainer | CompiledTrainer
 
 SECONDS_BETWEEN_REPORTS = 0.05
-_SECONDS_BETWEEN_LOOKS = 1.0
-LATE_MODULES = ("tokviz.training.run", "tokviz.formats.run_writer")
-"""What a training needs at its end: they can be imported while it merges, which keeps one processor
-busy without keeping Python busy."""
+_SECONDS_BETWEEN_CLUSTER_CHECKS = 1.0
 
 Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Corpus
 OnProgress = Callable[[TrainProgress], object]
@@ -85,44 +82,43 @@ def train(
     Args:
         source: A path, several paths, or an iterable of str; see
             `tokviz.training.corpus.corpus.Corpus`. A file that is named twice is read once.
-        vocab_size: The tokens wanted: 256 bytes, merged tokens and special tokens together.
-        split_pattern: A named split pattern or any regex, which runs in child processes: it may
-            take for ever over a few characters. A `SplitPattern` that is not guarded may run here.
-            No merge crosses a pre-token.
-        special_tokens: Special tokens. They are cut out of the corpus first, so that no token holds
-            a part of one.
-        special_ids: Where their ids are: "last" (after all others), "first" (before them), or
-            "after-bytes" (from 256 on, before the merged tokens).
-        tie_break: Which pair to merge when several have the highest count; see
-            `tokviz.training.ties`.
+        vocab_size: The requested number of tokens: 256 bytes, merged tokens and special tokens
+            together.
+        split_pattern: A named split pattern or a regex, which runs in child processes because a
+            regex can take practically forever on a few characters. A `SplitPattern` that is not
+            guarded may run in this process. No merge crosses a pre-token.
+        special_tokens: Special tokens. They are cut out of the corpus first, so that no token
+            contains a part of one.
+        special_ids: The position of their ids: "last" (after all others), "first" (before them),
+            or "after-bytes" (from 256, before the merged tokens).
+        tie_break: The tie-breaking rule: the pair to merge when several have the highest count;
+            see `tokviz.training.ties`.
         min_count: The lowest count at which a pair is merged.
         delimiter: Text between documents, which is cut out like a special token; None for none.
-        field: The field of JSON lines, or the column of tables, that holds the text.
-        max_chars: Enough characters in total; the document that reaches it is the last.
-        max_doc_chars: The most characters that a document gives.
+        field: The field of JSON lines, or the column of tables, that contains the text.
+        max_chars: Limit of characters in total; the document that reaches it is the last one.
+        max_doc_chars: Limit of characters per document.
         on_progress: Called about twenty times a second, and at the end of every phase.
-        should_stop: Asked as often. When it says yes, the run holds the merges so far.
-        workers: Count with so many workers of a Dask cluster that is started for it; the run is the
-            same.
+        should_stop: Called as often. When it returns True, training ends with the merges so far.
+        workers: Count with a new Dask cluster of this many workers. The result is the same.
         client: Count on this cluster: a `distributed.Client`, or the address of a scheduler.
-        work_folder: Where workers keep what they have counted, so that a training that was
-            interrupted goes on from there; all of them must see it by this name. None for a folder
-            that is removed at the end.
-        skip_unreadable: Leave out files that are not there and, with workers, those that cannot be
-            read to their end; the run's `left_out` names them.
+        work_folder: The folder where workers save their counts, so that an interrupted training
+            can continue; all workers must see it by this name. None for a temporary folder.
+        skip_unreadable: Leave out files that do not exist and, with workers, those that cannot be
+            read to their end; the run's `left_out` lists them.
 
     Raises:
         VocabularyError: If the vocabulary cannot hold the bytes and the special tokens.
         SpecialTokenError: If a special token is empty, listed twice, or a single byte.
-        PatternError: If the split pattern is no valid regex, or a step from one pre-token to the
+        PatternError: If the split pattern is not a valid regex, or a step from one pre-token to the
             next takes too long.
         InputFileError: If a file cannot be read.
-        CorpusError: If the corpus holds no text.
+        CorpusError: If the corpus contains no text.
         TokvizError: If another argument is out of range.
     """
     settings = TrainSettings.checked(
         vocab_size,
-        split_pattern=get_split_pattern(split_pattern),
+        split_pattern=split_pattern,
         special_tokens=special_tokens,
         special_ids=special_ids,
         tie_break=tie_break,
@@ -140,33 +136,36 @@ def train(
     training = _Training(source, settings, on_progress, should_stop)
     if workers is None and client is None:
         return training.run()
-    from tokviz.training.cluster.client import ClusterCount, shared_folder
-    from tokviz.training.dask_cluster import at_cluster, state_of
+    # These import Dask.
+    from tokviz.training.cluster.client import count_on_cluster, shared_folder
+    from tokviz.training.dask_cluster import cluster_state, open_cluster
 
     with (
-        at_cluster(workers, client, training.should_stop) as cluster,
+        open_cluster(workers, client, training.should_stop) as cluster,
         shared_folder(work_folder) as folder,
     ):
-        training.count = ClusterCount(cluster, folder, skip_unreadable)
-        training.look = partial(state_of, cluster)
+        training.count = partial(
+            count_on_cluster, client=cluster, folder=folder, skip_unreadable=skip_unreadable
+        )
+        training.cluster_state = partial(cluster_state, cluster)
         return training.run()
 
 
 def train_bpe(
     input_path: str | PathLike[str], vocab_size: int, special_tokens: Sequence[str]
 ) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
-    """Learn as Stanford CS336's assignment 1 asks for.
+    """Train a tokenizer as specified by Stanford CS336's assignment 1.
 
-    The text is cut by GPT-2's pattern, special tokens are never merged across, and of pairs with
-    equal counts the lexicographically greatest is merged.
+    GPT-2's split pattern cuts the text, no merge crosses a special token, and of pairs with equal
+    counts the lexicographically greatest is merged.
 
     Args:
         input_path: A text file.
-        vocab_size: The tokens wanted, special tokens included.
+        vocab_size: The requested number of tokens, including special tokens.
         special_tokens: The special tokens; their ids come last.
 
     Returns:
-        The vocabulary (id → bytes) and the merges in the order in which they were made.
+        The vocabulary (id → bytes) and the merges in the order in which they were learned.
 
     Raises:
         TokvizError: As `train` does.
@@ -183,15 +182,15 @@ def train_bpe(
 
 
 class _Training:
-    """One training under way.
+    """A training in progress.
 
     Attributes:
-        should_stop: Asked often.
+        should_stop: Called often; returns whether to stop.
         count: Counts the pre-tokens of the corpus, as `count_pre_tokens` does.
-        look: Says what the workers do; None without any.
+        cluster_state: Returns the state of the cluster; None without a cluster.
     """
 
-    look: Callable[[], ClusterState] | None = None
+    cluster_state: Callable[[], ClusterState] | None = None
 
     count: Callable[..., PreTokenCounts] = staticmethod(count_pre_tokens)
 
@@ -212,12 +211,12 @@ class _Training:
         self._seen: list[tuple[int, int]] = []
         self._seconds: dict[str, float] = {"reading": 0.0, "merging": 0.0}
         self._tokens = [bytes([byte]) for byte in range(N_BYTES)]
-        self._newest: list[NewMerge] = []
-        self._looked = -_SECONDS_BETWEEN_LOOKS
+
+        self._cluster_checked = -_SECONDS_BETWEEN_CLUSTER_CHECKS
         self._now = TrainProgress("reading", 0.0, 0.0, None, 0, 0, 0, settings.n_merges, 0)
 
     def run(self) -> TrainingRun:
-        self._began = self._clock.seconds()  # workers are there now
+        self._started = self._clock.seconds()  # after the workers have connected
         self._report(0.0)
         pre_tokens = self.count(
             self._corpus,
@@ -235,14 +234,8 @@ class _Training:
         engine = self._make_engine(pre_tokens)
         stopped = self._merge(engine) if pre_tokens.complete else True
         history = engine.history()
-        attribution = attribution_of(engine, pre_tokens, self._corpus.files, history)
+        attribution = attribute_merges(engine.occurrences, pre_tokens, self._corpus.files, history)
         pre_tokens.by_file = ()
-        from tokviz.training.run import (  # see `LATE_MODULES`
-            TrainingRun,
-            TrainTimings,
-            tokenizer_of,
-        )
-
         self._end_phase()
         return TrainingRun(
             tokenizer_of(self._settings, history, self._tokens),
@@ -263,12 +256,12 @@ class _Training:
         in_python = get_tie_break(self._settings.tie_break).compiled is None
         if in_python or not pre_tokens.complete or is_small(pre_tokens, self._settings.n_merges):
             return PythonTrainer(pre_tokens, self._settings)
-        from tokviz.training.compiled_trainer import CompiledTrainer
+        from tokviz.training.compiled_trainer import CompiledTrainer  # imports the kernels
 
         return CompiledTrainer(pre_tokens, self._settings)
 
     def _merge(self, engine: Engine) -> bool:
-        """Merge until all is done; True if somebody wished to stop before."""
+        """Merge until training is finished; True if it was stopped earlier."""
         done = self._settings.n_merges == 0
         while not done:
             if self.should_stop():
@@ -282,13 +275,10 @@ class _Training:
         merges, tokens = engine.merges_from(self._now.n_merges), self._tokens
         for left, right, _ in merges:
             tokens.append(tokens[left] + tokens[right])
-        self._newest += [
-            NewMerge(tokens[left], tokens[right], n) for left, right, n in merges[-N_NEWEST:]
-        ]
-        del self._newest[:-N_NEWEST]
+        newest = [NewMerge(tokens[left], tokens[right], n) for left, right, n in merges[-N_NEWEST:]]
         self._now = self._now._replace(
             n_merges=engine.n_merges,
-            newest=tuple(self._newest),
+            newest=(*self._now.newest, *newest)[-N_NEWEST:],
             tokens_now=engine.n_tokens,
         )
 
@@ -315,14 +305,14 @@ class _Training:
         )
         if not total:
             return self._report(0.0)
-        if not progress.n_bytes_read:  # until processes have the text, nothing tells the pace
+        if not progress.n_bytes_read:  # the pace is measured from the first bytes counted
             self._end_phase()
         fraction = min(1.0, progress.n_bytes_read / total)
         pattern, n_merges = self._settings.split_pattern, self._settings.n_merges
         is_regex = scanner_of(pattern) is None
         whole = reading_seconds(total, is_regex=is_regex)
         pace = self._clock.pace(fraction * whole, whole)
-        if not is_regex:  # a slow one makes merging no slower
+        if not is_regex:  # a slow regex does not slow down merging
             self._pace = pace
         is_split = pattern.name != "none"
         n_cells = expected_cells(total, is_split=is_split)
@@ -338,7 +328,7 @@ class _Training:
             return self._report(1.0, 0.0)
         whole = merging_seconds(self._n_cells, min(n_wanted, self._n_cells))
         so_far = merging_seconds(self._n_cells, n) if n else 0.0
-        # How far the layout is, which comes first, nobody knows.
+        # The pace is unknown before the first merge, while the memory is prepared.
         pace = self._clock.pace(so_far, whole, self._pace) if n else self._pace
         self._report(n / n_wanted, pace * max(0.0, whole - so_far))
 
@@ -352,7 +342,7 @@ class _Training:
 
     def _report(self, fraction: float, left: float | None = None) -> None:
         if self._on_progress is not None:
-            self._look_at_workers()
+            self._update_cluster_state()
             self._now = self._now._replace(
                 fraction=fraction,
                 seconds=self._clock.seconds(),
@@ -360,12 +350,14 @@ class _Training:
             )
             self._on_progress(self._now)
 
-    def _look_at_workers(self) -> None:
-        if self.look is not None and self._clock.seconds() - self._looked >= _SECONDS_BETWEEN_LOOKS:
-            self._looked = self._clock.seconds()
-            with suppress(Exception):  # a scheduler that has gone is found out by the work
-                cluster = self.look()
+    def _update_cluster_state(self) -> None:
+        now = self._clock.seconds()
+        is_due = now - self._cluster_checked >= _SECONDS_BETWEEN_CLUSTER_CHECKS
+        if self.cluster_state is not None and is_due:
+            self._cluster_checked = now
+            with suppress(Exception):  # a lost scheduler also ends the tasks, which report it
+                cluster = self.cluster_state()
                 if self._now.phase == "reading":
-                    pace = self._now.n_bytes / (self._clock.seconds() - self._began)
+                    pace = self._now.n_bytes / (self._clock.seconds() - self._started)
                     cluster = cluster._replace(bytes_per_second=pace)
                 self._now = self._now._replace(cluster=cluster)

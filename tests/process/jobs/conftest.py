@@ -7,20 +7,19 @@ from threading import Event
 import pytest
 
 from tokviz.errors import TokvizError
-from tokviz.process.jobs.split_client import SplitClient
-from tokviz.process.jobs.split_result import PreToken, SplitPart, SplitResult
+from tokviz.process.jobs.split_client import PreToken, SplitClient, SplitPart, SplitResult
 from tokviz.process.limits import Limits
 from tokviz.text.snapshots import Part
 
 WAIT = 60.0
-"""Seconds after which a test gives up; never how long it takes."""
+"""Seconds after which a test gives up."""
 
 EXPLODING = r"(a|aa)+$"
 """Takes time exponential in the length of "aaa…b"."""
 
 
 class _Watched(list[Part]):
-    """Chunks that tell when they are read, which is when their run begins."""
+    """Chunks that signal when they are read, at the start of their run."""
 
     def __init__(self, chunks: list[Part]) -> None:
         super().__init__(chunks)
@@ -32,7 +31,7 @@ class _Watched(list[Part]):
 
 
 class Splitter:
-    """A `SplitClient` to ask from a test, which waits for the end of each run."""
+    """A `SplitClient` for tests, which waits for the end of each run."""
 
     def __init__(self, limits: Limits | None = None, seconds: float = 2.5) -> None:
         self.events: Queue[tuple[int, SplitPart | TokvizError | None]] = Queue()
@@ -48,7 +47,7 @@ class Splitter:
         return self.client.split(regex, [*map(Part, chunks)])
 
     def start_and_hang(self) -> int:
-        """Begin a run that does not end by itself, and wait until it is with the child."""
+        """Start an endless run, and wait until the child has received it."""
         chunks = _Watched([Part("a" * 100 + "b")])
         run = self.client.split(EXPLODING, chunks)
         assert chunks.read.wait(WAIT)

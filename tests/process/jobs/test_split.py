@@ -18,7 +18,7 @@ ROWS = {"do": "rows", "regex": "b", "flags": 0, "seconds": 9, "most_seconds": 9}
 def test_the_time_may_end_behind_the_last_row(
     n_rows_until: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The signal comes at any place within a step, also when all rows are searched."""
+    """The signal can arrive at any point of a step, even after the last row."""
     n_steps = 0
 
     @contextmanager
@@ -30,7 +30,7 @@ def test_the_time_may_end_behind_the_last_row(
             raise TimeoutError
 
     monkeypatch.setattr(StepLimit, "step", step)
-    monkeypatch.setattr(split, "_STEP_ROWS", 1)
+    monkeypatch.setattr(split, "STEP_ROWS", 1)
     request = {**ROWS, "ends": pack_numbers(array("I", [1, 3]))}
     answers = split.answer(request, {"text": "abb"})
     if n_rows_until == 1:

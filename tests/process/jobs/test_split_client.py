@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 
 import pytest
@@ -9,8 +10,13 @@ from hypothesis import strategies as st
 from tests.process.jobs.conftest import Splitter
 from tests.profiles import examples
 from tokviz.errors import JobError, PatternError
-from tokviz.process.jobs.split_client import SplitClient, _text_requests
-from tokviz.process.jobs.split_result import PreToken
+from tokviz.process.jobs.split_client import (
+    PreToken,
+    SplitClient,
+    SplitPart,
+    SplitResult,
+    text_requests,
+)
 from tokviz.process.limits import Limits
 from tokviz.text.snapshots import Part
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
@@ -62,9 +68,9 @@ def test_edits_sent_as_differences_equal_a_fresh_split(
 def test_a_kept_text_is_not_sent_again() -> None:
     memory: dict[str, object] = {}
     chunks = [Part("one "), Part("two "), Part("three")]
-    assert len(list(_text_requests(memory, chunks))) == 2
-    assert list(_text_requests(memory, list(chunks))) == []
-    assert list(_text_requests(memory, [chunks[0], Part("2 "), Part("three")])) == [
+    assert len(list(text_requests(memory, chunks))) == 2
+    assert list(text_requests(memory, list(chunks))) == []
+    assert list(text_requests(memory, [chunks[0], Part("2 "), Part("three")])) == [
         {"do": "text", "text": "2 "},
         {"do": "replace", "start": 4, "removed": 4},
     ]
@@ -111,7 +117,7 @@ def test_a_regex_that_takes_long_to_compile_is_stopped(
 def test_a_big_text_goes_on_beyond_the_patience(make_splitter: Callable[..., Splitter]) -> None:
     splitter = make_splitter(seconds=0.3)
     text = "some words and 123 numbers\n" * 40_000
-    # Slow enough to take several times the patience, but always getting on.
+    # Slow enough to take several times the patience, with constant progress.
     regex = r"(?:(?:\w+|\s+)(?<=(?=(\w|\s){1,40}).{1,40}))|[^\w\s]+"
     result = splitter.result_of(splitter.start(regex, text))
     assert result.n_chars == len(text)
@@ -136,3 +142,40 @@ def test_nothing_is_started_before_the_first_split() -> None:
     client = SplitClient(lambda *_: None, lambda *_: None, lambda *_: None)
     assert client.pid is None
     client.close()
+
+
+def _result(parts: list[list[int]], gaps: list[set[int]]) -> tuple[SplitResult, list[PreToken]]:
+    """Build a result from pre-token lengths, part by part, and the same as a plain list."""
+    result, plain, position = SplitResult(), [], 0
+    for lengths, gap_indexes in zip(parts, gaps, strict=True):
+        start, ends = position, array("I")
+        for index, length in enumerate(lengths):
+            plain.append(PreToken(position, position + length, index in gap_indexes))
+            position += length
+            ends.append(position - start)
+        kept = tuple(sorted(index for index in gap_indexes if index < len(lengths)))
+        result.add(SplitPart(start, ends, kept, 1))
+    return result, plain
+
+
+_PARTS = st.lists(
+    st.tuples(st.lists(st.integers(1, 5), max_size=5), st.sets(st.integers(0, 4))), max_size=5
+)
+
+
+@given(_PARTS, st.integers(0, 40), st.integers(0, 40))
+def test_pre_tokens_in_a_range_are_those_that_touch_it(
+    drawn: list[tuple[list[int], set[int]]], lo: int, hi: int
+) -> None:
+    result, plain = _result([lengths for lengths, _ in drawn], [gaps for _, gaps in drawn])
+    expected = [p for p in plain if p.start < hi and p.end > lo] if lo < hi else []
+    assert result.pre_tokens_in(lo, hi) == expected
+
+
+@given(_PARTS)
+def test_counts_add_up(drawn: list[tuple[list[int], set[int]]]) -> None:
+    result, plain = _result([lengths for lengths, _ in drawn], [gaps for _, gaps in drawn])
+    assert result.n_pre_tokens == len(plain)
+    assert result.n_gaps == sum(pre_token.gap for pre_token in plain)
+    assert result.n_zero_width == len(drawn)
+    assert result.n_chars == (plain[-1].end if plain else 0)

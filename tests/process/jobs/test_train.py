@@ -1,4 +1,4 @@
-"""Training in a child: the same tokenizer as in this process, with reports, and no leftovers."""
+"""Training in a child: the same tokenizer as in this process, with reports and cleanup."""
 
 from __future__ import annotations
 
@@ -20,48 +20,49 @@ from tests.process.test_runner import _gone
 from tokviz.errors import JobError, TokvizError
 from tokviz.process.jobs import train as train_job
 from tokviz.process.jobs.train_client import TrainClient
-from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.process.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.process.jobs.training import Training
 from tokviz.process.registry import ENOUGH
 from tokviz.training import train as train_module
-from tokviz.training.attribution import attribution_of
+from tokviz.training.attribution import attribute_merges
+from tokviz.training.progress import TrainProgress
 from tokviz.training.run_library import remove_run
 
 TEXT = "the theory of the thing: this that and these, then there\n" * 40
 
 
 class Trainer:
-    """A `TrainClient` to ask from a test."""
+    """A `TrainClient` for tests."""
 
     def __init__(self) -> None:
-        self.events: Queue[tuple[int, TrainReport | TrainSummary | TokvizError]] = Queue()
+        self.events: Queue[tuple[int, TrainProgress | TrainSummary | TokvizError]] = Queue()
 
-        def put(run: int, event: TrainReport | TrainSummary | TokvizError) -> None:
+        def put(run: int, event: TrainProgress | TrainSummary | TokvizError) -> None:
             self.events.put((run, event))
 
         self.client = TrainClient(put, put, put)
 
-    def result_of(self, run: int) -> tuple[list[TrainReport], TrainSummary]:
+    def result_of(self, run: int) -> tuple[list[TrainProgress], TrainSummary]:
         """Wait for the end of a run."""
-        reports: list[TrainReport] = []
+        reports: list[TrainProgress] = []
         while True:
             event_run, event = self.events.get(timeout=WAIT)
             assert event_run == run
             if isinstance(event, TokvizError):
                 raise event
-            if isinstance(event, TrainReport):
+            if isinstance(event, TrainProgress):
                 reports.append(event)
             elif not event.is_comparing:
                 return reports, event
 
-    def wait_for(self, holds: Callable[[TrainReport], object]) -> TrainReport:
+    def wait_for(self, holds: Callable[[TrainProgress], object]) -> TrainProgress:
         while True:
             _, event = self.events.get(timeout=WAIT)
-            assert isinstance(event, TrainReport)
+            assert isinstance(event, TrainProgress)
             if holds(event):
                 return event
 
-    def wait_for_a_merge(self) -> TrainReport:
+    def wait_for_a_merge(self) -> TrainProgress:
         return self.wait_for(lambda report: report.n_merges)
 
 
@@ -81,7 +82,7 @@ def corpus(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def long_request(tmp_path: Path) -> TrainRequest:
-    """Many different words and more merges than anybody waits for."""
+    """Many different words and a very large number of merges."""
     letters = random.Random(1)
     words = ("".join(letters.choices("abcdefgh", k=8)) for _ in range(200_000))
     path = tmp_path / "long.txt"
@@ -133,9 +134,9 @@ def test_a_training_is_kept_or_cancelled_in_every_phase(corpus, tmp_path, monkey
             def attribute(*arguments):
                 if phase == "attribution":
                     pause_here()
-                return attribution_of(*arguments)
+                return attribute_merges(*arguments)
 
-            monkeypatch.setattr(train_module, "attribution_of", attribute)
+            monkeypatch.setattr(train_module, "attribute_merges", attribute)
             super().__init__(request, pause, should_stop)
 
     monkeypatch.setattr(train_job, "Training", Paused)
@@ -300,7 +301,7 @@ def test_reports_flow_while_the_trainer_is_silent(corpus, tmp_path, monkeypatch)
     monkeypatch.setattr(train_job.Training, "learn", lambda self: silent.wait(WAIT))
     request = TrainRequest((str(corpus),), str(tmp_path / "run"), 270)
     answers = train_job.answer(request.to_json(), {})
-    reports = [TrainReport.from_json(next(answers)["report"]) for _ in range(3)]
+    reports = [TrainProgress.from_json(next(answers)["report"]) for _ in range(3)]
     assert [report.phase for report in reports] == ["starting"] * 3
     assert reports[0].seconds < reports[2].seconds
     silent.set()

@@ -1,4 +1,4 @@
-"""What crosses the border comes back as it was."""
+"""Messages survive a round trip through JSON."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ import json
 
 import pytest
 
-from tokviz.process.jobs.train_messages import (
-    HeldOut,
-    NewMerge,
-    TrainReport,
-    TrainRequest,
-    TrainSummary,
-)
+from tokviz.process.jobs.train_messages import HeldOut, TrainRequest, TrainSummary
 from tokviz.training.attribution import FileShare
+from tokviz.training.progress import NewMerge, TrainProgress
 
 REQUEST = TrainRequest(
     ("a", "b\udcff"),
@@ -25,7 +20,7 @@ REQUEST = TrainRequest(
     compare=True,
     exclude=("*.min.js",),
 )
-REPORT = TrainReport(
+REPORT = TrainProgress(
     "merging", 0.5, 1.5, None, 10, 4, 1, 2, 8, (NewMerge(b"\xff", b" a", 3),), 1000, 2000
 )
 SUMMARY = TrainSummary(
@@ -43,7 +38,7 @@ def test_what_is_written_as_json_is_read_again(value):
 
 def test_compression_is_unknown_before_anything_is_read():
     assert REPORT.bytes_per_token == 10 / 8
-    assert TrainReport("starting", 0, 0, None, 0, 0, 0, 0, 0).bytes_per_token is None
+    assert TrainProgress("starting", 0, 0, None, 0, 0, 0, 0, 0).bytes_per_token is None
 
 
 def test_a_summary_adds_up_its_phases():

@@ -1,4 +1,4 @@
-"""What a corpus reads: every kind of source and file, caps, and what is said when it cannot."""
+"""Every kind of source and file of a corpus, limits, and error messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tokviz.training.corpus.text_blocks import TextBlock, capped, text_blocks
 
 
 def texts_of(blocks: Iterable[TextBlock]) -> list[list[bytes]]:
-    """Join the texts of blocks again: a list of texts for each document."""
+    """Join the texts of blocks: a list of texts for each document."""
     documents: list[list[bytes]] = [[]]
     goes_on = False
     for block in blocks:
@@ -52,7 +52,7 @@ def texts_of(blocks: Iterable[TextBlock]) -> list[list[bytes]]:
 
 
 def documents(source: Source, **options) -> list[bytes]:
-    """Read the documents of a source that holds no special tokens."""
+    """Read the documents of a source without special tokens."""
     return [b"".join(texts) for texts in texts_of(Corpus(source, **options).text_blocks())]
 
 
@@ -353,7 +353,7 @@ def test_the_size_and_what_has_been_read(tmp_path: Path) -> None:
 
 
 def test_what_has_been_read_grows_while_it_is_read(tmp_path: Path) -> None:
-    """By files' positions on the disk, those of compressed files too; each file adds its own."""
+    """Progress is the position on the disk, also in compressed files, added up over files."""
     data = bytes(range(32, 127)) * 40_000
     plain, packed = tmp_path / "a.txt", tmp_path / "b.txt.gz"
     plain.write_bytes(data)
@@ -490,7 +490,7 @@ def test_cuts_are_those_of_the_regex_of_all(
     chunks = [(data[i : i + size], False) for i in range(0, len(data), size)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks_module, "BLOCK_BYTES", 1)
-        patch.setattr(blocks_module, "_MOST_FIRSTS", most_firsts)
+        patch.setattr(blocks_module, "MOST_FIRSTS", most_firsts)
         found = texts_of(text_blocks([*chunks, (b"", True)], map(str.encode, cuts), b""))
     longest_first = sorted(set(cuts), key=len, reverse=True)
     assert found == [

@@ -22,8 +22,8 @@ from tokviz.compare.trainings import diff_merges
 from tokviz.errors import InputFileError, TokvizError, UnknownTokenizerError
 from tokviz.process.runner import JobDroppedError, stopped_by
 from tokviz.text.sentences import format_sentences
-from tokviz.training.engines import PythonTrainer
 from tokviz.training.history import TrainingHistory
+from tokviz.training.python_trainer import PythonTrainer
 from tokviz.training.replay import compiled as replay_compiled
 from tokviz.training.replay import corpus as replay_corpus
 from tokviz.training.replay.corpus import MOST_PRE_TOKEN_BYTES

@@ -14,13 +14,8 @@ import tokviz
 from tests.tui.first_frame import imported_for_the_first_frame
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.errors import JobError, TokvizError
-from tokviz.process.jobs.train_messages import (
-    HeldOut,
-    NewMerge,
-    TrainReport,
-    TrainRequest,
-    TrainSummary,
-)
+from tokviz.process.jobs.train_messages import HeldOut, TrainRequest, TrainSummary
+from tokviz.training.progress import NewMerge, TrainProgress
 from tokviz.training.run_library import runs_folder
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.ask_text import AskDialog
@@ -37,7 +32,7 @@ from tokviz.tui.widgets.choices import Choices
 from tokviz.tui.widgets.push_button import PushButton
 from tokviz.workspace.session import Opened, RunAction, Session
 
-REPORT = TrainReport("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"t", b"h", 99),))
+REPORT = TrainProgress("merging", 0.5, 1.0, 2.0, 1000, 30, 2, 4, 500, (NewMerge(b"t", b"h", 99),))
 SUMMARY = TrainSummary(
     "/runs/x", 300, 43, 43, None, {"reading": 1.0}, 1000, 990, 1, 0, 30, 400, b" the", None
 )
@@ -58,7 +53,7 @@ class FakeTrainer:
 
     def __init__(
         self,
-        on_report: Callable[[int, TrainReport], object],
+        on_report: Callable[[int, TrainProgress], object],
         on_done: Callable[[int, TrainSummary], object],
         on_error: Callable[[int, TokvizError], object],
     ) -> None:
@@ -794,13 +789,13 @@ async def test_a_dead_child_is_a_message_and_the_form_is_as_it_was(
 async def test_a_failure_stands_until_something_else_is_typed_though_files_are_counted(
     trainers: list[FakeTrainer], book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    goes_on, look_at = threading.Event(), form.look_at
+    goes_on, inspect_source = threading.Event(), form.inspect_source
 
     def look_slowly(*arguments: Any) -> Any:
         goes_on.wait(WAIT)
-        return look_at(*arguments)
+        return inspect_source(*arguments)
 
-    monkeypatch.setattr(form, "look_at", look_slowly)
+    monkeypatch.setattr(form, "inspect_source", look_slowly)
     app = make_app()
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await show_train(pilot)

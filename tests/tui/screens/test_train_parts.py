@@ -10,10 +10,16 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tokviz.process.jobs.train_messages import HeldOut, NewMerge, TrainReport, TrainSummary
+from tokviz.process.jobs.train_messages import HeldOut, TrainSummary
 from tokviz.training.attribution import FileShare
-from tokviz.training.corpus.entries import CorpusEntry, full_source, look_at, look_at_all, remarks
-from tokviz.training.dask_cluster import ClusterState
+from tokviz.training.corpus.entries import (
+    CorpusEntry,
+    full_source,
+    inspect_source,
+    inspect_sources,
+    remarks,
+)
+from tokviz.training.progress import ClusterState, NewMerge, TrainProgress
 from tokviz.training.run_library import copy_run, remove_run
 from tokviz.tui.screens.train.corpus_list import paint_corpus_entry
 from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
@@ -30,7 +36,7 @@ from tokviz.tui.screens.train.summary import summary_content
 
 FILE = CorpusEntry("/texts/book.txt", 1, 1_000_000)
 VALUES = FormValues(corpus=(FILE,))
-REPORT = TrainReport("merging", 0.5, 3.0, 4.0, 1000, 30, 2, 4, 500)
+REPORT = TrainProgress("merging", 0.5, 3.0, 4.0, 1000, 30, 2, 4, 500)
 SUMMARY = TrainSummary(
     run_folder="/runs/book",
     n_vocab=300,
@@ -194,14 +200,14 @@ def test_sources_are_files_folders_and_globs(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     for name in ("a.txt", "b.txt.gz", "sub/c.txt", ".hidden"):
         (tmp_path / name).write_bytes(b"12345")
-    file = look_at(str(tmp_path / "a.txt"))
+    file = inspect_source(str(tmp_path / "a.txt"))
     assert file._replace(files=()) == CorpusEntry(str(tmp_path / "a.txt"), 1, 5)
-    folder = look_at(str(tmp_path))
+    folder = inspect_source(str(tmp_path))
     assert (folder.n_files, folder.n_bytes, folder.is_compressed) == (3, 15, True)
-    assert look_at(f"{tmp_path}/**/*.txt").n_files == 2
-    assert look_at(f"{tmp_path}/*.none").error == "no file matches"
-    assert "no such file" in look_at(f"{tmp_path}/missing").error
-    assert look_at("/dev/null").error == "is a device or pipe, not a file"
+    assert inspect_source(f"{tmp_path}/**/*.txt").n_files == 2
+    assert inspect_source(f"{tmp_path}/*.none").error == "no file matches"
+    assert "no such file" in inspect_source(f"{tmp_path}/missing").error
+    assert inspect_source("/dev/null").error == "is a device or pipe, not a file"
 
 
 def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path) -> None:
@@ -217,8 +223,8 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
         (tmp_path / name).write_bytes(data)
     (tmp_path / "link.txt").symlink_to(tmp_path / "gone.txt")
     (tmp_path / "sub" / "hard.txt").hardlink_to(tmp_path / "a.txt")
-    folder, glob = look_at(str(tmp_path)), look_at(f"{tmp_path}/*.png")
-    again = look_at(str(tmp_path / "a.txt"))
+    folder, glob = inspect_source(str(tmp_path)), inspect_source(f"{tmp_path}/*.png")
+    again = inspect_source(str(tmp_path / "a.txt"))
 
     def names(files: tuple[str, ...]) -> list[str]:
         return [Path(file).name for file in files]
@@ -238,7 +244,10 @@ def test_what_is_odd_about_a_corpus_is_named_before_it_is_learned(tmp_path: Path
     ):
         assert said in text
     assert (
-        make_plan(replace(VALUES, corpus=(look_at(str(tmp_path / "a.txt")),)), tmp_path).notes == ()
+        make_plan(
+            replace(VALUES, corpus=(inspect_source(str(tmp_path / "a.txt")),)), tmp_path
+        ).notes
+        == ()
     )
 
 
@@ -249,7 +258,7 @@ def test_tables_without_a_text_to_learn_are_named_before_anything_is_read(tmp_pa
     for name in ("a.parquet", "b.parquet"):
         parquet.write_table(pyarrow.table(columns), tmp_path / name)
     (tmp_path / "c.parquet").write_bytes(b"PAR1 and then something else")
-    (entry,) = look_at_all([str(tmp_path)])
+    (entry,) = inspect_sources([str(tmp_path)])
 
     def told(field: str) -> tuple[str, ...]:
         plan = make_plan(replace(VALUES, corpus=(entry,), field=field), Path("/r"))
@@ -341,7 +350,7 @@ def test_the_workers_of_a_cluster_and_their_page_are_shown() -> None:
     cluster = ClusterState(2, 5, 300_000_000, "http://127.0.0.1:8787/status", 2e7)
     learning = Learning()
     reading = REPORT._replace(phase="reading", n_bytes=60_000_000, cluster=cluster)
-    learning.take(TrainReport.from_json(json.loads(json.dumps(reading.to_json()))))
+    learning.take(TrainProgress.from_json(json.loads(json.dumps(reading.to_json()))))
     content = phases_content(learning, 60)
     assert content.plain.splitlines()[-2:] == [
         "2 workers · 5 tasks · 300 MB · 20 MB/s",
@@ -379,7 +388,7 @@ def test_a_summary_names_the_files_that_paid_for_the_merges() -> None:
 
 
 def test_a_file_is_left_out_by_an_entry_of_its_own() -> None:
-    left_out = look_at(full_source("!/texts/dist/app.min.js"))
+    left_out = inspect_source(full_source("!/texts/dist/app.min.js"))
     assert "left out" in "".join(text for text, _ in paint_corpus_entry(left_out, 50))
     values = replace(VALUES, corpus=(FILE, left_out))
     request = make_request(values, make_plan(values, Path("/runs/x")))

@@ -2,11 +2,12 @@
 
 The child keeps the compiled template. Requests:
 
-- `{"do": "template", "source": text, "variables": {…}}`: take another template.
-- `{"do": "render", "messages": […], "variables": {…}}`: render messages with it. The answer is what
-  `tokviz.chat.jinja_spans.MarkedText` holds, or `{"failed": reason, "line": n, "message": n}`.
+- `{"do": "template", "source": text, "variables": {…}}`: set the template.
+- `{"do": "render", "messages": […], "variables": {…}}`: render messages with it. The answer has
+  the fields of `tokviz.chat.jinja_spans.MarkedText`, or is `{"failed": reason, "line": n,
+  "message": n}`.
 
-A template that fails is no failure of the job: its answer says why.
+If a template fails, the job succeeds and its answer contains the reason.
 """
 
 from __future__ import annotations

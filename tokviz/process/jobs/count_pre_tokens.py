@@ -2,19 +2,18 @@
 
 The child keeps the counts. Requests:
 
-- `{"do": "begin", …}`: the fields of the `SplitPattern`. If it is guarded, a step from one
-pre-token to
-  the next that takes too long is an error.
-- `{"do": "take", "data": packed}`: a part of the data of texts to come.
-- `{"do": "count", "lengths": packed, "file": number}`: count texts of a file, so many bytes of the
-  data each. Answers all the while `{"n_unique": n, "n_counted": n}`: how many different pre-tokens
-  there are so far, and how many bytes of these texts are counted. With `"part": [i, n]` only one of
-  n parts of a text is, and the last answer has `"end"` besides; see `PlainCounter.part_steps`.
-- `{"do": "keep", "begin": place, "file": number}`: count that part, see `PlainCounter.keep`.
+- `{"do": "begin", …}`: set the split pattern, with the fields of `SplitPattern`. If it is guarded,
+  a step from one pre-token to the next that takes too long is an error.
+- `{"do": "take", "data": packed}`: receive a part of the data of the next texts.
+- `{"do": "count", "lengths": packed, "file": number}`: count texts of a file, which have
+  these lengths in bytes. Answers repeatedly with `{"n_unique": n, "n_counted": n}`: the number of
+  distinct pre-tokens so far, and the number of bytes of these texts that are counted. With
+  `"part": [i, n]`, only one of n parts of a text is counted, and the last answer also has `"end"`;
+  see `PlainCounter.part_steps`.
+- `{"do": "keep", "begin": position, "file": number}`: add that part, see `PlainCounter.keep`.
 - `{"do": "end"}`: answers `{"n_chars": n, "n_invalid": n}`, then all pre-tokens in the order of
-their
-  first occurrence, as many `{"data": packed, "lengths": packed, "counts": packed}` as it takes, and
-  `{"file": number, "pre_tokens": packed, "times": packed}` for each file that is told apart.
+  their first occurrence in several `{"data": packed, "lengths": packed, "counts": packed}`, and
+  `{"file": number, "pre_tokens": packed, "times": packed}` for each tracked file.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS
 from tokviz.training.corpus.text_blocks import TextBlock
-from tokviz.training.counting import PlainCounter
+from tokviz.training.plain_counter import PlainCounter
 
 _SLICE = 50_000
 

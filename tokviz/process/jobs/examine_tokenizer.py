@@ -1,13 +1,14 @@
-"""The job `examine_tokenizer`: what makes objects of all tokens, at this process's cost.
+"""The job `examine_tokenizer`: examinations that create Python objects of all tokens.
 
-The app's own memory would keep much of such a peak; see `tokviz.tokenizer.encoding.byte_rows`.
+In the app itself, such a peak would leave its memory fragmented; see
+`tokviz.tokenizer.encoding.byte_rows`.
 
-The requests are `{"head": object}` and `{"part": packed}`…, which are a tokenizer (see
+The requests are `{"head": object}` and `{"part": packed}`…, which contain a tokenizer (see
 `tokviz.formats.tokenizer_ipc`), and then one of
 
-- `{"do": "losses"}`, answered for each format by `{"format": name, "lost": [sentence…]}`, or by
-  `{"format": name, "error": text}` if it cannot hold the tokenizer;
-- `{"do": "check"}`, answered by `{"report": object}`.
+- `{"do": "losses"}`, answered for each format with `{"format": name, "lost": [sentence…]}`, or with
+  `{"format": name, "error": text}` if the format cannot represent the tokenizer;
+- `{"do": "check"}`, answered with `{"report": object}`.
 """
 
 from __future__ import annotations

@@ -10,16 +10,16 @@ The child reads the file itself, so that a hostile one costs the child's memory 
   file's regexes exceeds the retry limit of the library, that is a `PatternError`.
 - `{"do": "decode", "ids": packed}`: answers `{"text": text}`.
 
-The library keeps two kinds of added tokens apart, and can leave only those that are called special
-to the text. So all are called special here but white space; the file as it is makes a second
-tokenizer when somebody asks for the library's own way.
+The library distinguishes two kinds of added tokens, and can treat only the special ones as plain
+text. So all added tokens are marked as special here, except white space. For the library's own
+behavior, a second tokenizer is created from the unchanged file on request.
 
-Each request names the file, `path` and `sha256`, which the first one loads in `load_seconds` of
-processor time. It says how much it may take itself, `cpu_seconds`, null for what is left of the one
-before, and `memory_mb`, null for what the process began with.
+Each request names the file, `path` and `sha256`, which the first request loads in `load_seconds` of
+processor time. Its limits are `cpu_seconds`, null for the rest of the previous limit, and
+`memory_mb`, null for the initial limit of the process.
 
-Padding, truncation, dropout and the post-processor are taken out before the library sees the file:
-the tokens of a text are asked for, not what a model is fed.
+Padding, truncation, dropout and the post-processor are removed from the file's content, because
+only the tokens of the text are needed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from tokviz.errors import JobError, PatternError, missing_package
+import tokenizers
+
+from tokviz.errors import JobError, PatternError
 from tokviz.formats.byte_level import from_characters
 from tokviz.formats.hf_pattern import part_types, regexes_in
 from tokviz.formats.library import NO_WORD
@@ -45,15 +47,15 @@ from tokviz.storage.files import read_file
 from tokviz.storage.json_file import MAX_JSON_BYTES, parse_json
 from tokviz.tokenizer.encoding.packed import pack_ranks
 
-_UNTYPED = "\U0010ffff"
-"""Nobody types it: what stands behind it in a vocabulary is in no text."""
+_UNREACHABLE = "\U0010ffff"
+"""A prefix that makes a token of a vocabulary unreachable, because no text contains it."""
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """Answer one request of this job.
 
     Raises:
-        JobError: If the library does not take the file, or fails on a text.
+        JobError: If the library rejects the file, or fails on a text.
     """
     allow_memory(request["memory_mb"])
     if "loaded" not in state:
@@ -68,7 +70,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
             yield _encode(loaded, request)
         case "decode":
             ids = unpack_numbers(request["ids"]).tolist()
-            with loaded.doing("decode these ids"):
+            with loaded.describing_errors("decode these ids"):
                 text = loaded.tokenizer.decode(ids, skip_special_tokens=False)
             yield {"text": text}
 
@@ -80,7 +82,7 @@ class _TokenTexts:
     """Converts the texts of tokens to bytes, as the decoder of a `tokenizer.json` does."""
 
     def __init__(self, content: dict[str, Any]) -> None:
-        """Take the content of the file."""
+        """Create the converter from the content of the file."""
         kinds = part_types(content.get("decoder"))
         model = content.get("model")
         model = model if isinstance(model, dict) else {}
@@ -110,17 +112,17 @@ class _TokenTexts:
 
 
 class _Loaded:
-    """A file as the tokenizers that are needed of it.
+    """The tokenizers created from a file.
 
     Attributes:
         token_texts: Converts the texts of its tokens to bytes.
-        tokenizer: The one that calls all added tokens special but white space.
-        regexes: Those by which it normalizes, splits and decodes, for display.
-        typed_ids: The ids that its model may give to text which looks like an added token.
+        tokenizer: The tokenizer in which all added tokens except white space are special.
+        regexes: The regexes with which it normalizes, splits and decodes, for display.
+        added_ids_in_model: The ids that its model may assign to the text of an added token.
     """
 
     def __init__(self, path: str, checksum: str) -> None:
-        # Its threads would each ask for memory that counts, and one text gives them nothing to do.
+        # Its threads would use memory that counts towards the limit, without any benefit here.
         os.environ["TOKENIZERS_PARALLELISM"] = "false"
         self._file = path, checksum
         content = self._content()
@@ -131,11 +133,11 @@ class _Loaded:
             token["special"] = bool(token.get("special")) or not text.isspace()
         model = content.get("model")
         merges = isinstance(model, dict) and "merges" in model
-        self.tokenizer = _made(content)
-        self.typed_ids = set() if merges else {token_id for _, token_id in self.specials()}
+        self.tokenizer = _load(content)
+        self.added_ids_in_model = set() if merges else {token_id for _, token_id in self.specials()}
 
     def specials(self) -> list[list[Any]]:
-        """List text and id of the added tokens that are called special here."""
+        """List text and id of the special added tokens."""
         added = sorted(self.tokenizer.get_added_tokens_decoder().items())
         return [[token.content, token_id] for token_id, token in added if token.special]
 
@@ -146,59 +148,59 @@ class _Loaded:
             PatternError: If one of the file's regexes exceeds the retry limit of the library.
             JobError: If the library fails otherwise.
         """
-        tokenizer = self.as_the_file_says if specials == "huggingface" else self.tokenizer
+        tokenizer = self.unchanged_tokenizer if specials == "huggingface" else self.tokenizer
         tokenizer.encode_special_tokens = specials != "all"
         found = self._encode(tokenizer, text)
-        if specials == "none" and not self.typed_ids.isdisjoint(found.ids):
-            found = self._encode(self.with_nothing_typed, text)
+        if specials == "none" and not self.added_ids_in_model.isdisjoint(found.ids):
+            found = self._encode(self.tokenizer_without_added_texts, text)
         return found
 
     def _encode(self, tokenizer: Any, text: str) -> Any:
-        with self.doing("encode this text"):
+        with self.describing_errors("encode this text"):
             return tokenizer.encode(text, add_special_tokens=False)
 
     @contextmanager
-    def doing(self, what: str) -> Iterator[None]:
-        """Say of what the library raises, or panics with, that it could not do this."""
+    def describing_errors(self, action: str) -> Iterator[None]:
+        """Convert the library's errors and panics to a `JobError` about this action."""
         try:
             yield
         except BaseException as error:  # the library raises nothing more precise
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
-            words = _in_words(error)
+            words = _simplified(error)
             if "retry-limit" in words:
-                reason = f"takes too long to {what}: it exceeds the library's limit of retries"
+                reason = f"takes too long to {action}: it exceeds the library's limit of retries"
                 raise PatternError(self.regexes, reason) from None
-            raise JobError(f"Hugging Face's library cannot {what}: {words}") from None
+            raise JobError(f"Hugging Face's library cannot {action}: {words}") from None
 
     @cached_property
-    def as_the_file_says(self) -> Any:
-        """Calls special what the file calls so."""
-        return _made(self._content())
+    def unchanged_tokenizer(self) -> Any:
+        """The tokenizer in which the same tokens are special as in the file."""
+        return _load(self._content())
 
     @cached_property
-    def with_nothing_typed(self) -> Any:
-        """Has no text for added tokens in its model.
+    def tokenizer_without_added_texts(self) -> Any:
+        """The tokenizer whose model does not contain the texts of added tokens.
 
         Models that look up words or pre-tokens (Unigram, WordPiece, WordLevel) find special tokens
-        in their vocabulary whether they are searched for or not.
+        in their vocabulary even if special tokens are treated as plain text.
         """
         content = self._content()
         added = {token.get("content") for token in _added(content)}
         model = content["model"]
         vocab = model["vocab"]
 
-        def untyped(text: str) -> str:
-            return _UNTYPED + text if text in added and not text.isspace() else text
+        def unreachable(text: str) -> str:
+            return _UNREACHABLE + text if text in added and not text.isspace() else text
 
         if isinstance(vocab, dict):
-            model["vocab"] = {untyped(text): token_id for text, token_id in vocab.items()}
+            model["vocab"] = {unreachable(text): token_id for text, token_id in vocab.items()}
         else:
-            model["vocab"] = [[untyped(text), score] for text, score in vocab]
+            model["vocab"] = [[unreachable(text), score] for text, score in vocab]
         if isinstance(model.get("unk_token"), str):
-            model["unk_token"] = untyped(model["unk_token"])
+            model["unk_token"] = unreachable(model["unk_token"])
         content["added_tokens"] = []
-        return _made(content)
+        return _load(content)
 
     def _content(self) -> dict[str, Any]:
         path, checksum = self._file
@@ -221,17 +223,13 @@ def _added(content: dict[str, Any]) -> list[dict[str, Any]]:
     return [token for token in added if isinstance(token, dict)] if isinstance(added, list) else []
 
 
-def _made(content: dict[str, Any]) -> Any:
-    try:
-        import tokenizers
-    except ImportError:
-        raise JobError(missing_package("tokenizers")) from None
+def _load(content: dict[str, Any]) -> Any:
     text = json.dumps(content, ensure_ascii=False)
     content.clear()
     try:
         return tokenizers.Tokenizer.from_str(text)
     except Exception as error:  # the library raises nothing more precise
-        raise JobError(f"Hugging Face's library does not take it: {_in_words(error)}") from None
+        raise JobError(f"Hugging Face's library rejects it: {_simplified(error)}") from None
 
 
 _UNKNOWN_KIND = re.compile(r"untagged enum (\w+?)(?:Untagged|Wrapper|Helper)?\b")
@@ -239,8 +237,8 @@ _PLACE = re.compile(r" at line \d+ column \d+$")
 _NAMES = {"PreTokenizer": "pre_tokenizer", "PostProcessor": "post_processor"}
 
 
-def _in_words(error: BaseException) -> str:
-    """Say what the library means; the places that it names are not those of the file."""
+def _simplified(error: BaseException) -> str:
+    """Simplify a message of the library, without positions, which are not those of the file."""
     words = _PLACE.sub("", str(error))[:300]
     if unknown := _UNKNOWN_KIND.search(words):
         part = _NAMES.get(unknown[1], unknown[1].lower())
@@ -249,8 +247,6 @@ def _in_words(error: BaseException) -> str:
 
 
 def _facts(loaded: _Loaded) -> Iterator[Body]:
-    import tokenizers
-
     specials = loaded.specials()
     special_ids = {token_id for text, token_id in specials if text}
     vocabulary = loaded.tokenizer.get_vocab(with_added_tokens=True)

@@ -1,18 +1,18 @@
-"""The job `read_parquet`: a table in a file that nobody vouches for.
+"""The job `read_parquet`: read an untrusted table within the limits of this process.
 
-A few bytes of such a file may stand for any number of values, whatever it says of itself. Every
-request names the `path` of the file:
+A few bytes of a Parquet file may expand to any number of values, regardless of its metadata. Every
+request contains the `path` of the file:
 
-- `{"do": "open"}`: answers `{"names": columns, "texts": those of them
-  that hold text, "bytes": those of them that may hold anything, "sizes": rows of each row group}`.
-  A later one opens another file, the others one only where none is open.
-- `{"do": "rows", "columns", "group", "row"}`: answers `{"rows": [JSON text…]}`, that row of the
-  group and some of those behind it; null for one that is too large.
-- `{"do": "texts", "column", "groups"}`: the texts of a column in these row groups, from the
-  beginning, and `{"do": "more"}` those that follow. The answers are
-  `{"chunks": [[packed, whether its text ends]…]}`; none stands for the end.
+- `{"do": "open"}`: open the file, and answer with `{"names": columns, "texts": columns that contain
+  text, "bytes": columns that may contain any bytes, "sizes": rows of each row group}`. Other
+  requests open the file only if none is open.
+- `{"do": "rows", "columns", "group", "row"}`: answer with `{"rows": [JSON text…]}`, this row of the
+  group and some of the following ones; null for a row that is too large.
+- `{"do": "texts", "column", "groups"}`: answer with the first texts of a column in these row
+  groups, and `{"do": "more"}` with the following ones: `{"chunks": [[packed, whether its text
+  ends]…]}`, or no answer at the end.
 
-Any may be answered `{"refused": reason}`.
+The answer to any request may be `{"refused": reason}`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+from pyarrow import types
 
 from tokviz.process.limits import allow_memory
 from tokviz.process.memory import mapped_bytes
@@ -34,11 +38,8 @@ _MOST_ROWS = 1 << 14
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     """Answer one request of this job."""
-    import pyarrow
-    import pyarrow.parquet
-
     if "table" not in state:
-        # What the libraries map is no data; their own allocator maps more than it uses.
+        # The limit excludes the libraries. Their own allocator maps more memory than it uses.
         pyarrow.set_memory_pool(pyarrow.system_memory_pool())
         allow_memory((mapped_bytes() >> 20) + DATA_MB)
     try:
@@ -55,7 +56,7 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
 
 
 class _Table:
-    """An open file, the rows that were read last, and how far texts have been read."""
+    """An open file, the current batch of rows, and the position in its texts."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -90,7 +91,7 @@ class _Table:
                     return
 
     def _read(self, columns: list[str], groups: Iterable[int]) -> Iterator[Any]:
-        """Read so many rows at once that they are about as much as a part, if the file is true."""
+        """Read batches of rows of about `_PART_BYTES`, if the file's metadata is correct."""
         for group in groups:
             claim = self._file.metadata.row_group(group)
             size = claim.num_rows * _PART_BYTES // max(claim.total_byte_size, 1)
@@ -99,17 +100,17 @@ class _Table:
             )
 
     def _seek(self, columns: list[str], group: int, row: int) -> None:
-        """Read on to a row; rows are asked for in order as a rule."""
+        """Read up to a row; rows are usually requested in order."""
         if group != self._group or row < self._first:
             self._group, self._first, self._batch = group, 0, None
             self._batches = self._read(columns, [group])
         while self._batch is None or row >= self._first + len(self._batch):
             self._first += 0 if self._batch is None else len(self._batch)
-            self._batch = None  # let go before the next one is made
+            self._batch = None  # free its memory before the next one is read
             self._batch = next(self._batches, None)
             if self._batch is None:
                 self._group = -1
-                raise ValueError("it has fewer rows than it says")
+                raise ValueError("it has fewer rows than its metadata states")
 
     def _rows(self, index: int) -> Iterator[str | None]:
         left = _PART_BYTES
@@ -122,8 +123,6 @@ class _Table:
                 return
 
     def _texts_of(self, column: str, groups: list[int]) -> Iterator[Body]:
-        import pyarrow
-
         chunks: list[tuple[str, bool]] = []
         n_bytes = 0
         for batch in self._read([column], groups):
@@ -142,8 +141,6 @@ class _Table:
 
 @cache
 def _is_text(kind: Any) -> bool:
-    import pyarrow
-
     try:
         pyarrow.array([], kind).cast(pyarrow.large_binary())
     except pyarrow.ArrowException:
@@ -152,8 +149,6 @@ def _is_text(kind: Any) -> bool:
 
 
 def _json(row: Any) -> str:
-    import pyarrow
-
     try:
         [value] = row.to_pylist()
     except (ValueError, OverflowError):
@@ -163,10 +158,7 @@ def _json(row: Any) -> str:
 
 
 def _without_times(kind: Any) -> Any:
-    """Give a type with numbers for times: Python has none with nanoseconds, or so far away."""
-    import pyarrow
-    from pyarrow import types
-
+    """Replace times by numbers, because Python's lack nanoseconds and have a smaller range."""
     if types.is_temporal(kind):
         return pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()
     if types.is_struct(kind):

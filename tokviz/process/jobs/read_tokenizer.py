@@ -8,7 +8,7 @@ The answers are one of
 - `{"head": object}` and then `{"part": packed}`…: see `tokviz.formats.tokenizer_ipc`; the bytes of
   the tables come one after another, in parts;
 - `{"library": [path, content, reason]}`: the fields of `tokviz.formats.huggingface.NeedsLibrary`;
-- `{"refused": [path, reason]}`: what is wrong with the file.
+- `{"refused": [path, reason]}`: the reason why the file cannot be read.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
     Raises:
         PatternError: If the split pattern is not a valid regex.
     """
-    asked, other = request["split_pattern"], request["other"]
-    pattern = SplitPattern(*asked) if isinstance(asked, list) else asked
+    fields, other = request["split_pattern"], request["other"]
+    pattern = SplitPattern(*fields) if isinstance(fields, list) else fields
     found = Found(request["kind"], Path(request["path"]), None if other is None else Path(other))
     try:
         tokenizer = read(found, pattern, request["name"])

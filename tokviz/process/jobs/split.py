@@ -3,27 +3,26 @@
 The child keeps the text, so that a new regex costs no new copy, and an edit sends only what
 changed. Requests:
 
-- `{"do": "text", "text": part}`: gather text for the next `replace`. Long text comes in parts.
-- `{"do": "replace", "start": n, "removed": n}`: put the gathered text in place of a stretch.
-- `{"do": "split", "regex": text, "seconds": n}`: split the kept text and answer with its pre-tokens
-in
+- `{"do": "text", "text": part}`: collect text for the next `replace`. Long text comes in parts.
+- `{"do": "replace", "start": n, "removed": n}`: replace a range by the collected text.
+- `{"do": "split", "regex": text, "seconds": n}`: split the text and answer with its pre-tokens in
   order: `{"start": n, "ends": packed, "gaps": [index…], "n_zero_width": n}`, where `ends` are the
-  ends of the pre-tokens counted from `start`, and `gaps` indexes the answer's own pre-tokens. A
+  ends of the pre-tokens counted from `start`, and `gaps` are indexes of the answer's pre-tokens. A
   step that takes longer than `seconds` of processor time is a `PatternError`. With `"start": n`,
-  where a pre-token ends, only the text after it is split. With `"near": text` and `"at": n`, a part
-  of the text is split as if it stood alone, and each answer has `"near": true`: a guess until the
-  whole text is split.
-- `{"do": "each", …, "ends": packed}`: split each of the texts that lie side by side in the kept
-  text: `{"splits": [[ends, gaps, n_zero_width]…]}`, each counted from its start.
-- `{"do": "cut", "regex": text, "seconds": n, "start": n, "end": n}`: say how the regex took a
-pre-token
-  of the kept text: `{"cut": …}`, the fields of `tokviz.tokenizer.pretokenize.alternatives.Cut`.
-- `{"do": "find", "regex": text, "flags": n, "seconds": n, "most": n, "put": text or null}`: find
-  matches with a width in the kept text, `most` of them: `{"starts": packed, "ends": packed,
-  "texts": […]}`, where `texts` are what `put`, a replacement, makes of each match.
+  the end of a pre-token, only the text after it is split. With `"near": text` and `"at": n`, a part
+  of the text is split independently, and each answer has `"near": true`: a guess until the whole
+  text is split.
+- `{"do": "each", …, "ends": packed}`: split each of the texts that are concatenated in the text:
+  `{"splits": [[ends, gaps, n_zero_width]…]}`, each counted from its start.
+- `{"do": "cut", "regex": text, "seconds": n, "start": n, "end": n}`: explain how the regex matched
+  a pre-token of the text: `{"cut": …}`, the fields of
+  `tokviz.tokenizer.pretokenize.alternatives.Cut`.
+- `{"do": "find", "regex": text, "flags": n, "seconds": n, "most": n, "put": text or null}`: find up
+  to `most` matches that are not empty: `{"starts": packed, "ends": packed, "texts": […]}`, where
+  `texts` are the results of the replacement `put` for each match.
 - `{"do": "rows", "regex": text, "flags": n, "seconds": n, "most_seconds": n, "ends": packed}`:
-  search each of the texts that lie side by side in the kept text, and answer with the numbers of
-  those in which the regex matches: `{"rows": packed}`.
+  search each of the texts that are concatenated in the text, and answer with the indexes of those
+  in which the regex matches: `{"rows": packed}`.
 - `{"do": "check", "regex": text, "seconds": n}`: compile only: `{"matches_empty": bool}`.
 
 Offsets are characters of the byte text.
@@ -37,6 +36,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+import regex
+
 from tokviz.errors import PatternError
 from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.tokenizer.pretokenize.alternatives import cut_of
@@ -45,10 +46,10 @@ from tokviz.tokenizer.pretokenize.split import SplitProgress, join_steps, split_
 from tokviz.tokenizer.pretokenize.step_limit import StepLimit, too_long
 
 ANSWER_SECONDS = 0.05
-"""How much work goes into one answer; well below any watchdog's patience."""
+"""Duration of the work for one answer, well below the time limits."""
 
 _STEP_CHARS = 4096
-_STEP_ROWS = 256
+STEP_ROWS = 256
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
@@ -159,8 +160,6 @@ def _takes_longer(seconds: float, where: str = "") -> str:
 
 
 def _expanded(match: Any, put: str) -> str:
-    import regex
-
     try:
         expanded: str = match.expand(put)
     except (regex.error, IndexError) as error:
@@ -179,7 +178,7 @@ def _rows(request: Body, text: str) -> Iterator[Body]:
         while row < len(ends):
             with limit.step():
                 search = compiled_regex(request["regex"], request["flags"]).search
-                for end in ends[row : row + _STEP_ROWS]:
+                for end in ends[row : row + STEP_ROWS]:
                     if search(text[start:end]):
                         found.append(row)
                     row, start = row + 1, end
@@ -190,7 +189,7 @@ def _rows(request: Body, text: str) -> Iterator[Body]:
                 yield {"rows": pack_numbers(found)}
                 found, due = array("I"), now + ANSWER_SECONDS
     except TimeoutError:
-        if row < len(ends):  # and not just behind the last one
+        if row < len(ends):  # otherwise all rows were searched in time
             where = f" on a text of {ends[row] - start} characters"
             reason = _takes_longer(request["seconds"], where)
             raise PatternError(request["regex"], reason) from None
@@ -206,7 +205,7 @@ def _compile(pattern: SplitPattern, limit: StepLimit) -> None:
 
 
 def _pre_tokens(steps: Iterable[SplitProgress]) -> Iterator[Body]:
-    """Give the pre-tokens, one answer for every `ANSWER_SECONDS` of work."""
+    """Yield the pre-tokens, one answer for every `ANSWER_SECONDS` of work."""
     gathered: list[SplitProgress] = []
     due = time.monotonic() + ANSWER_SECONDS
     for step in steps:

@@ -1,15 +1,17 @@
-"""Splitting by an untrusted regex, seen from the parent."""
+"""The parent's client of the job `split`, and the pre-tokens that it receives."""
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from tokviz.errors import PatternError, TokvizError
 from tokviz.process.child import JobTimeoutError
-from tokviz.process.jobs.split_result import SplitPart
 from tokviz.process.limits import Limits
-from tokviz.process.protocol import Body, Message
+from tokviz.process.protocol import Body, Message, unpack_numbers
 from tokviz.process.runner import JobClient, RunHandlers
 from tokviz.text.snapshots import Part, changed_range, joined
 from tokviz.tokenizer.pretokenize.guard import PATIENCE_SECONDS
@@ -18,8 +20,98 @@ from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, too_long
 _PART_CHARS = 262_144
 
 
+class PreToken(NamedTuple):
+    """A pre-token: no merge crosses its ends. `gap` is true if the regex did not match it."""
+
+    start: int
+    end: int
+    gap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPart:
+    """Some pre-tokens of a text, in order.
+
+    Attributes:
+        start: Character offset of the first pre-token.
+        ends: Ends of the pre-tokens, counted from `start`. Typecode "I".
+        gaps: Indexes (within this part) of pre-tokens that the regex did not match, ascending.
+        n_zero_width: Number of empty matches.
+        near: True for a guess from only a part of the text.
+    """
+
+    start: int
+    ends: array[int]
+    gaps: tuple[int, ...]
+    n_zero_width: int
+    near: bool = False
+
+    @classmethod
+    def from_answer(cls, body: Body) -> SplitPart:
+        """Create a part from an answer of the job."""
+        ends = unpack_numbers(body["ends"])
+        near = body.get("near", False)
+        return cls(body["start"], ends, tuple(body["gaps"]), body["n_zero_width"], near=near)
+
+
+@dataclass(slots=True)
+class SplitResult:
+    """All pre-tokens received so far; they are adjacent and end at the character `n_chars`."""
+
+    n_pre_tokens: int = 0
+    n_gaps: int = 0
+    n_zero_width: int = 0
+    n_chars: int = 0
+    complete: bool = False
+    _parts: list[SplitPart] = field(default_factory=list)
+    _starts: list[int] = field(default_factory=list)
+
+    def add(self, part: SplitPart) -> None:
+        """Add the next part."""
+        self.n_pre_tokens += len(part.ends)
+        self.n_gaps += len(part.gaps)
+        self.n_zero_width += part.n_zero_width
+        if part.ends:
+            self.n_chars = part.start + part.ends[-1]
+            self._parts.append(part)
+            self._starts.append(part.start)
+
+    def covers(self, lo: int, hi: int) -> bool:
+        """Return whether the pre-tokens of all characters `lo` to `hi` are known."""
+        return bool(self._starts) and self._starts[0] <= lo and hi <= self.n_chars
+
+    def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
+        """List the known pre-tokens that touch the characters `lo` to `hi`, in order."""
+        pre_tokens: list[PreToken] = []
+        if lo >= hi:
+            return pre_tokens
+        for part in self._parts[max(0, bisect_right(self._starts, lo) - 1) :]:
+            if part.start >= hi:
+                break
+            pre_tokens.extend(_pre_tokens_of_part(part, lo, hi))
+        return pre_tokens
+
+
+def _pre_tokens_of_part(part: SplitPart, lo: int, hi: int) -> list[PreToken]:
+    first = bisect_right(part.ends, lo - part.start)
+    last = min(bisect_left(part.ends, hi - part.start), len(part.ends) - 1)
+    start = part.start + (part.ends[first - 1] if first else 0)
+    pre_tokens = []
+    for index in range(first, last + 1):
+        end = part.start + part.ends[index]
+        gap = _contains(part.gaps, index)
+        pre_tokens.append(PreToken(start, end, gap))
+        start = end
+    return pre_tokens
+
+
+def _contains(ascending: tuple[int, ...], value: int) -> bool:
+    at = bisect_left(ascending, value)
+    return at < len(ascending) and ascending[at] == value
+
+
 class SplitClient(JobClient):
-    """Splits a text by a regex in a child process; the text is sent once, then only edits."""
+    """Client that splits a text by a regex in a child process; only edits of the text are sent."""
 
     def __init__(
         self,
@@ -30,10 +122,11 @@ class SplitClient(JobClient):
         limits: Limits | None = None,
         seconds: float = STEP_SECONDS,
     ) -> None:
-        """Take the callbacks (from a thread, run id first); the child starts when needed.
+        """Create a client; its child starts with the first run.
 
-        A regex that is invalid, cannot be compiled or takes more than `seconds` of processor time
-        for a pre-token comes to `on_error` as a `PatternError`.
+        The callbacks are called from a thread with the run id first. If a regex is invalid, cannot
+        be compiled, or takes more than `seconds` of processor time for a pre-token, `on_error` is
+        called with a `PatternError`.
         """
         super().__init__("split", limits=limits, patience=PATIENCE_SECONDS + seconds)
         self._seconds = seconds
@@ -49,14 +142,14 @@ class SplitClient(JobClient):
         near: tuple[int, str] | None = None,
         start: int = 0,
     ) -> int:
-        """Split a text in place of any other splitting that goes on.
+        """Split a text, which replaces any other run.
 
         Args:
             regex: The regex.
-            chunks: The text in chunks; not to be changed any more. Chunks that did not change
+            chunks: The text in chunks, which must not be modified later. Chunks that did not change
                 since the last call should be the same objects.
-            near: A part of the text that is cut first, by itself, and where it begins.
-            start: Where a pre-token ends behind which to begin, so that work can go on.
+            near: The start of a part of the text to split first, and its text.
+            start: The end of a pre-token from which to continue.
 
         Returns:
             The run id.
@@ -66,7 +159,7 @@ class SplitClient(JobClient):
         def requests(memory: dict[str, Any]) -> Iterator[Body]:
             if near is not None:
                 yield {**body, "at": near[0], "near": near[1]}
-            yield from _text_requests(memory, chunks)
+            yield from text_requests(memory, chunks)
             yield {**body, "start": start}
 
         def on_error(run: int, error: TokvizError) -> None:
@@ -80,8 +173,8 @@ class SplitClient(JobClient):
         return self.run(requests, RunHandlers(on_answer, self._on_done, on_error))
 
 
-def _text_requests(memory: dict[str, Any], chunks: Sequence[Part]) -> Iterator[Body]:
-    """Bring the child's text up to date, in parts small enough to let other threads work."""
+def text_requests(memory: dict[str, Any], chunks: Sequence[Part]) -> Iterator[Body]:
+    """Update the child's text, in parts small enough not to block other threads."""
     old: Sequence[Part] = memory.get("chunks", ())
     first, old_last, new_last = changed_range(old, chunks)
     if first == old_last and first == new_last:

@@ -1,10 +1,11 @@
-"""The job `train`: learn a tokenizer, with reports all the while.
+"""The job `train`: train a tokenizer, with progress reports.
 
-Request: what `TrainRequest.to_json` makes. Answers: `{"report": …}` about every `REPORT_SECONDS`,
-and `{"summary": …}` once the run is saved; see `TrainReport` and `TrainSummary` in
-`tokviz.process.jobs.train_messages`. If text was held out, a second summary follows with the
-comparison; a parent that does not want it ends the child. A training that is cancelled before it is
-saved leaves nothing behind; one of which the parent has enough is saved with the merges so far.
+The request is the output of `TrainRequest.to_json`. The answers are `{"report": …}` every
+`REPORT_SECONDS`, and `{"summary": …}` once the run is saved; see
+`tokviz.training.progress.TrainProgress` and `tokviz.process.jobs.train_messages.TrainSummary`. If
+text was held out, a second summary with the comparison follows; a parent that does not need it
+kills the child. A training that is canceled before it is saved leaves no files. If the parent
+requests to finish (`enough`), the merges so far are saved.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ REPORT_SECONDS = 0.1
 
 
 def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
-    """Train as asked.
+    """Answer the request of this job.
 
     Raises:
         TokvizError: If an input, an output or a setting is wrong.
     """
-    unwanted = Event()
-    asked = TrainRequest.from_json(request)
-    training = Training(asked, lambda _: None, lambda: ENOUGH in state or unwanted.is_set())
+    canceled = Event()
+    train_request = TrainRequest.from_json(request)
+    training = Training(train_request, lambda _: None, lambda: ENOUGH in state or canceled.is_set())
 
     def reports_of(work: Callable[[], None]) -> Iterator[Body]:
-        # In a thread, so that reports flow however long a step of the work takes.
+        # In a thread, so that reports continue during long steps.
         running = pool.submit(work)
         while wait([running], REPORT_SECONDS).not_done:
             yield {"report": training.report().to_json()}
@@ -55,5 +56,5 @@ def answer(request: Body, state: dict[str, Any]) -> Iterator[Body]:
                 summary = training.summary()
             yield {"summary": summary.to_json()}
         finally:
-            # A cancelled run ends here, in the middle of the loop.
-            unwanted.set()
+            # A canceled run ends here, in the middle of the loop.
+            canceled.set()

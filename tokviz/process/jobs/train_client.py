@@ -1,38 +1,39 @@
-"""Training in a child process, seen from the parent."""
+"""The parent's client of the job `train`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tokviz.errors import TokvizError
-from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.process.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.process.limits import Limits
 from tokviz.process.protocol import Message
 from tokviz.process.runner import JobClient, RunHandlers
+from tokviz.training.progress import TrainProgress
 
 LIMITS = Limits(memory_mb=None, cpu_seconds=None, niceness=10)
-"""A training may take what it needs, but steps back behind the app."""
+"""A training may use unlimited resources, at a lower priority than the app."""
 
-_GRACE_SECONDS = 10.0  # it answers at once, except while it writes the run folder
+_GRACE_SECONDS = 10.0  # the job answers at once, except while it writes the run folder
 
 
 class TrainClient(JobClient):
-    """Trains in a child process, which lives as long as the training.
+    """Client that trains in a child process, which ends with the training.
 
-    Nothing is kept of a training that is cancelled, unless it was just being saved. One that is
-    finished (`finish`) is saved with the merges so far, and a summary comes.
+    A canceled training is not saved, unless saving has already started. `finish` saves the merges
+    so far, and a summary follows.
     """
 
     def __init__(
         self,
-        on_report: Callable[[int, TrainReport], object],
+        on_report: Callable[[int, TrainProgress], object],
         on_done: Callable[[int, TrainSummary], object],
         on_error: Callable[[int, TokvizError], object],
     ) -> None:
-        """Take the callbacks, which a thread calls with the run id first.
+        """Create a client with callbacks, which a thread calls with the run id first.
 
         `on_done` is called once the run is saved, and again with the comparison if text was held
-        out (`TrainSummary.is_comparing`); `close` skips that.
+        out (`TrainSummary.is_comparing`); `close` skips the comparison.
         """
         super().__init__("train", limits=LIMITS, grace=_GRACE_SECONDS, keeps_child=False)
         self._on_report = on_report
@@ -40,7 +41,7 @@ class TrainClient(JobClient):
         self._on_error = on_error
 
     def train(self, request: TrainRequest) -> int:
-        """Begin a training in place of any other and return its run id."""
+        """Start a training, which replaces any other, and return its run id."""
         body = request.to_json()
         handlers = RunHandlers(self._take_answer, on_error=self._on_error)
         return self.run(lambda memory: [body], handlers)
@@ -49,4 +50,4 @@ class TrainClient(JobClient):
         if "summary" in answer:
             self._on_done(run, TrainSummary.from_json(answer["summary"]))
         else:
-            self._on_report(run, TrainReport.from_json(answer["report"]))
+            self._on_report(run, TrainProgress.from_json(answer["report"]))

@@ -1,47 +1,44 @@
-"""What the job `train` is asked and what it answers, as JSON; also what `tokviz train --json` says.
+"""Messages of the job `train` as JSON, also printed by `tokviz train --json`.
 
-Bytes of tokens are lists of integers, for they need not be text.
+Bytes of tokens are lists of integers, because they may not be valid text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tokviz.text.glyphs import safe
 from tokviz.training.attribution import FileShare
-from tokviz.training.progress import NewMerge, TrainProgress
+from tokviz.training.replay.advice import Advice
 from tokviz.training.settings import SpecialIds
-
-if TYPE_CHECKING:
-    from tokviz.training.replay.advice import Advice
 
 Record = dict[str, Any]
 
 
 class TrainRequest(NamedTuple):
-    """A training to do.
+    """A requested training.
 
     Attributes:
         sources: Files, folders and globs; "-" is standard input (not in a child).
-        run_folder: Where the run is saved.
-        vocab_size: The tokens wanted, bytes and specials included.
+        run_folder: The folder for the run.
+        vocab_size: The requested number of tokens, including bytes and special tokens.
         split_pattern: A name from `SPLIT_PATTERNS`, or a regex.
         special_tokens: Texts of special tokens.
-        special_ids: Where their ids are; see `tokviz.training.settings.TrainSettings`.
+        special_ids: The position of their ids; see `tokviz.training.settings.TrainSettings`.
         tie_break: A name from `TIE_BREAKS`.
         min_count: The lowest count at which a pair is merged.
         delimiter: The text between two documents of a plain text.
-        field: The field of JSON lines, or the column of Parquet files, that holds the text.
-        max_chars: The most characters to read of everything; None for all.
-        max_doc_chars: The most characters to read of a document; None for all.
-        compare: Keep about a hundredth of the text out of the training, at most 1 MB, and see how
-            the new tokenizer and well-known ones compress it.
-        advise: The width of an embedding: say besides what other vocabulary sizes would mean for
-            that text; None for no advice. Only with `compare`.
-        exclude: Files to leave out: paths, ends of paths, or patterns.
-        workers: How many workers of a Dask cluster are started to count; None for none.
-        scheduler: The address of a cluster that counts; None for none.
+        field: The field of JSON lines, or the column of Parquet files, that contains the text.
+        max_chars: Limit of characters in total; None for no limit.
+        max_doc_chars: Limit of characters per document; None for no limit.
+        compare: Hold out about a hundredth of the text, at most 1 MB, and measure how the new
+            tokenizer and well-known ones compress it.
+        advise: The width of an embedding: with `compare`, also estimate the effect of other
+            vocabulary sizes on that text; None for no advice.
+        exclude: Files to leave out: paths, ends of paths, or globs.
+        workers: Number of workers of a new Dask cluster that counts; None for none.
+        scheduler: The address of a running cluster that counts; None for none.
         skip_unreadable: With workers, leave out files that cannot be read.
     """
 
@@ -65,12 +62,12 @@ class TrainRequest(NamedTuple):
     skip_unreadable: bool = False
 
     def to_json(self) -> Record:
-        """Make the body of a request."""
+        """Return the body of a request."""
         return self._asdict()
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TrainRequest:
-        """Read what `to_json` wrote."""
+        """Read the output of `to_json`."""
         made = cls(**record)
         return made._replace(
             sources=tuple(made.sources),
@@ -79,41 +76,14 @@ class TrainRequest(NamedTuple):
         )
 
 
-class TrainReport(TrainProgress):
-    """How far a training is: before it has begun, "saving" and "comparing" too."""
-
-    __slots__ = ()
-
-    @property
-    def bytes_per_token(self) -> float | None:
-        """The compression by now; None before anything was read."""
-        return self.n_bytes / self.tokens_now if self.tokens_now else None
-
-    def to_json(self) -> Record:
-        """Make the body of an answer."""
-        newest = [[list(merge.left), list(merge.right), merge.count] for merge in self.newest]
-        return self._asdict() | {"newest": newest}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> TrainReport:
-        """Read what `to_json` wrote."""
-        from tokviz.training.dask_cluster import ClusterState
-
-        newest = (
-            NewMerge(bytes(left), bytes(right), count) for left, right, count in record["newest"]
-        )
-        cluster = record["cluster"] and ClusterState(*record["cluster"])
-        return cls(**{**record, "newest": tuple(newest), "cluster": cluster})
-
-
 class HeldOut(NamedTuple):
-    """How a new tokenizer and well-known ones compress text that it has not learned from.
+    """Compression of held-out text by the new tokenizer and well-known ones.
 
     Attributes:
         n_bytes: The size of the text.
         bytes_per_token: By the name of the tokenizer; the new one is "new". Empty while they are
             being compared.
-        advice: What other vocabulary sizes would mean for it; None if that was not asked.
+        advice: The effect of other vocabulary sizes; None if not requested.
     """
 
     n_bytes: int
@@ -121,39 +91,37 @@ class HeldOut(NamedTuple):
     advice: Advice | None = None
 
     def to_json(self) -> Record:
-        """Make it plain values."""
+        """Return the result as plain values."""
         return self._asdict() | {"advice": self.advice and self.advice.to_json()}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> HeldOut:
-        """Read what `to_json` wrote."""
+        """Read the output of `to_json`."""
         if advice := record["advice"]:
-            from tokviz.training.replay.advice import Advice
-
             advice = Advice.from_json(advice)
         return cls(**{**record, "advice": advice})
 
 
 class TrainSummary(NamedTuple):
-    """What a training came to.
+    """Summary of a training.
 
     Attributes:
-        run_folder: Where it was saved.
-        n_vocab: Tokens, bytes and specials included.
-        n_merges: Merges learned.
-        n_merges_wanted: Merges asked for.
-        stopped_early: Why there are fewer; None if there are not.
+        run_folder: The folder of the run.
+        n_vocab: Number of tokens, including bytes and special tokens.
+        n_merges: Number of merges learned.
+        n_merges_wanted: Number of merges requested.
+        stopped_early: The reason why there are fewer; None if there are not.
         seconds_by_phase: Wall time by phase.
         n_bytes: Bytes read.
         n_chars: Characters read.
         n_documents: Documents read.
         n_invalid: Bytes that are not valid UTF-8.
         n_pre_tokens: Distinct pre-tokens.
-        n_tokens: Tokens of the whole corpus, without special ones.
+        n_tokens: Tokens of the whole corpus, without special tokens.
         longest_token: The longest token that is not special; the first of several.
-        peak_memory_bytes: The most physical memory that was in use.
+        peak_memory_bytes: Peak physical memory.
         held_out: The comparison; None if there was none.
-        files: The files that paid for most of the merges; empty if the corpus was one file or none.
+        files: The files with the largest shares of the merges; empty for a single file or none.
         left_out: The files that could not be read and were left out, each with the reason.
     """
 
@@ -177,12 +145,12 @@ class TrainSummary(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """The wall time of all phases until the run is saved."""
+        """Wall time of all phases until the run is saved."""
         return sum(self.seconds_by_phase.values()) - self.seconds_by_phase.get("comparing", 0.0)
 
     @property
     def is_comparing(self) -> bool:
-        """Whether another summary with the comparison follows."""
+        """True if another summary with the comparison follows."""
         return self.held_out is not None and not self.held_out.bytes_per_token
 
     @property
@@ -191,14 +159,14 @@ class TrainSummary(NamedTuple):
         return self.n_bytes / self.n_tokens if self.n_tokens else None
 
     def file_lines(self) -> list[str]:
-        """Say which files paid for most of the merges, and for how many alone."""
+        """Describe the files with the largest shares of the merges."""
         return [
             f"{part.share:.1%} of the merges from {safe(str(part.file))}, {part.n:,} from it alone"
             for part in self.files
         ]
 
     def to_json(self) -> Record:
-        """Make the body of the last answer."""
+        """Return the body of an answer."""
         return self._asdict() | {
             "longest_token": list(self.longest_token),
             "held_out": self.held_out and self.held_out.to_json(),
@@ -206,7 +174,7 @@ class TrainSummary(NamedTuple):
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> TrainSummary:
-        """Read what `to_json` wrote."""
+        """Read the output of `to_json`."""
         held_out = record["held_out"]
         return cls(
             **{

@@ -1,4 +1,4 @@
-"""A training as the command and the Train screen do it: reports, a run folder, a summary."""
+"""A training for the command and the Train screen, with reports, a run folder and a summary."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from tokviz.formats.run import check_target, counting_folder
-from tokviz.process.jobs.train_messages import HeldOut, TrainReport, TrainRequest, TrainSummary
+from tokviz.process.jobs.train_messages import HeldOut, TrainRequest, TrainSummary
 from tokviz.process.memory import memory_bytes, peak_memory_bytes, share_one_heap
 from tokviz.text import bytetext
 from tokviz.training.attribution import N_FILES
 from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.held_out import HeldOutCorpus
 from tokviz.training.corpus.storage import is_url
-from tokviz.training.progress import saving_seconds
-from tokviz.training.train import LATE_MODULES, train
+from tokviz.training.progress import TrainProgress, saving_seconds
+from tokviz.training.replay.advice import advise
+from tokviz.training.train import train
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from tokviz.training.run import TrainingRun
 
 COMPARED_WITH = ("gpt2", "cl100k_base")
-"""The well-known tokenizers that a new one is compared with."""
+"""The well-known tokenizers to compare a new one with."""
 
 NEW = "new"
 """The new tokenizer's name in a comparison."""
@@ -41,18 +40,18 @@ class Training:
     def __init__(
         self,
         request: TrainRequest,
-        on_report: Callable[[TrainReport], object],
+        on_report: Callable[[TrainProgress], object],
         should_stop: Callable[[], bool],
     ) -> None:
-        """Check what can be checked before any work.
+        """Check the request before training.
 
         Args:
-            request: What to do.
-            on_report: Called often, in the thread that works.
-            should_stop: Asked often while learning; once it says yes, the merges so far are kept.
+            request: The requested training.
+            on_report: Called often, in the thread that trains.
+            should_stop: Called often; once it returns True, training ends with the merges so far.
 
         Raises:
-            TokvizError: If there is no such input, or the run cannot be saved there.
+            TokvizError: If an input does not exist, or the run cannot be saved in its folder.
         """
         check_target(request.run_folder)
         self._request = request
@@ -60,7 +59,7 @@ class Training:
         self._on_report = on_report
         self._should_stop = should_stop
         self._started = time.monotonic()
-        self._last = TrainReport("starting", 0.0, 0.0, None, 0, 0, 0, 0, 0)
+        self._last = TrainProgress("starting", 0.0, 0.0, None, 0, 0, 0, 0, 0)
         self._seconds: dict[str, float] = {}
         self._run: TrainingRun | None = None
         self._held_out: HeldOut | None = None
@@ -70,13 +69,13 @@ class Training:
 
     @property
     def learned(self) -> TrainingRun:
-        """What was learned."""
+        """The result of `learn`."""
         assert self._run is not None
         return self._run
 
     @property
     def counted_so_far(self) -> Path | None:
-        """The folder from which the same training goes on, if workers have left anything there."""
+        """The folder with counts of workers from which the same training can continue, if any."""
         folder = self._work_folder
         return folder if folder is not None and folder.is_dir() else None
 
@@ -87,7 +86,7 @@ class Training:
             TokvizError: If an input or a setting is wrong.
         """
         request = self._request
-        share_one_heap()  # blocks of text are its own again and again, not the system's
+        share_one_heap()  # reuse the memory of text blocks instead of returning it to the system
         self._run = train(
             self._corpus,
             request.vocab_size,
@@ -118,23 +117,21 @@ class Training:
 
     @property
     def n_held_out(self) -> int:
-        """The bytes of text that were kept out of the training."""
+        """Bytes of held-out text."""
         return sum(map(len, getattr(self._corpus, "held_out", ())))
 
     def compare(self) -> None:
-        """Compare tokenizers on the text that was kept out of the training, if there is any."""
+        """Compare tokenizers on the held-out text, if there is any."""
         if isinstance(self._corpus, HeldOutCorpus) and self._corpus.held_out:
             with self._phase("comparing"):
                 self._held_out = compare(self.learned.tokenizer, self._corpus.held_out)
                 width = self._request.advise
                 if width is not None:
-                    from tokviz.training.replay.advice import advise
-
                     advice = advise(self.learned.tokenizer, self._corpus.held_out, width)
                     self._held_out = self._held_out._replace(advice=advice)
 
     def summary(self) -> TrainSummary:
-        """Say what it came to."""
+        """Return the summary of the training."""
         run = self.learned
         tokenizer, pre_tokens, history = run.tokenizer, run.pre_token_counts, run.history
         lengths = tokenizer.tables.lengths()
@@ -159,8 +156,8 @@ class Training:
             left_out=run.left_out,
         )
 
-    def report(self) -> TrainReport:
-        """Say how far it is now."""
+    def report(self) -> TrainProgress:
+        """Return the current progress."""
         return self._last._replace(
             seconds=time.monotonic() - self._started,
             memory_bytes=memory_bytes(),
@@ -168,9 +165,7 @@ class Training:
         )
 
     def _take_progress(self, progress: TrainProgress) -> None:
-        if progress.phase == "merging" and self._last.phase != "merging":
-            Thread(target=lambda: [*map(import_module, LATE_MODULES)], daemon=True).start()
-        self._last = TrainReport(*progress)
+        self._last = TrainProgress(*progress)
         if progress.eta_seconds is not None:
             left = progress.eta_seconds + saving_seconds(progress.n_merges_wanted)
             self._last = self._last._replace(eta_seconds=left)
@@ -178,7 +173,7 @@ class Training:
 
     @contextmanager
     def _phase(self, name: Phase) -> Iterator[None]:
-        """Time a short phase and report its beginning."""
+        """Time a short phase, and report its start."""
         self._last = self._last._replace(phase=name, fraction=0.0, eta_seconds=None)
         self._on_report(self.report())
         started = time.perf_counter()
@@ -188,7 +183,7 @@ class Training:
 
 def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
     """Measure how the tokenizer and well-known ones compress texts."""
-    from tokviz.formats.registry import load
+    from tokviz.formats.registry import load  # few trainings compare
 
     tokenizers = {NEW: tokenizer} | {name: load(name) for name in COMPARED_WITH}
     n_bytes, decoded = sum(map(len, texts)), [*map(bytetext.from_bytes, texts)]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.errors import VocabularyError
 from tokviz.kernels.memory import longer, zeros
-from tokviz.process.processors import n_processors
+from tokviz.process.limits import n_processors
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding import bulk_kernels as kernels
 from tokviz.tokenizer.encoding import vocabulary_kernels

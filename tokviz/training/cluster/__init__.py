@@ -1,1 +1,1 @@
-"""Counting the pre-tokens of a corpus by the workers of a Dask cluster, with the same result."""
+"""Counting the pre-tokens of a corpus on a Dask cluster, with the same result as locally."""

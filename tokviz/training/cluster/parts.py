@@ -1,8 +1,8 @@
-"""Cutting a corpus into parts that can be counted alone: together they give what the whole gives.
+"""Parts of a corpus that can be counted independently, with the same result as the whole.
 
-A large file is cut where a pre-token ends whatever stands around it, and where no special token is
-cut. Where that is, is seen in the bytes around it: whoever counts a part finds its ends, and its
-neighbours find the same.
+A large file is cut where a pre-token ends regardless of the surrounding text, outside of special
+tokens. The surrounding bytes determine such a place, so the workers that count the parts on both
+sides find the same one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tokviz.storage.files import is_pipe, reading
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.scan import scanner_of
 from tokviz.training.corpus.corpus import Corpus
+from tokviz.training.corpus.parquet import ParquetTable
 from tokviz.training.corpus.readers import (
     READERS,
     is_packed,
@@ -38,16 +39,16 @@ _LINE = re.compile(rb"(?<=\n)")
 
 
 class Rules(NamedTuple):
-    """How a corpus is read and cut.
+    """Rules for reading and cutting a corpus.
 
     Attributes:
-        pattern: Cuts texts into pre-tokens.
-        specials: Cut out of the texts.
-        delimiter: Cut out too, and it ends a document; empty for none.
-        field: The field or column that holds the text.
-        skip_unreadable: Leave out what cannot be read, from where it cannot, and note it.
-        max_doc_chars: The most characters of a document; None for all. A text is then only cut
-            where a document ends.
+        pattern: The split pattern.
+        specials: Special tokens, which are cut out of the texts.
+        delimiter: Text between documents, which is cut out too; empty for none.
+        field: The field or column that contains the text.
+        skip_unreadable: Leave out the unreadable rest of a file, and record the file.
+        max_doc_chars: Limit of characters per document; None for no limit. With a limit, a text is
+            cut only between documents.
     """
 
     pattern: SplitPattern
@@ -58,22 +59,22 @@ class Rules(NamedTuple):
     max_doc_chars: int | None = None
 
     def cut_texts(self) -> list[bytes]:
-        """List all that is cut out."""
+        """Return all texts that are cut out."""
         return [text for text in {*self.specials, self.delimiter} if text]
 
     def cut_at_blanks(self) -> bool:
-        """Tell whether a plain text may be cut at blanks."""
+        """Return whether a plain text may be cut at spaces."""
         scanner = scanner_of(self.pattern)
         return self.max_doc_chars is None and scanner is not None and scanner.cuts_at_blanks
 
 
 class Span(NamedTuple):
-    """A file, or a stretch of one.
+    """A file, or a range of it.
 
     Attributes:
         path: The file.
-        start: About where it begins: bytes, or row groups of a table.
-        end: About where it ends; None for the end of the file.
+        start: The approximate start: bytes, or row groups of a table.
+        end: The approximate end; None for the end of the file.
     """
 
     path: str
@@ -82,14 +83,14 @@ class Span(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What one task counts.
+    """The part of a corpus that one task counts.
 
     Attributes:
-        number: Its place among the parts.
-        spans: What it reads; a stretch of a file stands alone.
+        number: The number of the part.
+        spans: The files to read, or a single range of a file.
         texts: Texts from Python, in place of files.
-        n_bytes: About how large it is, on the disk.
-        file: The file that it is of, by its place in the corpus, if that one is told apart.
+        n_bytes: Approximate size on the disk.
+        file: The index of the file in the corpus if it is a tracked file, otherwise `REST`.
     """
 
     number: int
@@ -100,7 +101,7 @@ class Part(NamedTuple):
 
 
 def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
-    """Cut a corpus into parts of about so many bytes."""
+    """Divide a corpus into parts of about `most_bytes` bytes."""
     number = 0
     texts: list[bytes] = []
     spans: list[Span] = []
@@ -121,10 +122,10 @@ def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
             yield part()
     for place, (path, stored) in enumerate(zip(corpus.files, corpus.stored, strict=True)):
         n_bytes = stored.n_bytes or 0
-        file = place if place in corpus.apart else REST
+        file = place if place in corpus.tracked_files else REST
         if texts or (size and size + n_bytes > most_bytes) or (spans and file != REST):
             yield part()
-        for span, n in _stretches(path, n_bytes, rules, most_bytes):
+        for span, n in _spans_of(path, n_bytes, rules, most_bytes):
             is_whole = span == Span(path)
             if size and not is_whole:
                 yield part()
@@ -136,9 +137,7 @@ def parts_of(corpus: Corpus, rules: Rules, most_bytes: int) -> Iterator[Part]:
         yield part()
 
 
-def _stretches(
-    path: str, n_bytes: int, rules: Rules, most_bytes: int
-) -> Iterator[tuple[Span, int]]:
+def _spans_of(path: str, n_bytes: int, rules: Rules, most_bytes: int) -> Iterator[tuple[Span, int]]:
     n = -(-n_bytes // most_bytes)
     kind = kind_of(path)
     if n < 2 or is_packed(path) or (kind not in READERS and not cuts(rules)):
@@ -146,12 +145,10 @@ def _stretches(
         return
     borders = [n_bytes * index // n for index in range(n + 1)]
     if kind == ".parquet":
-        from tokviz.training.corpus.parquet import ParquetTable
-
         try:
             table = ParquetTable(path)
         except InputFileError:
-            yield Span(path), n_bytes  # whoever reads it says what is wrong
+            yield Span(path), n_bytes  # the task that reads it reports the error
             return
         n_groups = len(table.sizes)
         table.close()
@@ -162,19 +159,19 @@ def _stretches(
 
 
 def cuts(rules: Rules) -> bool:
-    """Tell whether there is any place where a plain text may be cut."""
+    """Return whether a plain text may be cut anywhere."""
     return bool(rules.delimiter) or rules.cut_at_blanks()
 
 
 def first_cut(file: BinaryIO, position: int, n_bytes: int, rules: Rules, kind: str) -> int:
-    """Find the first place from `position` on where a file may be cut; its end if there is none.
+    """Return the first place after `position` where a file may be cut, or its end.
 
     Args:
         file: The open file.
-        position: Where to begin to look.
+        position: The start of the search.
         n_bytes: The size of the file.
-        rules: How it is cut into texts and pre-tokens.
-        kind: The kind of the file, by the ending of its name.
+        rules: The rules for cutting.
+        kind: The extension of the file's name.
     """
     if position <= 0 or position >= n_bytes:
         return max(0, min(position, n_bytes))
@@ -185,7 +182,7 @@ def first_cut(file: BinaryIO, position: int, n_bytes: int, rules: Rules, kind: s
         pattern = _BLANK
     else:
         pattern = re.compile(b"(?<=" + re.escape(rules.delimiter) + b")")
-    # What is cut at the end of a delimiter must not be a part of something else that is cut out.
+    # A delimiter at the cut must not be a part of a special token.
     taken = b"" if pattern in (_BLANK, _LINE) else rules.delimiter
     margin = max(map(len, [b" ", *texts])) + len(taken) + 1
     first, window = max(0, position - margin), _WINDOW
@@ -210,20 +207,22 @@ def first_cut(file: BinaryIO, position: int, n_bytes: int, rules: Rules, kind: s
 
 
 def _crosses(data: bytes, at: int, texts: Sequence[bytes], taken: bytes) -> bool:
-    """Tell whether something that is cut out may lie across a place, or across what ends there."""
-    begin = at - len(taken)
+    """Return whether a text that is cut out may cross a place, or overlap the delimiter there."""
+    start_of_delimiter = at - len(taken)
     for text in texts:
-        start = data.find(text, max(0, begin - len(text) + 1))
+        start = data.find(text, max(0, start_of_delimiter - len(text) + 1))
         while 0 <= start < at:
             end = start + len(text)
-            if (start, end) != (begin, at) and (end > at or (taken and end > begin)):
+            if (start, end) != (start_of_delimiter, at) and (
+                end > at or (taken and end > start_of_delimiter)
+            ):
                 return True
             start = data.find(text, start + 1)
     return False
 
 
 def _read(file: BinaryIO, n_bytes: int) -> bytes:
-    """Read so many bytes, fewer only at the end."""
+    """Read `n_bytes` bytes, or fewer at the end of the file."""
     parts = []
     while n_bytes > 0 and (data := file.read(n_bytes)):
         parts.append(data)
@@ -231,24 +230,24 @@ def _read(file: BinaryIO, n_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-def stretch_of(file: BinaryIO, start: int, end: int, rules: Rules, kind: str = "") -> Stretch:
-    """Give a stretch of a file; see `first_cut` for where it begins and ends."""
+def open_range(file: BinaryIO, start: int, end: int, rules: Rules, kind: str = "") -> FileRange:
+    """Open a range of a file, from the first cut after `start` to that after `end`."""
     size = file.seek(0, os.SEEK_END)
-    return Stretch(file, *(first_cut(file, at, size, rules, kind) for at in (start, end)))
+    return FileRange(file, *(first_cut(file, at, size, rules, kind) for at in (start, end)))
 
 
 class PartReader:
-    """Reads a part.
+    """Reader of a part.
 
     Attributes:
-        starts_inside: Whether it may begin in the middle of a document.
-        ends_inside: Whether it may end in one.
-        unreadable: The files that could not be read to their end, and why.
-        unmeasured: The file that is being read, if nobody knows how much it will give.
+        starts_inside: True if the part may start inside a document.
+        ends_inside: True if the part may end inside a document.
+        unreadable: The files that could not be read to their end, with the reasons.
+        unmeasured: The current file if its amount of text is unknown, otherwise empty.
     """
 
     def __init__(self, part: Part, rules: Rules) -> None:
-        """Take what to read, and how."""
+        """Create a reader."""
         self._part = part
         self._rules = rules
         self.starts_inside = False
@@ -257,10 +256,10 @@ class PartReader:
         self.unmeasured = ""
 
     def chunks(self) -> Iterator[Chunk]:
-        """Read its documents.
+        """Read the documents of the part.
 
         Raises:
-            InputFileError: If a file cannot be read, unless that is allowed.
+            InputFileError: If a file cannot be read, unless unreadable files are skipped.
         """
         for text in self._part.texts:
             yield text, True
@@ -280,15 +279,13 @@ class PartReader:
         if span == Span(span.path):
             yield from read_documents(span.path, field, lambda position: None)
         elif kind == ".parquet":
-            from tokviz.training.corpus.parquet import ParquetTable
-
             with closing(ParquetTable(span.path)) as table:
                 yield from table.texts(field, range(span.start, span.end or len(table.sizes)))
         else:
             with reading(span.path), open_stored(span.path) as file:
-                yield from self._stretch(file, span, kind)
+                yield from self._range_of(file, span, kind)
 
-    def _stretch(self, file: BinaryIO, span: Span, kind: str) -> Iterator[Chunk]:
+    def _range_of(self, file: BinaryIO, span: Span, kind: str) -> Iterator[Chunk]:
         size = file.seek(0, os.SEEK_END)
         end = size if span.end is None else span.end
         first, last = (first_cut(file, at, size, self._rules, kind) for at in (span.start, end))
@@ -296,38 +293,38 @@ class PartReader:
             try:
                 yield from self._lines(span.path, file, first, last, 1)
             except InputFileError:
-                before = Stretch(file, 0, first)
+                before = FileRange(file, 0, first)
                 number = 1 + sum(
                     data.count(b"\n") for data in iter(partial(before.read, _WINDOW), b"")
                 )
-                # Only now does it matter which line of the file it is.
+                # Lines are numbered within the file only for the error message.
                 deque(self._lines(span.path, file, first, last, number), maxlen=0)
                 raise
             return
         self.starts_inside, self.ends_inside = first > 0, last < size
-        stretch = Stretch(file, first, last)
-        while data := stretch.read(1 << 18):
+        part = FileRange(file, first, last)
+        while data := part.read(1 << 18):
             yield data, False
         yield b"", True
 
     def _lines(
         self, path: str, file: BinaryIO, first: int, last: int, number: int
     ) -> Iterator[Chunk]:
-        stretch = cast(BinaryIO, Stretch(file, first, last))
-        return read_json_lines(stretch, path, self._rules.field, number)
+        part = cast(BinaryIO, FileRange(file, first, last))
+        return read_json_lines(part, path, self._rules.field, number)
 
 
-class Stretch(io.RawIOBase):
-    """A stretch of an open file, as a file."""
+class FileRange(io.RawIOBase):
+    """A range of bytes of an open file, as a file."""
 
     def __init__(self, file: BinaryIO, first: int, last: int) -> None:
-        """Take the file, and what of it."""
+        """Open the bytes `first` to `last`."""
         file.seek(first)
         self._file = file
         self._left = last - first
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:

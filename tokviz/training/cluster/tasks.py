@@ -1,6 +1,6 @@
-"""What the workers do: count a part, and join what the parts hold of a bucket.
+"""Tasks of the workers: count a part, and join the counts of a bucket from all parts.
 
-A task that was done before is not done again: what it made lies in the folder that all share.
+A completed task is not repeated, because its result is in the shared folder.
 """
 
 from __future__ import annotations
@@ -20,35 +20,37 @@ from tokviz.tokenizer.pretokenize.scan import scanner_of
 from tokviz.training.cluster.parts import Part, PartReader, Rules
 from tokviz.training.cluster.tables import (
     PreTokens,
-    joined,
+    concatenate,
     read_about,
     read_bucket,
-    shared_out,
+    sort_by_bucket,
     write_table,
 )
 from tokviz.training.compiled_counter import CompiledCounter
 from tokviz.training.corpus.text_blocks import REST, capped, text_blocks
-from tokviz.training.counting import DocumentCount, FileCounts, PlainCounter, refuse_endless
+from tokviz.training.counting import DocumentCount, refuse_endless
+from tokviz.training.plain_counter import PlainCounter
+from tokviz.training.pre_token_counts import FileCounts
 from tokviz.training.pre_token_table import PreTokenTable
 from tokviz.training.regex_counter import RegexCounter
 
 _FILES = "-files.npy"
-PLACES_OF_A_PART = 1 << 40
-"""The places of a part's pre-tokens begin at its number times this."""
+PLACES_PER_PART = 1 << 40
+"""The places of a part's pre-tokens start at its number times this."""
 
 
 class PartSums(NamedTuple):
-    """What a part comes to, beside its pre-tokens.
+    """Totals of a part.
 
     Attributes:
-        n_bytes: The bytes of all pre-tokens.
-        n_chars: Their characters.
-        n_invalid: The bytes among them that are not UTF-8.
-        n_unique: How many different pre-tokens there are.
-        documents: Whether the first and the last document have any text, how many have, and how
-            many there are.
-        inside: Whether it begins and ends in the middle of a document.
-        unreadable: The files that could not be read to their end, and why.
+        n_bytes: Bytes of all pre-tokens.
+        n_chars: Characters of all pre-tokens.
+        n_invalid: Bytes of all pre-tokens that are not UTF-8.
+        n_unique: Number of distinct pre-tokens.
+        documents: Whether the first and the last document are not empty, the number of documents
+            that are not empty, and the number of documents.
+        inside: Whether the part starts and ends inside a document.
+        unreadable: The files that could not be read to their end, with the reasons.
     """
 
     n_bytes: int = 0
@@ -61,7 +63,7 @@ class PartSums(NamedTuple):
 
 
 def n_documents(parts: list[PartSums]) -> int:
-    """Count the documents with any text in parts that follow one another."""
+    """Return the number of documents that are not empty in consecutive parts."""
     n = 0
     is_open = False
     for part in parts:
@@ -77,12 +79,12 @@ def n_documents(parts: list[PartSums]) -> int:
 
 
 def part_file(folder: str, number: int) -> Path:
-    """Name the file that holds the pre-tokens of a part."""
+    """Return the path of the file for the pre-tokens of a part."""
     return Path(folder, f"part-{number:06}")
 
 
 def bucket_file(folder: str, number: int) -> Path:
-    """Name the file that holds the pre-tokens of a bucket, of all parts together."""
+    """Return the path of the file for the pre-tokens of a bucket, from all parts."""
     return Path(folder, f"bucket-{number:04}")
 
 
@@ -91,13 +93,13 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
 
     Raises:
         InputFileError: If a file cannot be read.
-        OutputFileError: If the folder is not there or not to be written.
+        OutputFileError: If the folder does not exist or cannot be written.
         PatternError: If the regex fails on a text, or (guarded) takes too long.
     """
     path = part_file(folder, part.number)
     done = read_about(path)
     if done is not None:
-        unreadable = tuple((str(file), str(why)) for file, why in done.pop("unreadable"))
+        unreadable = tuple((str(file), str(reason)) for file, reason in done.pop("unreadable"))
         return PartSums(**done, unreadable=unreadable)
     reader = PartReader(part, rules)
     documents = DocumentCount()
@@ -124,20 +126,20 @@ def count_part(part: Part, rules: Rules, n_buckets: int, folder: str) -> PartSum
         (reader.starts_inside, reader.ends_inside),
         tuple(reader.unreadable),
     )
-    write_table(path, *shared_out(PreTokens.of(counted), n_buckets), sums._asdict())
+    write_table(path, *sort_by_bucket(PreTokens.of(counted), n_buckets), sums._asdict())
     return sums
 
 
 def join_bucket(number: int, parts: Sequence[tuple[int, int]], folder: str) -> int:
-    """Join what the parts hold of a bucket, and count its different pre-tokens.
+    """Join the counts of a bucket from all parts, and return the number of distinct pre-tokens.
 
     Args:
         number: The bucket.
-        parts: The number of each part, and the file that it is of.
-        folder: Where they are.
+        parts: The number of each part, and its file.
+        folder: The shared folder.
 
     Raises:
-        InputFileError: If a part is not there.
+        InputFileError: If a part does not exist.
         OutputFileError: If the bucket cannot be written.
     """
     path = bucket_file(folder, number)
@@ -152,9 +154,9 @@ def join_bucket(number: int, parts: Sequence[tuple[int, int]], folder: str) -> i
         before, counts = len(table), pre_tokens.counts.copy()
         other = PreTokenTable.of(pre_tokens.data, pre_tokens.offsets(), pre_tokens.counts)
         table.add(other, 0, len(other))
-        # The counts of what was added have become its places in the table.
+        # `add` has replaced the counts by indexes in the table.
         is_new = pre_tokens.counts >= before
-        places.append(pre_tokens.places[is_new] + part * PLACES_OF_A_PART)
+        places.append(pre_tokens.places[is_new] + part * PLACES_PER_PART)
         if file != REST:
             by_file.append((file, pre_tokens.counts, counts))
     result = PreTokens(
@@ -166,10 +168,10 @@ def join_bucket(number: int, parts: Sequence[tuple[int, int]], folder: str) -> i
     rows = [np.empty((0, 3), np.int64)]
     for file, group in groupby(by_file, key=itemgetter(0)):
         times = np.zeros(len(table), np.int64)
-        for _, which, n in group:
-            times[which] += n
-        found = np.flatnonzero(times)
-        rows.append(np.column_stack([np.full(len(found), file), found, times[found]]))
+        for _, indexes, n in group:
+            times[indexes] += n
+        counted = np.flatnonzero(times)
+        rows.append(np.column_stack([np.full(len(counted), file), counted, times[counted]]))
     data = BytesIO()
     np.save(data, np.concatenate(rows))
     write_file(f"{path}{_FILES}", data.getvalue())
@@ -177,13 +179,13 @@ def join_bucket(number: int, parts: Sequence[tuple[int, int]], folder: str) -> i
     return len(table)
 
 
-def gathered(numbers: list[int], folder: str) -> tuple[PreTokens, list[FileCounts]]:
-    """Read all buckets, in the order of the first occurrences; and what files have of them."""
+def read_buckets(numbers: list[int], folder: str) -> tuple[PreTokens, list[FileCounts]]:
+    """Return all buckets in the order of the first occurrences, and the counts by file."""
     paths = [bucket_file(folder, number) for number in numbers]
     buckets = [read_bucket(path) for path in paths]
     sizes = [len(bucket.lengths) for bucket in buckets]
-    pre_tokens = joined(buckets)
-    buckets.clear()  # where there are very many, memory for all of them once more is too much
+    pre_tokens = concatenate(buckets)
+    buckets.clear()  # free the memory of the copies
     order = np.argsort(pre_tokens.places, kind="stable")
     ranks = np.empty(len(order), np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
@@ -192,10 +194,10 @@ def gathered(numbers: list[int], folder: str) -> tuple[PreTokens, list[FileCount
     for path, size in zip(paths, sizes, strict=True):
         rows = np.load(f"{path}{_FILES}")
         for file in np.unique(rows[:, 0]).tolist():
-            which, times = rows[rows[:, 0] == file, 1:].T.copy()
-            by_file.append(FileCounts(file, memoryview(ranks[first + which]), memoryview(times)))
+            indexes, times = rows[rows[:, 0] == file, 1:].T.copy()
+            by_file.append(FileCounts(file, memoryview(ranks[first + indexes]), memoryview(times)))
         first += size
-    return pre_tokens.taken(order), by_file
+    return pre_tokens.select(order), by_file
 
 
 def _never(n_unique: int) -> bool:

@@ -1,4 +1,4 @@
-"""What to learn from: files, folders, patterns of names, standard input, or texts from Python."""
+"""The corpus to train on: files, folders, globs, standard input, or texts from Python."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import glob
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from heapq import nlargest
 from itertools import chain, groupby, islice
 from pathlib import PurePath
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from tokviz.errors import InputFileError, SpecialTokenError
 from tokviz.storage.files import file_identity, input_error, is_pipe, looks_binary, reading
@@ -21,11 +22,8 @@ from tokviz.training.corpus.readers import (
     read_documents,
     read_stream,
 )
-from tokviz.training.corpus.storage import Stored, is_url, look_up, urls_of
+from tokviz.training.corpus.storage import Stored, file_info, is_url, urls_of
 from tokviz.training.corpus.text_blocks import REST, Chunk, TextBlock, capped, text_blocks
-
-P = TypeVar("P")
-T = TypeVar("T")
 
 Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = Path | Iterable[Path]
@@ -34,10 +32,8 @@ STANDARD_INPUT = "-"
 
 DELIMITER = "<|endoftext|>"
 
-MOST_APART = 31
-"""So many files are told apart when pre-tokens are counted, the largest ones; the others
-together.
-"""
+MOST_TRACKED_FILES = 31
+"""Number of largest files whose pre-tokens are counted separately, for attribution."""
 
 _HEAD_BYTES = 8192
 
@@ -49,14 +45,14 @@ class Corpus:
         files: The files in the order in which they are read, each once even if it is named twice;
             "-" is standard input. Empty for texts from Python.
         left_out: The files of folders that are not read: binary files, pipes and dangling links.
-        unreadable: What was not found, and why, where that was to be left out.
-        stored: What their storage tells of each.
-        delimiter: What stands between documents; empty for nothing.
-        field: The field or column that holds the text.
-        apart: The files that are told apart, by their places; none if there is only one file.
-        n_bytes_total: The size of all files on the disk; None if it cannot be known.
-        n_bytes_read: How much of that has been read, or the bytes of texts taken so far.
-        unmeasured: The file that is being read, if nobody knows how much it will give.
+        unreadable: Files that were not found, with the reasons, if these are skipped.
+        stored: Size and change stamp of each file.
+        delimiter: Text between documents; empty for none.
+        field: The field or column that contains the text.
+        tracked_files: Indexes of the files that are counted separately; empty for a single file.
+        n_bytes_total: Size of all files on the disk; None if unknown.
+        n_bytes_read: Bytes read so far, on the disk or in texts from Python.
+        unmeasured: The current file if its amount of text is unknown, otherwise empty.
     """
 
     def __init__(
@@ -70,52 +66,56 @@ class Corpus:
         exclude: Iterable[str] = (),
         skip_unreadable: bool = False,
     ) -> None:
-        """Find the files of a source; nothing is read yet.
+        """Find the files of a source, without reading them.
 
         Args:
             source: A path, several paths, or an iterable of str. A path may be a file, a folder
-                (all files of text in it that are not hidden, by name), a pattern like
-                `data/**/*.txt`, "-", or a URL of one of these, like `s3://bucket/data/*.jsonl`,
-                which fsspec opens. A list of str is taken for paths if one of its first
-                hundred items is a file or pattern of files, if all of them are folders, or if all
-                of them end as files do; give `Path` objects, or an iterator for texts, to be sure.
+                (all text files in it that are not hidden, by name), a glob like `data/**/*.txt`,
+                "-", or a URL of one of these, like `s3://bucket/data/*.jsonl`, which fsspec opens.
+                A list of str is a list of paths if one of its first hundred items is a file or a
+                glob that matches files, if all items are folders, or if all end like file names;
+                pass `Path` objects, or an iterator for texts, to avoid ambiguity.
             delimiter: Text between documents; it is cut out. None or "" for none.
-            field: The field of JSON lines and the column of tables that holds the text.
-            max_chars: Enough characters in total: the document that exceeds it is the last one.
-            max_doc_chars: What a document may give; the rest of it is left out.
-            exclude: Files to leave out: paths, ends of paths, or patterns like `*.min.js`.
-            skip_unreadable: Leave out what cannot be found, and note it in `unreadable`.
+            field: The field of JSON lines and the column of tables that contains the text.
+            max_chars: Limit of characters in total: the document that exceeds it is the last one.
+            max_doc_chars: Limit of characters per document; the rest of it is left out.
+            exclude: Files to leave out: paths, ends of paths, or globs like `*.min.js`.
+            skip_unreadable: Leave out files that are not found, and record them in `unreadable`.
 
         Raises:
-            InputFileError: If there is no such file, or a folder or pattern without any.
+            InputFileError: If a file does not exist, or a folder or glob contains none.
         """
         paths, self._texts = _paths_or_texts(source)
         self.left_out: list[str] = []
         self.unreadable: list[tuple[str, str]] = []
         self._skips_unreadable = skip_unreadable
         unwanted = {*exclude}
-        listed = [file for path in paths for file in self._unless_unreadable(self._files_of, path)]
+        listed: list[str] = []
+        for path in paths:
+            with self._skipping_unreadable():
+                listed += self._files_of(path)
         kept = [file for file in listed if file not in unwanted]
         kept = [file for file in kept if not any(map(PurePath(file).match, unwanted))]
         once = dict[object, str]()
         for file in kept:
             once.setdefault(file_identity(file), file)
-        kept = [*once.values()]
-        if listed and not kept:
+        if listed and not once:
             raise InputFileError(listed[0], "is excluded, as all other files are")
-        found = [(file, it) for file in kept for it in self._unless_unreadable(_look_up, file)]
-        if self.unreadable and not found:
+        readable: dict[str, Stored] = {}
+        for file in once.values():
+            with self._skipping_unreadable():
+                readable[file] = _info_of(file)
+        if self.unreadable and not readable:
             raise InputFileError(*self.unreadable[0])
-        self.files = tuple(file for file, _ in found)
-        self.stored = [stored for _, stored in found]
+        self.files, self.stored = tuple(readable), [*readable.values()]
         for cap in (max_chars, max_doc_chars):
             if cap is not None and cap < 1:
                 raise ValueError(f"a cap of {cap} characters leaves nothing to read")
-        places = range(len(found) if len(found) > 1 else 0)
-        # Of what has no size nobody knows how much will come.
+        indexes = range(len(self.files) if len(self.files) > 1 else 0)
+        # A file of unknown size may be the largest.
         sizes = [stored.n_bytes for stored in self.stored]
         weights = [float("inf") if size is None else size for size in sizes]
-        self.apart = frozenset(nlargest(MOST_APART, places, weights.__getitem__))
+        self.tracked_files = frozenset(nlargest(MOST_TRACKED_FILES, indexes, weights.__getitem__))
         known = [size for size in sizes if size is not None]
         self.n_bytes_total = sum(known) if known and len(known) == len(self.files) else None
         self.n_bytes_read = 0
@@ -125,8 +125,8 @@ class Corpus:
         self._max_chars = max_chars
         self.max_doc_chars = max_doc_chars
 
-    def must_be_whole(self) -> str:
-        """Say why one has to read it from the beginning; nothing if several can share it."""
+    def why_sequential(self) -> str:
+        """Return the reason why a single process must read the corpus; empty if workers can."""
         if self._max_chars is not None:
             return "a limit of all characters"
         if STANDARD_INPUT in self.files:
@@ -134,7 +134,7 @@ class Corpus:
         return ""
 
     def text_blocks(self, special_tokens: Iterable[str] = ()) -> Iterator[TextBlock]:
-        """Read all texts between special tokens and delimiters; only once.
+        """Read all texts between special tokens and delimiters. The corpus can be read once.
 
         Raises:
             InputFileError: If a file cannot be read.
@@ -147,30 +147,30 @@ class Corpus:
         return capped(blocks, self._max_chars, self.max_doc_chars)
 
     def texts(self) -> Iterator[bytes]:
-        """Give the texts from Python, only once."""
+        """Iterate over the texts from Python, once."""
         for text in self._texts:
             if not isinstance(text, str):
                 raise TypeError(f"a text is a str, not {type(text).__name__}")
             yield encode(text)
 
-    def _unless_unreadable(self, ask: Callable[[P], list[T]], path: P) -> list[T]:
-        """Ask something of a file; note that it cannot be read where that is allowed."""
+    @contextmanager
+    def _skipping_unreadable(self) -> Iterator[None]:
+        """Record an unreadable file instead of raising the error if these are skipped."""
         try:
-            return ask(path)
+            yield
         except InputFileError as error:
             if not self._skips_unreadable:
                 raise
             self.unreadable.append((error.path, error.reason))
-            return []
 
     def _blocks(self, specials: list[bytes], delimiter: bytes) -> Iterator[TextBlock]:
-        """Read texts, then files: no block has texts of a file that is told apart and of another.
+        """Read texts, then files; a block never mixes a tracked file with other files.
 
-        A document ends where a file does, so the texts are the same as if all were one.
+        A document ends with its file, so this does not change the texts.
         """
         yield from text_blocks(self._chunks_of_texts(), specials, delimiter)
-        places = range(len(self.files))
-        for file, group in groupby(places, lambda place: place if place in self.apart else REST):
+        indexes = range(len(self.files))
+        for file, group in groupby(indexes, lambda i: i if i in self.tracked_files else REST):
             chunks = chain.from_iterable(map(self._chunks_of_file, group))
             for block in text_blocks(chunks, specials, delimiter):
                 block.file = file
@@ -196,8 +196,8 @@ class Corpus:
             self.n_bytes_read += len(data)
             yield data, True
 
-    def _chunks_of_file(self, place: int) -> Iterator[Chunk]:
-        file, size = self.files[place], self.stored[place].n_bytes
+    def _chunks_of_file(self, index: int) -> Iterator[Chunk]:
+        file, size = self.files[index], self.stored[index].n_bytes
         before = self.n_bytes_read
         if file == STANDARD_INPUT:
             yield from self._standard_input()
@@ -227,7 +227,7 @@ def _paths_or_texts(source: Source) -> tuple[list[Path], Iterable[str]]:
     if isinstance(source, (list, tuple, set, frozenset)):
         listed = list(source)
         return (listed, ()) if _are_paths(listed) else ([], listed)
-    # The first item tells: an iterator's str are texts.
+    # The first item decides; str from an iterator are texts.
     items = iter(source)
     head = list(islice(items, 1))
     if head and isinstance(head[0], os.PathLike):
@@ -245,7 +245,7 @@ def _are_paths(items: Sequence[Path]) -> bool:
 
 
 def _looks_like_a_path(text: str) -> bool:
-    """Tell whether a text that names no file was meant to."""
+    """Return whether a text that names no existing file looks like a file name."""
     is_path = is_url(text) or text.endswith((".txt", *READERS, *OPENERS))
     return is_path and len(text.split()) == 1
 
@@ -271,11 +271,11 @@ def _files_in(folder: str, left_out: Callable[[str], object]) -> list[str]:
 
 
 def files_of_text(folder: str, left_out: Callable[[str], object]) -> Iterator[str]:
-    """Find the files below a folder that are read for training: none hidden, all of text.
+    """Find the files in a folder that training reads: text files that are not hidden.
 
     Args:
         folder: The folder.
-        left_out: Called with every file that looks binary, is a pipe or a dangling link.
+        left_out: Called with every file that looks binary, or is a pipe or a dangling link.
 
     Raises:
         OSError: If a folder cannot be listed.
@@ -295,7 +295,7 @@ def files_of_text(folder: str, left_out: Callable[[str], object]) -> Iterator[st
 
 
 def _is_text(file: str) -> bool:
-    """Tell whether a file found in a folder is read; binaries, pipes, dangling links are not."""
+    """Return whether a file in a folder is read; binaries, pipes and dangling links are not."""
     if is_pipe(file) or not os.path.exists(file):
         return False
     if not os.path.isfile(file) or file.lower().endswith((*READERS, *OPENERS)):
@@ -304,14 +304,13 @@ def _is_text(file: str) -> bool:
         with open(file, "rb") as opened:
             return not looks_binary(opened.read(_HEAD_BYTES))
     except OSError:
-        return True  # whoever reads it says what is wrong
+        return True  # reading it reports the error
 
 
-def _look_up(file: str) -> list[Stored]:
-    """Ask what a file is; standard input is not stored anywhere."""
+def _info_of(file: str) -> Stored:
     if file == STANDARD_INPUT:
-        return [Stored(None, False, "")]
-    found = look_up(file)
-    if found.is_folder:
+        return Stored(None, False, "")
+    info = file_info(file)
+    if info.is_folder:
         raise InputFileError(file, "is a folder, not a file")
-    return [found]
+    return info

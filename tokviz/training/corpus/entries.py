@@ -1,4 +1,4 @@
-"""What the corpus is made of, as the user named it: files, folders and globs with their sizes."""
+"""Sources of a corpus as the user entered them: files, folders and globs with their sizes."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from tokviz.training.corpus.parquet import Columns
 
 EXCLUDE = "!"
-"""What a source begins with that is to be left out: a path, the end of one, or a pattern."""
+"""Prefix of a source to exclude: a path, the end of one, or a glob."""
 
 _MOST_CHECKED = 256_000_000
-"""Bytes of a source that are looked through beforehand; the training sees the rest."""
+"""Bytes of a source to check before training."""
 _MOST_UNPACKED = 4_000_000
-"""Bytes of a compressed file that are looked through beforehand: to unpack takes long."""
-_STEP_BYTES = 1 << 14  # memory that is larger is given back, and fetched anew, every time
+"""Bytes of a compressed file to check, because decompression is slow."""
+_STEP_BYTES = 1 << 14  # larger blocks of memory are returned to the system every time
 _HEAD_BYTES = 8192
 _TABLE = ".parquet"
 _PACKED = (".gz", ".zst", _TABLE)
 _MOST_TABLES = 100
-"""Tables of a source that are looked into beforehand."""
+"""Tables of a source to check before training."""
 _MOST_NAMES = 3
 
 
@@ -44,16 +44,16 @@ class CorpusEntry(NamedTuple):
 
     Attributes:
         source: Its full path or pattern.
-        n_files: The files it stands for, None while they are being counted.
-        n_bytes: Their size together.
-        is_compressed: Whether any of them is compressed, so that there is more text than bytes.
-        error: What is wrong with it, empty if nothing is.
-        left_out: Its files that are not read, since they look binary: those of a folder.
-        dangling: Its links to files that do not exist, which are not read either.
-        binary: Its files that look binary and are read all the same, as they were named.
-        not_utf8: Its files that are not UTF-8, as far as they were looked through.
-        tables: Its `.parquet` files that were looked into, and what their columns are.
-        files: The device, inode and size of each of its files.
+        n_files: Number of its files, None while they are being counted.
+        n_bytes: Their total size.
+        is_compressed: True if any of them is compressed, so that there is more text than bytes.
+        error: The reason why it cannot be used, empty if it can.
+        left_out: Files of a folder that are not read because they look binary.
+        dangling: Links to files that do not exist, which are not read either.
+        binary: Files that look binary but are read because the user named them.
+        not_utf8: Files that are not UTF-8, as far as they were checked.
+        tables: The `.parquet` files that were checked, with their columns.
+        files: The device, inode and size of each file.
     """
 
     source: str
@@ -70,19 +70,19 @@ class CorpusEntry(NamedTuple):
 
 
 def full_source(typed: str) -> str:
-    """Turn what was typed, dropped or chosen into a full path or pattern.
+    """Convert a typed, dropped or chosen source to a full path or glob.
 
-    What begins with `!` says which files to leave out, and stays as it is.
+    A source that starts with `!` excludes files, and is not changed.
     """
     if typed.startswith(EXCLUDE):
         return typed.strip()
     return absolute(cleaned_path(typed.strip()))
 
 
-def keep_text(data: bytes | Iterable[bytes], name: str) -> str:
-    """Keep a text that is in no file, so that it can be learned from, and give its path.
+def save_text(data: bytes | Iterable[bytes], name: str) -> str:
+    """Save a text as a file to train on, and return its path.
 
-    The newest of a name takes the place of the one before.
+    It replaces an earlier text with the same name.
 
     Raises:
         OutputFileError: If it cannot be written.
@@ -96,27 +96,27 @@ def keep_text(data: bytes | Iterable[bytes], name: str) -> str:
     return str(folder / name)
 
 
-def look_at_all(
+def inspect_sources(
     sources: Iterable[str],
     should_stop: Callable[[], bool] = lambda: False,
     room: int = _MOST_CHECKED,
 ) -> Iterator[CorpusEntry]:
-    """Look at sources as `look_at` does, through `room` bytes of all together."""
+    """Inspect sources like `inspect_source`, with `room` bytes to check in total."""
     for source in sources:
-        entry = look_at(source, should_stop, room)
+        entry = inspect_source(source, should_stop, room)
         room = max(0, room - entry.n_bytes)
         yield entry
 
 
-def look_at(
+def inspect_source(
     source: str, should_stop: Callable[[], bool] = lambda: False, room: int = _MOST_CHECKED
 ) -> CorpusEntry:
-    """Count the files of a source and their bytes, and find what is odd about them.
+    """Count the files of a source and their bytes, and check their content.
 
     Args:
         source: A path or a glob.
-        should_stop: Asked between two files; once it says True, what is known is returned.
-        room: How many bytes are looked through; of each file at least the first few are.
+        should_stop: Called between two files; True returns the result so far.
+        room: Number of bytes to check; the start of each file is always checked.
     """
     if source.startswith(EXCLUDE):
         return CorpusEntry(source, 0)
@@ -126,7 +126,7 @@ def look_at(
     files = list[tuple[int, int, int]]()
     path = source
     try:
-        for path in _files(source, lambda it: skipped[os.path.exists(it)].append(it)):
+        for path in _files(source, lambda file: skipped[os.path.exists(file)].append(file)):
             if should_stop():
                 break
             status = os.stat(path)
@@ -146,8 +146,8 @@ def look_at(
     except FileNotFoundError:
         return CorpusEntry(source, 0, error="there is no such file or folder")
     except PermissionError:
-        what = "it" if path == source else os.path.relpath(path, source)
-        return CorpusEntry(source, 0, error=f"no permission to read {what}")
+        name = "it" if path == source else os.path.relpath(path, source)
+        return CorpusEntry(source, 0, error=f"no permission to read {name}")
     except (OSError, ValueError) as error:
         return CorpusEntry(source, 0, error=getattr(error, "strerror", None) or str(error))
     if not files and not should_stop():
@@ -162,19 +162,19 @@ def _columns(
     tables: Sequence[str], should_stop: Callable[[], bool]
 ) -> Iterator[tuple[str, Columns]]:
     if tables:
-        from tokviz.training.corpus.parquet import columns_of  # with all that runs a child
+        from tokviz.training.corpus.parquet import columns_of  # imports the job client
 
         paths = tables[:_MOST_TABLES]
-        for found in zip(paths, columns_of(paths), strict=True):
-            yield found
+        for table in zip(paths, columns_of(paths), strict=True):
+            yield table
             if should_stop():
                 return
 
 
 def _oddity(path: str, most: int) -> Literal["binary", "not UTF-8"] | None:
-    """Say what is odd about what a file holds, as far as so many bytes tell.
+    """Check whether the first `most` bytes of a file look binary or are not UTF-8.
 
-    Whoever reads it says if it is damaged.
+    Damage is not reported here, because reading the file reports it.
     """
     try:
         with unpacked(path) as file:
@@ -191,7 +191,7 @@ def _is_utf8(head: bytes, file: BinaryIO, most: int) -> bool:
     data, position = head, 0
     try:
         while position < most and data:
-            # Ten times as quick where it is all there is; the rest of a character may have waited.
+            # ASCII needs no decoding, unless it follows an incomplete character. 10 times as fast.
             if not data.isascii() or decoder.getstate()[0]:
                 decoder.decode(data)
             position += len(data)
@@ -203,7 +203,7 @@ def _is_utf8(head: bytes, file: BinaryIO, most: int) -> bool:
 
 
 def table_problems(entries: Iterable[CorpusEntry], column: str) -> list[str]:
-    """Name the tables that cannot be learned from, and why not."""
+    """List the tables that cannot be used for training, with the reasons."""
     reasons = dict[str, list[str]]()
     for entry in entries:
         for path, columns in entry.tables:
@@ -213,34 +213,36 @@ def table_problems(entries: Iterable[CorpusEntry], column: str) -> list[str]:
 
 
 def remarks(entries: Iterable[CorpusEntry], column: str) -> list[str]:
-    """Name the files that are left out, named twice, or read although they are odd.
+    """List the files that are left out, named twice, binary, or not UTF-8.
 
     Args:
-        entries: What the corpus is made of.
-        column: The column of tables that holds the text.
+        entries: The sources of the corpus.
+        column: The column of tables that contains the text.
     """
-    found = list(entries)
-    tables = [path for entry in found for path, columns in entry.tables if column in columns.binary]
-    kinds = [
-        (_left_out_remark, [file for entry in found for file in entry.left_out]),
-        (_dangling_remark, [file for entry in found for file in entry.dangling]),
-        (_binary_remark, [*(file for entry in found for file in entry.binary), *tables]),
-        (_not_utf8_remark, [file for entry in found for file in entry.not_utf8]),
+    entries = list(entries)
+    tables = [
+        path for entry in entries for path, columns in entry.tables if column in columns.binary
     ]
-    said = [remark(files) for remark, files in kinds if files]
-    if n := len(repeated_sizes(found)):
-        said.append(f"{n:,} {'files are' if n > 1 else 'file is'} named twice, but read only once.")
-    return said
+    kinds = [
+        (_left_out_remark, [file for entry in entries for file in entry.left_out]),
+        (_dangling_remark, [file for entry in entries for file in entry.dangling]),
+        (_binary_remark, [*(file for entry in entries for file in entry.binary), *tables]),
+        (_not_utf8_remark, [file for entry in entries for file in entry.not_utf8]),
+    ]
+    sentences = [remark(files) for remark, files in kinds if files]
+    if n := len(repeated_sizes(entries)):
+        named = "files are" if n > 1 else "file is"
+        sentences.append(f"{n:,} {named} named twice, but read only once.")
+    return sentences
 
 
 def repeated_sizes(entries: Iterable[CorpusEntry]) -> list[int]:
-    """List the sizes of files that an earlier source, or another link, names already."""
+    """List the sizes of files that an earlier source, or another link, also names."""
     files = [file for entry in entries for file in entry.files]
     return [file[-1] for file in (Counter(files) - Counter({*files})).elements()]
 
 
 def _left_out_remark(files: Sequence[str]) -> str:
-    """Say which files of folders are not read."""
     those = "file looks binary and is" if len(files) == 1 else "files look binary and are"
     return f"{len(files):,} {those} left out: {_names(files)}."
 

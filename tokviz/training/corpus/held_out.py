@@ -1,4 +1,4 @@
-"""A corpus that keeps a little of its text back, to judge what was learned from the rest."""
+"""A corpus that holds out a little of its text, to evaluate the tokenizer on it."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from tokviz.training.corpus.corpus import Corpus
 from tokviz.training.corpus.text_blocks import BLOCK_BYTES, TextBlock
 
 MOST_BYTES = 1_000_000
-"""About as much is held out of a corpus of 100 MB and more; of a smaller one, a hundredth."""
+"""Approximate size held out of a corpus of 100 MB or more; of a smaller one, a hundredth."""
 
 SHARE = 0.01
 
 
 class HeldOutCorpus(Corpus):
-    """Documents to train on, without some that are only to be looked at afterwards.
+    """Documents to train on, without held-out text.
 
-    What is held out lies in the middle of every block of about a megabyte and begins and ends at
-    ends of lines or texts, so that the same corpus always gives the same.
+    Text is held out in the middle of every block of about a megabyte, and starts and ends at the
+    ends of lines or texts. The same corpus always has the same held-out text.
 
     Attributes:
-        held_out: The texts kept back so far, in order.
+        held_out: The texts held out so far, in order.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Take what every corpus takes."""
+        """Create the corpus; see `Corpus` for the arguments."""
         super().__init__(*arguments, **options)
         self.held_out: list[bytes] = []
 
-    def must_be_whole(self) -> str:
-        """Every block gives a little."""
-        return super().must_be_whole() or "a comparison with text that is kept out of the training"
+    def why_sequential(self) -> str:
+        """Return the reason why a single process must read the corpus."""
+        return super().why_sequential() or "a comparison with text that is kept out of the training"
 
     def text_blocks(self, special_tokens: Iterable[str] = ()) -> Iterator[TextBlock]:
-        """Read all texts but those held out."""
+        """Read all texts except those held out."""
         total = self.n_bytes_total or BLOCK_BYTES
         share = min(SHARE, MOST_BYTES / max(total, 1))
         room = MOST_BYTES
@@ -47,7 +47,7 @@ class HeldOutCorpus(Corpus):
 
 
 def hold_out(block: TextBlock, wanted: int) -> tuple[TextBlock, list[bytes]]:
-    """Take about `wanted` bytes out of the middle of a block, fewer if lines or texts are long.
+    """Remove about `wanted` bytes from the middle of a block, fewer if lines or texts are long.
 
     Returns:
         The block without them, and the texts taken out.
@@ -75,9 +75,9 @@ def hold_out(block: TextBlock, wanted: int) -> tuple[TextBlock, list[bytes]]:
 
 
 def _lines(data: bytes, start: int, end: int, wanted: int) -> tuple[int, int]:
-    """Find at most `wanted` bytes of whole lines between `start` and `end`, behind the first one.
+    """Find at most `wanted` bytes of whole lines between `start` and `end`, after the first line.
 
-    The first line may have begun before `start`.
+    The first line may start before `start`.
     """
     first = data.find(b"\n", start, end) + 1
     last = data.rfind(b"\n", first, min(end, first + wanted)) + 1 if first else 0

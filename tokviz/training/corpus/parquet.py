@@ -1,4 +1,4 @@
-"""Tables in `.parquet` files, read by a child: a few bytes of one may stand for many values."""
+"""Tables in `.parquet` files, read in a child process because a few bytes may expand enormously."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from tokviz.process.limits import Limits
 from tokviz.process.protocol import Body, unpack
 from tokviz.process.runner import JobClient
 from tokviz.storage.files import input_error, looks_binary
-from tokviz.training.corpus.readers import choice_of
-from tokviz.training.corpus.storage import open_stored
+from tokviz.training.corpus.storage import choice_of, open_stored
 
 DATA_MB = 400
-"""What the child may hold of a table, besides its libraries."""
+"""Memory limit of the child for a table, in addition to its libraries."""
 
 MOST_ROW_BYTES = 16 << 20
-"""A larger row is not given out."""
+"""Limit of the size of a row; a larger one is reported as None."""
 
-# The child's own limit of memory counts what the libraries map, so it sets it when they are there.
+# The memory limit includes mapped libraries, so the child sets it after loading them.
 _LIMITS = Limits(memory_mb=None, cpu_seconds=30)
 _PATIENCE = 60.0
 
 
 class Columns(NamedTuple):
-    """What a table can be learned from.
+    """The columns of a table.
 
     Attributes:
-        names: Its columns.
-        texts: Those of them that hold text.
-        binary: Those of them whose text looks binary, where that was looked at.
-        trouble: Why it cannot be read, empty if it can.
+        names: All columns.
+        texts: The columns that contain text.
+        binary: The columns whose text looks binary, if that was checked.
+        trouble: The reason why the table cannot be read, empty if it can.
     """
 
     names: Sequence[str] = ()
@@ -44,7 +43,7 @@ class Columns(NamedTuple):
     trouble: str = ""
 
     def why_not(self, column: str) -> str:
-        """Say why a column cannot be learned from, nothing if it can."""
+        """Return the reason why training cannot use a column, empty if it can."""
         if self.trouble or column in self.texts:
             return self.trouble
         if column in self.names:
@@ -53,7 +52,7 @@ class Columns(NamedTuple):
 
 
 def columns_of(paths: Iterable[str]) -> Iterator[Columns]:
-    """Look into tables, by one child for all."""
+    """Read the columns of several tables in one child."""
     with closing(_client()) as jobs:
         for path in paths:
             try:
@@ -68,7 +67,7 @@ def _client() -> JobClient:
 
 
 class ParquetTable:
-    """A `.parquet` file. Safe in any thread.
+    """A `.parquet` file. Thread-safe.
 
     Attributes:
         columns: Its columns.
@@ -80,7 +79,7 @@ class ParquetTable:
 
         Args:
             path: The file.
-            jobs: Asks the child, by default one of its own.
+            jobs: The client of the child, by default a new one.
 
         Raises:
             InputFileError: If it cannot be read, or pyarrow is missing.
@@ -104,7 +103,7 @@ class ParquetTable:
         self._bytes: list[str] = about["bytes"]
 
     def rows(self, group: int, row: int, columns: list[str]) -> list[Any]:
-        """Read a row of a group and some behind it, as JSON values; None for one that is too large.
+        """Read a row of a group and some after it, as JSON values; None if a row is too large.
 
         Raises:
             InputFileError: If it cannot be read.
@@ -115,14 +114,14 @@ class ParquetTable:
     def texts(
         self, column: str, groups: Iterable[int] | None = None
     ) -> Iterator[tuple[bytes, bool]]:
-        """Give the texts of a column in chunks, each with whether its text ends there.
+        """Yield the texts of a column in chunks, each with whether it ends its text.
 
         Args:
             column: The column.
             groups: Only these row groups.
 
         Raises:
-            InputFileError: If it cannot be read; what came before has been given.
+            InputFileError: If it cannot be read; the chunks before that have been yielded.
         """
         if reason := self.columns.why_not(column):
             raise InputFileError(self._path, reason)
@@ -134,7 +133,7 @@ class ParquetTable:
             request = {"do": "more"}
 
     def binary_columns(self) -> Iterator[str]:
-        """Name the columns whose text begins as if it were binary.
+        """Yield the columns whose first text looks binary.
 
         Raises:
             InputFileError: If they cannot be read.
@@ -149,7 +148,7 @@ class ParquetTable:
 
     def _ask(self, request: Body) -> Any:
         try:
-            # No reference to this object: what the client keeps of a run must not keep it alive.
+            # The request must not refer to this object, because the client keeps requests.
             answers = self._jobs.ask([{"path": self._path, **request}])
         except JobError as error:
             reason = f"is not a readable Parquet file: {error}"

@@ -1,22 +1,23 @@
-"""Files as documents: one reader for each kind, chosen by the name's ending.
+"""Readers of documents from files, chosen by the extension of the file's name.
 
-| ending | content |
+| extension | content |
 |---|---|
-| `.jsonl`, `.ndjson` | a JSON object a line, the text in one of its fields |
+| `.jsonl`, `.ndjson` | a JSON object per line, the text in one of its fields |
 | `.parquet` | a table, the text in one of its columns (needs pyarrow) |
-| anything else | one document, or several with delimiters between them |
+| any other | one document, or several with delimiters between them |
 
-Each but `.parquet` may be compressed: `.gz`, `.zst` (needs zstandard). To add a kind, add an entry
-to `READERS` or `OPENERS`.
+All except `.parquet` may be compressed: `.gz`, `.zst` (needs zstandard). To add a kind, add an
+entry to `READERS` or `OPENERS`.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, BinaryIO, cast
@@ -26,16 +27,15 @@ from tokviz.storage import json_file
 from tokviz.storage.files import MAX_FILE_BYTES, input_error
 from tokviz.storage.json_file import in_words
 from tokviz.text import bytetext
-from tokviz.training.corpus.storage import open_stored
+from tokviz.training.corpus.storage import choice_of, open_stored
 from tokviz.training.corpus.text_blocks import BLOCK_BYTES, Chunk
 
-_ZSTANDARD_STEP = 1 << 10  # a few bytes may hold 128 KB
+_ZSTANDARD_STEP = 1 << 10  # a few bytes may expand to 128 KB
 
-_FIRST_READ = 1 << 16  # making room for more takes longer than reading a small file
-_MOST_NAMED = 8
+FIRST_READ = 1 << 16  # allocating more takes longer than reading a small file
 
 Reader = Callable[[BinaryIO, str, str], Iterator[Chunk]]
-"""`reader(file, path, field)` gives the documents of an open file."""
+"""`reader(file, path, field)` yields the documents of an open file."""
 
 
 def read_documents(
@@ -44,10 +44,10 @@ def read_documents(
     """Read the documents of a file.
 
     Args:
-        path: Any file, also a named pipe.
-        field: The field or column that holds the text, where there are fields.
+        path: A file or a named pipe.
+        field: The field or column that contains the text, if the file has fields.
         on_bytes: Called with the position in the file on the disk, before every chunk.
-        n_bytes: The size that the file had when the corpus was listed.
+        n_bytes: The size of the file when the corpus was listed.
 
     Raises:
         InputFileError: If it cannot be read to its end, or is shorter than `n_bytes`; the chunks
@@ -73,10 +73,10 @@ def read_documents(
 
 @contextmanager
 def unpacked(path: str) -> Iterator[BinaryIO]:
-    """Open a file; of one that is compressed, what it holds is read.
+    """Open a file, decompressed if it is compressed.
 
     Raises:
-        InputFileError: If what reads its compression is not installed.
+        InputFileError: If the package for its compression is not installed.
         OSError: If it cannot be opened.
     """
     _, opener = _kind_of(path)
@@ -90,12 +90,12 @@ def read_stream(file: BinaryIO) -> Iterator[Chunk]:
 
 
 def encode(text: str) -> bytes:
-    """Make the bytes of a text; lone surrogates become U+FFFD."""
+    """Encode a text as UTF-8; lone surrogates become U+FFFD."""
     return bytetext.replace_surrogates(text)[0].encode()
 
 
 def _read_plain(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
-    n_bytes = _FIRST_READ
+    n_bytes = FIRST_READ
     while data := file.read(n_bytes):
         yield data, False
         n_bytes = min(2 * n_bytes, BLOCK_BYTES)
@@ -105,7 +105,7 @@ def _read_plain(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
 def read_json_lines(
     file: BinaryIO, path: str, field: str, first_number: int = 1
 ) -> Iterator[Chunk]:
-    """Give the texts of JSON lines, of which the first has that number."""
+    """Yield the texts of JSON lines; `first_number` is the number of the first line."""
     lines = io.BufferedReader(cast(Any, file), BLOCK_BYTES)
     next_line = partial(lines.readline, MAX_FILE_BYTES + 1)
     for number, line in enumerate(iter(next_line, b""), first_number):
@@ -142,8 +142,8 @@ def _loads(line: str | bytes, path: str, number: int) -> Any:
     try:
         return json_file.loads(line)
     except (ValueError, RecursionError) as error:
-        what = " is not JSON" if isinstance(error, json.JSONDecodeError) else ""
-        raise InputFileError(path, f"line {number}{what}: {in_words(error)}") from None
+        problem = " is not JSON" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputFileError(path, f"line {number}{problem}: {in_words(error)}") from None
 
 
 def _fields_of(record: object) -> str:
@@ -153,13 +153,13 @@ def _fields_of(record: object) -> str:
 
 
 def _read_parquet(file: BinaryIO, path: str, field: str) -> Iterator[Chunk]:
-    from tokviz.training.corpus.parquet import ParquetTable  # with all that runs a child
+    from tokviz.training.corpus.parquet import ParquetTable  # imports the job client
 
     with closing(ParquetTable(path)) as table:
         n_bytes, n_rows, n_read = file.seek(0, os.SEEK_END), sum(table.sizes), 0
         for chunk in table.texts(field):
             n_read += chunk[1]
-            file.seek(n_bytes * n_read // max(n_rows, 1))  # tells how far it has been read
+            file.seek(n_bytes * n_read // max(n_rows, 1))  # the position is reported as progress
             yield chunk
 
 
@@ -168,8 +168,6 @@ def _open_plain(raw: BinaryIO, path: str) -> BinaryIO:
 
 
 def _open_gzip(raw: BinaryIO, path: str) -> BinaryIO:
-    import gzip
-
     return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
 
 
@@ -183,9 +181,9 @@ def _open_zstandard(raw: BinaryIO, path: str) -> BinaryIO:
 
 
 class _Zstandard(io.RawIOBase):
-    """The content of a zstandard file, also of one with several frames.
+    """The content of a zstandard file, which may have several frames.
 
-    zstandard's own reader takes a file that is cut off for a whole one.
+    zstandard's own reader does not detect a truncated file.
     """
 
     def __init__(
@@ -206,7 +204,7 @@ class _Zstandard(io.RawIOBase):
             self._compressed = self._compressed or self._raw.read(_ZSTANDARD_STEP)
             if not self._compressed:
                 if self._decoder is not None:
-                    raise EOFError("it is cut off")
+                    raise EOFError("it is truncated")
                 return 0
             self._content = memoryview(self._next_content())
         n = min(len(buffer), len(self._content))
@@ -231,35 +229,29 @@ READERS: dict[str, Reader] = {
     ".ndjson": read_json_lines,
     ".parquet": _read_parquet,
 }
-"""How files with fields are read, by the name's ending."""
+"""Readers of files with fields, by extension."""
 
 OPENERS: dict[str, Callable[[BinaryIO, str], BinaryIO]] = {
     ".gz": _open_gzip,
     ".zst": _open_zstandard,
 }
-"""How compressed files are opened, by the name's ending."""
+"""Functions that open compressed files, by extension."""
 
 
 def kind_of(path: str) -> str:
-    """Tell what kind of file it is by the ending of its name, that of a compression left out."""
+    """Return the extension of a file's name, without that of a compression."""
     return _kind_of(path)[0]
 
 
 def is_packed(path: str) -> bool:
-    """Tell whether a file is compressed, so that it can only be read from its beginning."""
+    """Return whether a file is compressed and can be read only from its start."""
     return _kind_of(path)[1] is not _open_plain
 
 
 def _kind_of(path: str) -> tuple[str, Callable[[BinaryIO, str], BinaryIO]]:
-    """Tell a file's kind, without compression, and how to open it."""
+    """Return a file's extension without that of a compression, and the function to open it."""
     stem, ending = os.path.splitext(path.lower())
     opener = OPENERS.get(ending)
     if opener is None:
         return ending, _open_plain
     return os.path.splitext(stem)[1], opener
-
-
-def choice_of(kind: str, names: Iterable[str]) -> str:
-    """List the first fields or columns of a file, and say how to choose one."""
-    some = ", ".join(map(repr, [*names][:_MOST_NAMED]))
-    return f"its {kind}s are {some}: choose one with --field (in the app: Field, column)"

@@ -1,7 +1,7 @@
-"""Documents become texts: cut at special tokens and delimiters, within caps, in blocks of memory.
+"""Convert documents to texts: cut at special tokens and delimiters, limited, in blocks of memory.
 
-A text is what lies between two cuts: no pre-token crosses its ends. Blocks are about 512 KB, so a
-text may go on from one block to the next; then it is cut between two characters.
+A text is the part between two cuts; no pre-token crosses its ends. Blocks are about 512 KB, so a
+text may continue in the next block; then it is cut between two characters.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from tokviz.text import bytetext
 
 BLOCK_BYTES = 1 << 19
 
-_MOST_FIRSTS = 200
-"""So many bytes of a block are looked at each for itself."""
+MOST_FIRSTS = 200
+"""Number of candidates per block that are found by their first byte."""
 
 Chunk = tuple[bytes, bool]
-"""Some bytes of a document, and whether the document ends with them."""
+"""Bytes of a document, and whether the document ends with them."""
 
-# Between documents that share a block: no special token holds this byte, so none crosses it.
+# Between documents in a block: no special token contains this byte, so none crosses it.
 _SEPARATOR = b"\xff"
 
 REST = -1
-"""Stands for the files that are not told apart."""
+"""In place of the index of a file: all files that are not tracked (see `Corpus.tracked_files`)."""
 
 
 class TextBlock:
-    """Texts that lie in one stretch of memory, in order.
+    """Texts in one block of memory, in order.
 
     Attributes:
-        data: Holds the texts, and other bytes between them.
-        starts: Where each text starts in `data`.
-        ends: Where each ends; a text may be empty.
+        data: Contains the texts, with other bytes between them.
+        starts: The start of each text in `data`.
+        ends: The end of each text; a text may be empty.
         ends_document: Whether a document ends with the text.
-        is_open: The last text goes on in the next block, as its first one.
-        file: The file that they are from, by its place in the corpus, or `REST`.
+        is_open: True if the last text continues as the first one of the next block.
+        file: The index of their file in the corpus, or `REST`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class TextBlock:
         is_open: bool = False,
         file: int = REST,
     ) -> None:
-        """Take the memory, and the texts in it."""
+        """Create a block."""
         self.data = data
         self.starts = list(starts)
         self.ends = list(ends)
@@ -67,11 +67,11 @@ class TextBlock:
         self.ends_document.append(ends_document)
 
     def whole_texts(self, open_text: list[bytes]) -> Iterator[bytes]:
-        """Give the texts that end here.
+        """Yield the texts that end in this block.
 
         Args:
-            open_text: What there is of the first one; receives what there is of the last one while
-                it is open.
+            open_text: The start of the first text, from earlier blocks; receives the start of an
+                open text.
         """
         last = len(self.starts) - 1
         for index, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
@@ -91,8 +91,8 @@ def text_blocks(
 
     Args:
         chunks: The documents; the last chunk ends one.
-        specials: Cut out of the texts.
-        delimiter: Cut out too, and it ends a document; empty for none.
+        specials: The special tokens, which are cut out.
+        delimiter: Text between documents, which is cut out too; empty for none.
     """
     cuts = sorted({*specials, delimiter} - {b""}, key=lambda cut: (-len(cut), cut))
     pattern = re.compile(b"|".join(map(re.escape, cuts))) if cuts else None
@@ -105,15 +105,15 @@ def text_blocks(
         shift = len(pending)
         for index, (start, end) in enumerate(zip(batch.starts, batch.ends, strict=True)):
             start, end = start + shift if index else start, end + shift
-            goes_on = batch.is_open and index == len(batch.starts) - 1
-            # What may be the beginning of a special token waits for the next block.
-            decided = max(start, end - longest + 1) if goes_on else end
+            continues = batch.is_open and index == len(batch.starts) - 1
+            # The possible start of a special token waits for the next block.
+            decided = max(start, end - longest + 1) if continues else end
             for hit in _hits(pattern, first, block.data, start, end) if pattern else ():
                 if hit.start() >= decided:
                     break
                 block.add(start, hit.start(), hit[0] == delimiter)
                 start = hit.end()
-            if goes_on:
+            if continues:
                 decided = _character_border(block.data, start, max(start, decided))
                 block.add(start, decided, False)
             else:
@@ -125,16 +125,16 @@ def text_blocks(
 def _hits(
     pattern: re.Pattern[bytes], first: bytes, data: bytes, start: int, end: int
 ) -> Iterator[re.Match[bytes]]:
-    """Find all matches, by the byte with which each begins as long as it is rare: in half the time.
+    """Find all matches, by their first byte while it is rare, which halves the time.
 
     Args:
-        pattern: What to find; it matches nothing empty.
-        first: The byte, empty if there are several.
-        data: Where.
-        start: From where on.
-        end: Up to where.
+        pattern: The pattern, which has no empty match.
+        first: The first byte of all matches, empty if there are several.
+        data: The data.
+        start: The start of the search.
+        end: The end of the search.
     """
-    for _ in range(_MOST_FIRSTS if first else 0):
+    for _ in range(MOST_FIRSTS if first else 0):
         start = data.find(first, start, end)
         if start < 0:
             return
@@ -146,7 +146,7 @@ def _hits(
 
 
 def _batches(chunks: Iterable[Chunk]) -> Iterator[TextBlock]:
-    """Join chunks to blocks with a text for each document."""
+    """Join chunks into blocks, with one text per document."""
     parts: list[bytes] = []
     batch = TextBlock(b"")
     start = position = 0
@@ -171,7 +171,7 @@ def _batches(chunks: Iterable[Chunk]) -> Iterator[TextBlock]:
 
 
 def _character_border(data: bytes, first: int, position: int) -> int:
-    """Step back from `position`, not past `first`, if it is inside of a character."""
+    """Move `position` back to the start of a character, but not before `first`."""
     for n_back in range(1, min(3, position - first) + 1):
         byte = data[position - n_back]
         if byte >= 0xC0:
@@ -185,12 +185,12 @@ def _character_border(data: bytes, first: int, position: int) -> int:
 def capped(
     blocks: Iterable[TextBlock], max_chars: int | None, max_doc_chars: int | None
 ) -> Iterator[TextBlock]:
-    """Drop the end of long documents, and all documents once there is enough.
+    """Truncate long documents, and stop once there is enough text.
 
-    As in karpathy/nanochat `scripts/tok_train.py`: a document gives at most `max_doc_chars`
-    characters, and the one with which the total exceeds `max_chars` is the last. A document never
-    gives more than `max_chars` either. A byte that is not UTF-8 counts as a character; special
-    tokens do not count.
+    As in karpathy/nanochat `scripts/tok_train.py`: at most `max_doc_chars` characters of a document
+    are used, and the document with which the total exceeds `max_chars` is the last. Also, at most
+    `max_chars` characters of a document are used. A byte that is not UTF-8 counts as a character;
+    special tokens do not count.
     """
     if max_chars is None and max_doc_chars is None:
         yield from blocks
@@ -221,7 +221,7 @@ def capped(
 
 
 def _end_with(block: TextBlock, index: int) -> None:
-    """Make a text the last one of all."""
+    """Remove all texts after this one."""
     rest = slice(index + 1, None)
     del block.starts[rest], block.ends[rest], block.ends_document[rest]
     block.ends_document[index] = True

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tokviz.process.runner import raise_if_stopped
-from tokviz.training.counting import PreTokenCounts
 from tokviz.training.history import TrainingHistory
+from tokviz.training.pre_token_counts import PreTokenCounts
 from tokviz.training.replay import join_kernels as joining
 from tokviz.training.replay import pair_kernels as pairing
 from tokviz.training.replay.pairs import CorpusTimes, CountedPair, TieOrder

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokviz.training.counting import PreTokenCounts
     from tokviz.training.history import TrainingHistory
+    from tokviz.training.pre_token_counts import PreTokenCounts
     from tokviz.training.replay.compiled import CompiledCorpus, CompiledPairs
     from tokviz.training.replay.pairs import CorpusTimes
     from tokviz.training.replay.steps import RecordedSteps

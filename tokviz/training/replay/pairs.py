@@ -87,7 +87,7 @@ class TieOrder:
         import numpy as np
 
         firsts = [(0, 0)] * len(lefts)
-        if self._rule.looks_at_positions:
+        if self._rule.needs_position:
             places = positions()
             pre_tokens = np.searchsorted(self._offsets, places, side="right") - 1
             starts = (places - self._offsets[pre_tokens]).tolist()

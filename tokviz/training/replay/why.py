@@ -108,9 +108,9 @@ def by_file(attribution: Attribution | None, k: int) -> Sentence:
     if not parts:
         return ("The corpus was a single file or text.",)
     if len(parts) == 1:
-        return (f"All of it comes from {attribution.named(parts[0])}.",)
+        return (f"All of it comes from {attribution.label_of(parts[0])}.",)
     shown = [
-        f"{attribution.named(part)} ({part.n:,}, {part.share:.0%})" for part in parts[:N_FILES]
+        f"{attribution.label_of(part)} ({part.n:,}, {part.share:.0%})" for part in parts[:N_FILES]
     ]
     more = " and others" if len(parts) > N_FILES else ""
     return (f"It comes from {', '.join(shown)}{more}.",)

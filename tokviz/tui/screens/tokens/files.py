@@ -113,7 +113,7 @@ class Files(Controller):
     @action("Train on this text", section="Text", words="learn corpus bpe")
     def train_on_text(self) -> None:
         """Set up a training on the Train screen that learns from the text as it is now."""
-        from tokviz.training.corpus.entries import keep_text
+        from tokviz.training.corpus.entries import save_text
 
         path, parts = self.session.path, self._text.live.parts()
         if path is not None and not self.session.modified:
@@ -122,7 +122,7 @@ class Files(Controller):
         name = "text.txt" if path is None else path.name
         self.in_thread(
             "train",
-            lambda task: keep_text((part.data for part in parts), name),
+            lambda task: save_text((part.data for part in parts), name),
             lambda kept: self.session.ask(TrainWith(sources=(kept,))),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tokviz.text import bytetext
-from tokviz.training.corpus.entries import keep_text
+from tokviz.training.corpus.entries import save_text
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm
@@ -53,7 +53,7 @@ class Corpus(Controller):
         name = f"{'-'.join(text.split())[:24].replace('/', '-')}.txt"
         self.in_thread(
             "typed",
-            lambda task: keep_text(bytetext.to_bytes(bytetext.as_byte_text(text)), name),
+            lambda task: save_text(bytetext.to_bytes(bytetext.as_byte_text(text)), name),
             lambda path: self._form.add_sources([path]),
         )
 

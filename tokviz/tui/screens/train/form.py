@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from tokviz.chat.nanochat import SPECIAL_TOKENS
 from tokviz.text.glyphs import safe
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.training.corpus.entries import CorpusEntry, full_source, look_at
+from tokviz.training.corpus.entries import CorpusEntry, full_source, inspect_source
 from tokviz.training.settings import SpecialIds
 from tokviz.training.ties import TIE_BREAKS
 from tokviz.tui.screens.train.corpus_list import CorpusList
@@ -335,7 +335,7 @@ class TrainForm(VerticalScroll, can_focus=False):
     def _look(self, sources: Sequence[str]) -> None:
         def look(task: Task) -> None:
             for source in sources:
-                entry = look_at(source, lambda: task.cancelled)
+                entry = inspect_source(source, lambda: task.cancelled)
                 if task.cancelled:
                     return
                 task.tell(self._show_looked, entry)

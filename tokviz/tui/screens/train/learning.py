@@ -8,11 +8,10 @@ from typing import NamedTuple
 from textual.content import Content
 from textual.style import Style
 
-from tokviz.process.jobs.train_messages import TrainReport
 from tokviz.storage.listing import size_label
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
-from tokviz.training.progress import NewMerge
+from tokviz.training.progress import NewMerge, TrainProgress
 from tokviz.tui.widgets.card_rows import merge_cells
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell
@@ -47,12 +46,12 @@ class Learning:
 
     def __init__(self) -> None:
         """Begin before the first report."""
-        self.report: TrainReport | None = None
+        self.report: TrainProgress | None = None
         self.phases: dict[str, float] = {}
         self.points: list[tuple[float, float]] = [(0.0, 1.0)]
         self.newest: deque[NumberedMerge] = deque(maxlen=_MOST_MERGES)
 
-    def take(self, report: TrainReport) -> None:
+    def take(self, report: TrainProgress) -> None:
         """Take the next report."""
         self.report = report
         for phase in self.phases:
@@ -64,7 +63,7 @@ class Learning:
         if ratio is not None and report.phase == "merging":
             self._add_point(float(report.n_merges), ratio)
 
-    def _take_merges(self, report: TrainReport) -> None:
+    def _take_merges(self, report: TrainProgress) -> None:
         """Take the last merges of a report, which are all that it knows in one unbroken row."""
         known = self.newest[0].number if self.newest else 0
         n_new = min(len(report.newest), _MERGES_IN_A_ROW, report.n_merges - known)
@@ -138,7 +137,7 @@ def _phase_line(learning: Learning, phase: str, width: int) -> Content:
     )
 
 
-def numbers(report: TrainReport) -> list[str]:
+def numbers(report: TrainProgress) -> list[str]:
     """Say how far a training is, in lines."""
     left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
     memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
@@ -159,7 +158,7 @@ def numbers(report: TrainReport) -> list[str]:
     return lines
 
 
-def progress_word(report: TrainReport) -> str:
+def progress_word(report: TrainProgress) -> str:
     """Say how far a training is, in a word."""
     return f"{int(report.fraction * 100)} %" if report.phase == "merging" else report.phase
 

@@ -28,14 +28,13 @@ from tokviz.training.corpus.entries import (
     repeated_sizes,
     table_problems,
 )
-from tokviz.training.dask_cluster import why_no_workers
 from tokviz.training.progress import (
     expected_cells,
     merging_seconds,
     reading_seconds,
     saving_seconds,
 )
-from tokviz.training.settings import N_BYTES, SpecialIds
+from tokviz.training.settings import N_BYTES, SpecialIds, why_no_workers
 
 LARGEST_VOCABULARY = 1_000_000
 MOST_WORKERS = 256

@@ -9,8 +9,9 @@ from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from tokviz.process.jobs.train_messages import TrainReport, TrainSummary
+from tokviz.process.jobs.train_messages import TrainSummary
 from tokviz.text.glyphs import safe
+from tokviz.training.progress import TrainProgress
 from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_merge, phases_content
 from tokviz.tui.screens.train.plan import Plan, plan_content
 from tokviz.tui.screens.train.state import Phase
@@ -59,7 +60,7 @@ class LiveView(Vertical):
         self.learning.is_stopping = True
         self._show()
 
-    def take(self, report: TrainReport) -> None:
+    def take(self, report: TrainProgress) -> None:
         """Show a report."""
         self.learning.take(report)
         self._show()

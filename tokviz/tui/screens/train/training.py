@@ -13,8 +13,9 @@ from textual import on
 from tokviz.errors import TokvizError
 from tokviz.formats.run import ABOUT
 from tokviz.process.jobs.train_client import TrainClient
-from tokviz.process.jobs.train_messages import TrainReport, TrainRequest, TrainSummary
+from tokviz.process.jobs.train_messages import TrainRequest, TrainSummary
 from tokviz.text.sentences import failure_message
+from tokviz.training.progress import TrainProgress
 from tokviz.training.run_library import make_room, remove_run, runs_folder
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -151,7 +152,7 @@ class Training(Controller):
         self.enter("running")
         self._side.focus_button("running")
 
-        def hear(_run: int, said: TrainReport | TrainSummary | TokvizError) -> None:
+        def hear(_run: int, said: TrainProgress | TrainSummary | TokvizError) -> None:
             if self._client is client:
                 self._take(client, said)
 
@@ -160,7 +161,7 @@ class Training(Controller):
         self._client = client = TrainClient(hear_here, hear_here, hear_here)
         client.train(request)
 
-    def _take(self, client: TrainClient, said: TrainReport | TrainSummary | TokvizError) -> None:
+    def _take(self, client: TrainClient, said: TrainProgress | TrainSummary | TokvizError) -> None:
         if self.state.phase != "running":  # the run is saved and being compared
             if isinstance(said, TrainSummary):
                 self._end_with(said)
@@ -168,7 +169,7 @@ class Training(Controller):
                 self.stop_training()
                 self.say(failure_message("Not compared", said), "error")
             return
-        if isinstance(said, TrainReport):
+        if isinstance(said, TrainProgress):
             self._side.live.take(said)
             self.session.set_progress(self.screen.SCREEN_ID, progress_word(said))
             return

@@ -19,8 +19,7 @@ from tokviz.errors import TokvizError
 from tokviz.live.document import LiveDocument
 from tokviz.live.pre_tokens import PreTokenCounter
 from tokviz.live.spans import starts_within
-from tokviz.process.jobs.split_client import SplitClient
-from tokviz.process.jobs.split_result import SplitPart, SplitResult
+from tokviz.process.jobs.split_client import SplitClient, SplitPart, SplitResult
 from tokviz.text.snapshots import Part
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer.pretokenize.split import split_in_steps

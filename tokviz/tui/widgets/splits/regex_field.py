@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import PatternError, TokvizError
-from tokviz.process.jobs.split_result import SplitResult
+from tokviz.process.jobs.split_client import SplitResult
 from tokviz.text.glyphs import safe
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.actions import action, bindings_of, declared_in

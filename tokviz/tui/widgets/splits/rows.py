@@ -15,7 +15,7 @@ from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.live.pre_tokens import PreTokenCounter
 from tokviz.live.spans import BEGINS_INSIDE
-from tokviz.process.jobs.split_result import PreToken, SplitResult
+from tokviz.process.jobs.split_client import PreToken, SplitResult
 from tokviz.tokenizer.pretokenize.patterns import (
     CUT_CONTEXT,
     SPLIT_PATTERNS,
