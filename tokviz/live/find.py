@@ -139,9 +139,9 @@ def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[],
 
 def forget_text() -> None:
     """Close the child process that keeps the text for the next expression."""
-    from tokviz.tokenizer.pretokenize import guard
+    from tokviz.tokenizer.pretokenize import regex_process
 
-    guard.close("find")
+    regex_process.close("find")
 
 
 def _spans(text: str, query: FindQuery) -> Iterator[tuple[int, int]]:

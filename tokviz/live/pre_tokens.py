@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 
 from tokviz.text.snapshots import Part, changed_range, joined
 from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
-from tokviz.tokenizer.pretokenize.split import SplitProgress, split, split_in_steps
+from tokviz.tokenizer.pretokenize.split import split
+from tokviz.tokenizer.pretokenize.split_steps import SplitProgress, split_in_steps
 
 _UNKNOWN = -1
 

@@ -23,7 +23,7 @@ from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, 
 from tokviz.tokenizer.pretokenize.scan import Scanner, scanner_of
 from tokviz.tokenizer.pretokenize.split import split
 
-NAMES = [name for name in SPLIT_PATTERNS if name != "deepseek3"]
+NAMES = [name for name, pattern in SPLIT_PATTERNS.items() if scanner_of(pattern) is not None]
 REPRESENTATIVES = ["A", "s", "l", "e", "ǅ", "中", "\u0301", "1", " ", "\n", "\u3000", "'", "/", "!"]
 
 
@@ -221,7 +221,8 @@ def test_no_text_has_no_pre_tokens() -> None:
     assert ends_by_scanner("gpt4", ["", "a b", "", ""]).tolist() == [1, 3]
 
 
-def test_only_the_named_patterns_have_a_scanner() -> None:
+def test_only_named_patterns_have_a_scanner() -> None:
+    assert {"gpt2", "gpt4", "gpt4o", "llama3", "qwen2", "nanochat", "whitespace"} <= set(NAMES)
     assert scanner_of(get_split_pattern(r"\w+")) is None
     assert scanner_of(SplitPattern("gpt2", "a", "a pattern that took the name")) is None
 

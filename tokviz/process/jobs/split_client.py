@@ -12,7 +12,7 @@ from tokviz.process.limits import Limits
 from tokviz.process.protocol import Body, Message
 from tokviz.process.runner import JobClient, RunHandlers
 from tokviz.text.snapshots import Part, changed_range, joined
-from tokviz.tokenizer.pretokenize.guard import PATIENCE_SECONDS
+from tokviz.tokenizer.pretokenize.regex_process import PATIENCE_SECONDS
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, too_long
 
 _PART_CHARS = 262_144

@@ -14,7 +14,7 @@ from tokviz.errors import PatternError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.protocol import Body, Message, pack, unpack_numbers
 from tokviz.process.runner import raise_if_stopped, stopped_by
-from tokviz.tokenizer.pretokenize.guard import client_for, text_requests
+from tokviz.tokenizer.pretokenize.regex_process import client_for, text_requests
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS
 
 _ALL_ROWS_SECONDS = 10.0

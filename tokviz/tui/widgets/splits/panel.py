@@ -23,7 +23,7 @@ from tokviz.process.jobs.split_client import SplitClient
 from tokviz.process.jobs.split_result import SplitPart, SplitResult
 from tokviz.text.snapshots import Part
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.tokenizer.pretokenize.split import split_in_steps
+from tokviz.tokenizer.pretokenize.split_steps import split_in_steps
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import Task, in_thread, post_to_ui
 from tokviz.tui.widgets.field import first_line
