@@ -13,7 +13,7 @@ import pytest
 
 from tests import profiles as profiles  # loads the profile of Hypothesis
 from tests.forks import Forks
-from tokviz.tokenizer.pretokenize import regex_process
+from tokviz.tokenizer.pretokenize import guard
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 """The folder of caches is shared: it holds nothing but machine code."""
@@ -76,7 +76,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def brief_steps() -> Iterator[None]:
     """Give up a regex that explodes after less processor time, all of which it would take."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(regex_process, "STEP_SECONDS", regex_process.STEP_SECONDS / 4)
+        patch.setattr(guard, "STEP_SECONDS", guard.STEP_SECONDS / 4)
         yield
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tokviz.errors import PatternError
 from tokviz.process.runner import JobClient, JobDroppedError
-from tokviz.tokenizer.pretokenize import regex_process
+from tokviz.tokenizer.pretokenize import guard, regex_process
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.tokenizer.pretokenize.split import split
 from tokviz.tokenizer.pretokenize.split_steps import join_steps, split_in_steps
@@ -126,7 +126,8 @@ def test_a_tokenizer_made_in_python_ends_what_explodes_and_asks_once_for_many_te
 
 
 def test_what_hears_no_signal_is_killed(monkeypatch):
-    monkeypatch.setattr(regex_process, "STEP_SECONDS", 0.4)
+    for module in (guard, regex_process):
+        monkeypatch.setattr(module, "STEP_SECONDS", 0.4)
     monkeypatch.setattr(regex_process, "PATIENCE_SECONDS", 0.3)
     regex_process.close()
     with pytest.raises(PatternError, match="takes too long to compile"):

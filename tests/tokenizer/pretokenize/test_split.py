@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from array import array
 
@@ -23,7 +24,16 @@ AGREED = "".join(
 )
 
 
-@pytest.mark.parametrize("name", SPLIT_PATTERNS)
+OF_TIKTOKEN = [name for name, pattern in SPLIT_PATTERNS.items() if pattern.unicode_of_tiktoken]
+
+
+@pytest.mark.parametrize("name", OF_TIKTOKEN)
+def test_stand_ins_exist_for_every_class_of_a_pattern_with_tiktokens_unicode(name: str) -> None:
+    classes = set(re.findall(r"\\p\{(\w+)\}", SPLIT_PATTERNS[name].regex))
+    assert classes <= {*unicode_classes.CLASSES, "L"}
+
+
+@pytest.mark.parametrize("name", OF_TIKTOKEN)
 @given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=10))
 def test_pre_tokens_are_tiktokens(name: str, parts: list[str]) -> None:
     text = "".join(parts)[:24]

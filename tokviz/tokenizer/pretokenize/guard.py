@@ -13,12 +13,11 @@ from tokviz.errors import JobError, PatternError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.protocol import Body, Message, pack_numbers, unpack_numbers
 from tokviz.process.runner import JobDroppedError
-from tokviz.tokenizer.pretokenize import regex_process
 from tokviz.tokenizer.pretokenize.alternatives import Alternative, Cut
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.regex_process import client_for, text_requests
 from tokviz.tokenizer.pretokenize.split_steps import Split, SplitProgress, join_steps
-from tokviz.tokenizer.pretokenize.step_limit import pre_token_error, too_long
+from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, pre_token_error, too_long
 
 _MOST_CACHED_CHARS = 1 << 20
 
@@ -92,7 +91,7 @@ def _split_request(pattern: SplitPattern) -> Body:
         "do": "split",
         "regex": pattern.regex,
         "unicode_of_tiktoken": pattern.unicode_of_tiktoken,
-        "seconds": regex_process.STEP_SECONDS,
+        "seconds": STEP_SECONDS,
     }
 
 
@@ -108,7 +107,7 @@ def _split_in_child(pattern: SplitPattern, text: str) -> Split:
         raise
     except JobError as error:
         is_timeout = isinstance(error, JobTimeoutError)
-        reason = too_long(regex_process.STEP_SECONDS) if is_timeout else str(error)
+        reason = too_long(STEP_SECONDS) if is_timeout else str(error)
         start = max((step.ends[-1] for step in steps if step.ends), default=0)
         raise pre_token_error(pattern.regex, reason, text, start) from None
     return join_steps(steps)
