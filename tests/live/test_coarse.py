@@ -16,7 +16,7 @@ from tokviz.live.backlog import LARGE
 from tokviz.live.chunked_text import CHUNK_TARGET
 from tokviz.live.document import LiveDocument
 from tokviz.text import bytetext
-from tokviz.text.snapshots import Part, joined
+from tokviz.text.snapshots import TextPart, joined
 
 ROUNDS = 4
 MUCH = "the quick brown 狐 jumps, naïvely\n" * 10_000
@@ -118,9 +118,9 @@ def test_a_stretch_without_a_cut_is_a_chunk_of_its_own() -> None:
 
 def test_a_part_is_equal_to_another_one_of_the_same_text() -> None:
     for text in ("", "abc", "naïve\n", "\udce9x", "\udcc3\udca9é", "狐"):
-        packed = Part(text, packed=True)
-        assert packed == Part(text)
-        assert packed != Part(text + "x")
+        packed = TextPart(text, packed=True)
+        assert packed == TextPart(text)
+        assert packed != TextPart(text + "x")
         assert packed.data == bytetext.to_bytes(text)
         assert packed.text == packed.unpack() == packed.text == text
         assert (packed.n_chars, packed.n_bytes) == (len(text), len(packed.data))
@@ -130,10 +130,10 @@ def test_a_part_is_equal_to_another_one_of_the_same_text() -> None:
 def test_words_are_counted_across_parts_and_few_of_them_anew() -> None:
     rng = random.Random(5)
     counter = WordCounter()
-    parts: list[Part] = []
+    parts: list[TextPart] = []
     for _ in range(300):
         first = rng.randrange(len(parts) + 1)
-        new = [Part(random_text(rng, rng.randrange(3))) for _ in range(rng.randrange(4))]
+        new = [TextPart(random_text(rng, rng.randrange(3))) for _ in range(rng.randrange(4))]
         parts = [*parts[:first], *new, *parts[first + rng.randrange(4) :]]
         assert counter.count(parts) == len(joined(parts).split())
 

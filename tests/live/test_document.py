@@ -11,7 +11,7 @@ from tokviz.live import occurrences
 from tokviz.live.chunks import Chunk
 from tokviz.live.cuts import CutRule
 from tokviz.live.document import LiveDocument
-from tokviz.text.snapshots import Part, joined
+from tokviz.text.snapshots import TextPart, joined
 
 SPECIAL = "<|endoftext|>"
 LONG_WORD = "ab" * 20_000
@@ -92,7 +92,7 @@ def test_one_space_typed_into_a_long_word_cuts_it_in_two() -> None:
 
 def test_a_cut_that_the_character_two_before_it_made_goes_with_it() -> None:
     live = LiveDocument("aaaa\nbbbb", tokenizer("gpt2"), chunk_target=1)
-    assert live.parts() == [Part("aaaa\n"), Part("bbbb")]
+    assert live.parts() == [TextPart("aaaa\n"), TextPart("bbbb")]
     live.edit(3, 1, " ")
     assert ids_of(live) == tokenizer("gpt2").encode("aaa \nbbbb")
 

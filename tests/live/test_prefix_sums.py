@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 from itertools import accumulate
 
-from tokviz.live.chunks import BYTES, CHARS, NEWLINES, Chunk, ChunkList, Part
+from tokviz.live.chunks import BYTES, CHARS, NEWLINES, Chunk, ChunkList, TextPart
 from tokviz.live.prefix_sums import BlockPlace
 
 SIZES = {
@@ -14,7 +14,9 @@ SIZES = {
 
 
 def random_chunks(rng: random.Random, number: int) -> list[Chunk]:
-    return [Chunk([Part("".join(rng.choices("aé\n", k=rng.randint(1, 5))))]) for _ in range(number)]
+    return [
+        Chunk([TextPart("".join(rng.choices("aé\n", k=rng.randint(1, 5))))]) for _ in range(number)
+    ]
 
 
 def place_number(chunks: ChunkList, number: int) -> BlockPlace:

@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tokviz.live.prefix_sums import Block, BlockList, BlockPlace, Measures
-from tokviz.text.snapshots import Part, joined
+from tokviz.text.snapshots import TextPart, joined
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -162,7 +162,7 @@ class OldTokens(NamedTuple):
         return self._replace(shift=self.shift + shift)
 
 
-Measure = Callable[[Part], int]
+Measure = Callable[[TextPart], int]
 """A size of a part that can be summed."""
 
 _n_chars: Measure = attrgetter("n_chars")
@@ -203,7 +203,7 @@ class Chunk:
         "tokens",
     )
 
-    def __init__(self, parts: Sequence[Part], *, is_coarse: bool = False) -> None:
+    def __init__(self, parts: Sequence[TextPart], *, is_coarse: bool = False) -> None:
         """Create a chunk from at least one part."""
         self.parts = parts
         self.is_coarse = is_coarse

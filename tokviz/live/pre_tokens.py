@@ -13,7 +13,7 @@ import time
 from array import array
 from collections.abc import Iterator, Sequence
 
-from tokviz.text.snapshots import Part, changed_range, joined
+from tokviz.text.snapshots import TextPart, changed_range, joined
 from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
 from tokviz.tokenizer.pretokenize.split import split
 from tokviz.tokenizer.pretokenize.split_steps import SplitProgress, split_in_steps
@@ -37,7 +37,7 @@ class PreTokenCounter:
         self.pattern = pattern
         self.n_pre_tokens = 0
         self._cut = None if pattern.safe_cut is None else compiled_cut(pattern.safe_cut)
-        self._chunks: Sequence[Part] = ()
+        self._chunks: Sequence[TextPart] = ()
         # For each chunk: whether it starts a group.
         self._begins = bytearray()
         # Number of pre-tokens for the first chunk of a group, or _UNKNOWN; 0 for its other chunks.
@@ -47,7 +47,7 @@ class PreTokenCounter:
         self._steps: Iterator[SplitProgress] | None = None
         self._n_begun = 0
 
-    def update(self, chunks: Sequence[Part]) -> None:
+    def update(self, chunks: Sequence[TextPart]) -> None:
         """Set a new snapshot of the text, without splitting anything yet.
 
         Args:

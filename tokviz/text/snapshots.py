@@ -37,7 +37,7 @@ def n_same(some: Sequence[_T], others: Sequence[_T]) -> int:
     return next(differs, min(len(some), len(others)))
 
 
-class Part:
+class TextPart:
     """Some characters of a text, measured once. Parts of the same text are equal.
 
     Attributes:
@@ -79,7 +79,7 @@ class Part:
 
     def __eq__(self, other: object) -> bool:
         """Compare the texts."""
-        if not isinstance(other, Part):
+        if not isinstance(other, TextPart):
             return NotImplemented
         return self is other or (self.n_bytes == other.n_bytes and self.text == other.text)
 
@@ -127,12 +127,12 @@ class Part:
         return self._newlines[number]
 
 
-def joined(parts: Iterable[Part]) -> str:
+def joined(parts: Iterable[TextPart]) -> str:
     """Give the byte text of parts."""
     return "".join([part.text for part in parts])
 
 
-def parts_of(text: str, size: int) -> list[Part]:
+def parts_of(text: str, size: int) -> list[TextPart]:
     """Cut a text into parts of about that many characters; an empty text is one part."""
     step = -(-len(text) // max(round(len(text) / size), 1)) or 1
-    return [Part(text[at : at + step]) for at in range(0, len(text) or 1, step)]
+    return [TextPart(text[at : at + step]) for at in range(0, len(text) or 1, step)]

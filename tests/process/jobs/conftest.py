@@ -10,7 +10,7 @@ from tokviz.errors import TokvizError
 from tokviz.process.jobs.split_client import SplitClient
 from tokviz.process.jobs.split_result import PreToken, SplitPart, SplitResult
 from tokviz.process.limits import Limits
-from tokviz.text.snapshots import Part
+from tokviz.text.snapshots import TextPart
 
 WAIT = 60.0
 """Seconds after which a test gives up; never how long it takes."""
@@ -19,10 +19,10 @@ EXPLODING = r"(a|aa)+$"
 """Takes time exponential in the length of "aaa…b"."""
 
 
-class _Watched(list[Part]):
+class _Watched(list[TextPart]):
     """Chunks that tell when they are read, which is when their run begins."""
 
-    def __init__(self, chunks: list[Part]) -> None:
+    def __init__(self, chunks: list[TextPart]) -> None:
         super().__init__(chunks)
         self.read = Event()
 
@@ -45,11 +45,11 @@ class Splitter:
         )
 
     def start(self, regex: str, *chunks: str) -> int:
-        return self.client.split(regex, [*map(Part, chunks)])
+        return self.client.split(regex, [*map(TextPart, chunks)])
 
     def start_and_hang(self) -> int:
         """Begin a run that does not end by itself, and wait until it is with the child."""
-        chunks = _Watched([Part("a" * 100 + "b")])
+        chunks = _Watched([TextPart("a" * 100 + "b")])
         run = self.client.split(EXPLODING, chunks)
         assert chunks.read.wait(WAIT)
         return run

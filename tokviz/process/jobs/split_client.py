@@ -11,7 +11,7 @@ from tokviz.process.jobs.split_result import SplitPart
 from tokviz.process.limits import Limits
 from tokviz.process.protocol import Body, Message
 from tokviz.process.runner import JobClient, RunHandlers
-from tokviz.text.snapshots import Part, changed_range, joined
+from tokviz.text.snapshots import TextPart, changed_range, joined
 from tokviz.tokenizer.pretokenize.regex_process import PATIENCE_SECONDS
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, too_long
 
@@ -44,7 +44,7 @@ class SplitClient(JobClient):
     def split(
         self,
         regex: str,
-        chunks: Sequence[Part],
+        chunks: Sequence[TextPart],
         *,
         near: tuple[int, str] | None = None,
         start: int = 0,
@@ -80,9 +80,9 @@ class SplitClient(JobClient):
         return self.run(requests, RunHandlers(on_answer, self._on_done, on_error))
 
 
-def _text_requests(memory: dict[str, Any], chunks: Sequence[Part]) -> Iterator[Body]:
+def _text_requests(memory: dict[str, Any], chunks: Sequence[TextPart]) -> Iterator[Body]:
     """Bring the child's text up to date, in parts small enough to let other threads work."""
-    old: Sequence[Part] = memory.get("chunks", ())
+    old: Sequence[TextPart] = memory.get("chunks", ())
     first, old_last, new_last = changed_range(old, chunks)
     if first == old_last and first == new_last:
         return

@@ -37,6 +37,14 @@ from tokviz.tokenizer.encoding.segment_encoder import SegmentEncoder
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.training.replay.corpus import CorpusAhead, ReplayCorpus, TokenizedPreToken, open_corpus
+from tokviz.training.replay.merge_reasons import (
+    MergeReason,
+    Term,
+    arithmetic,
+    by_file,
+    other_rules,
+    why_merged,
+)
 from tokviz.training.replay.pairs import TieOrder
 from tokviz.training.replay.steps import (
     ListedSteps,
@@ -46,14 +54,6 @@ from tokviz.training.replay.steps import (
     RecordedSteps,
 )
 from tokviz.training.replay.text import ReplayText, TextTimes
-from tokviz.training.replay.why import (
-    MergeReason,
-    Term,
-    arithmetic,
-    by_file,
-    other_rules,
-    why_merged,
-)
 from tokviz.training.run import TrainingRun
 from tokviz.training.ties import TIE_BREAKS, TokenPair, get_tie_break
 

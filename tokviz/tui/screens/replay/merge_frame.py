@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.training.python_trainer import merge_pair
-from tokviz.training.replay.why import in_text
+from tokviz.training.replay.merge_reasons import in_text
 from tokviz.tui.widgets.token_text import TextTokens
 
 if TYPE_CHECKING:

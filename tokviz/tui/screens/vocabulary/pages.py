@@ -14,7 +14,7 @@ from tokviz.formats.run import run_of
 from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.report import FileFinding, Report
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.training.replay.why import by_file
+from tokviz.training.replay.merge_reasons import by_file
 from tokviz.training.run import load_attribution
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen

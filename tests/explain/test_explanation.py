@@ -1,4 +1,4 @@
-"""Why tokens are as they are, against slow and obviously right versions."""
+"""Explanations of tokens, compared with slow and simple implementations."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 
 import tokviz
 from tests.profiles import examples
-from tokviz.explain.why import (
+from tokviz.explain.explanation import as_text, explain
+from tokviz.explain.places import (
     MOST_BYTES,
-    as_text,
     bytes_place,
-    character_words,
-    explain,
     rendered_place,
     selected_place,
     token_place,
 )
+from tokviz.explain.pre_token_cuts import character_words
 from tokviz.live.document import LiveDocument
 from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.pretokenize.alternatives import cut_of, top_level
@@ -102,7 +101,7 @@ def test_a_guarded_pattern_is_asked_in_the_child_and_says_the_same(
     def never(*arguments: object) -> None:
         raise AssertionError("it ran in this process")
 
-    monkeypatch.setattr("tokviz.explain.why.cut_of", never)
+    monkeypatch.setattr("tokviz.explain.pre_token_cuts.cut_of", never)
     base = tokviz.load("gpt2")
     tok = base.with_parts(guarded, base.specials, nfc=False)
     live = LiveDocument(text, tok)
