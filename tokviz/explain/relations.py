@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
 
 MOST_CHILDREN = 400
@@ -38,8 +40,6 @@ def children_of(
     Raises:
         Cancelled: If `cancelled` returned True.
     """
-    import numpy as np
-
     token, tok = index.tokens[row], index.tokenizer
     if index.special[row] or not token:
         return Children((), True)

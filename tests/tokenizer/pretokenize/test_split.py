@@ -28,7 +28,7 @@ OF_TIKTOKEN = [name for name, pattern in SPLIT_PATTERNS.items() if pattern.unico
 
 
 @pytest.mark.parametrize("name", OF_TIKTOKEN)
-def test_stand_ins_exist_for_every_class_of_a_pattern_with_tiktokens_unicode(name: str) -> None:
+def test_substitutes_exist_for_every_class_of_a_pattern_with_tiktokens_unicode(name: str) -> None:
     classes = set(re.findall(r"\\p\{(\w+)\}", SPLIT_PATTERNS[name].regex))
     assert classes <= {*unicode_classes.CLASSES, "L"}
 
@@ -175,11 +175,11 @@ def test_stored_classes_are_tiktokens() -> None:
 def test_common_blocks_need_no_table() -> None:
     """The blocks that skip the table hold no character on which the two versions disagree."""
     everything = array("I", range(unicode_classes.N_CODE_POINTS))
-    assert unicode_classes._stand_ins_of(everything) == unicode_classes._stand_ins()
+    assert unicode_classes._substitutes_of(everything) == unicode_classes._substitutes()
     assert unicode_classes.as_tiktoken_sees(AGREED) == AGREED
 
 
-def test_every_class_is_tiktokens_after_the_stand_ins() -> None:
+def test_every_class_is_tiktokens_after_the_substitutes() -> None:
     everything = "".join(
         map(chr, (c for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000))
     )
@@ -197,11 +197,11 @@ def test_a_byte_that_is_not_utf8_counts_as_a_symbol() -> None:
 
 
 def test_only_a_text_with_contested_characters_needs_their_table() -> None:
-    unicode_classes._stand_ins.cache_clear()
+    unicode_classes._substitutes.cache_clear()
     unicode_classes.prepare("plain, naïve, 中文, かな, 😀" * 9)
-    assert unicode_classes._stand_ins.cache_info().currsize == 0
+    assert unicode_classes._substitutes.cache_info().currsize == 0
     unicode_classes.prepare("plain\U0001e030")
-    assert unicode_classes._stand_ins.cache_info().currsize == 1
+    assert unicode_classes._substitutes.cache_info().currsize == 1
 
 
 @given(

@@ -240,7 +240,7 @@ def test_a_vocabulary_has_no_counts() -> None:
     assert (state.top_pairs(), state.pre_tokens(), state.pre_tokens_of_next()) == ([], [], [])
     step = replay.step(1)
     assert (step.left, step.right, step.count, step.margin) == (b" ", b"t", None, None)
-    assert "not known" in str(replay.why(1))
+    assert "unknown" in str(replay.why(1))
 
 
 def test_states_begin_and_end_where_the_training_does() -> None:

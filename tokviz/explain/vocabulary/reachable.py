@@ -15,17 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from tokviz.errors import PatternError, TokvizError
 from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.merging import merge_pre_token
 from tokviz.tokenizer.pretokenize.guard import split_ahead
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 _SLICE = 512
 _GROUP = 16
@@ -50,8 +48,6 @@ def unreachable_rows(
         Cancelled: If it was.
         PatternError: If the split pattern takes too long on a token.
     """
-    import numpy as np
-
     index.tokenizer.prepare()
     found = np.zeros(len(index), bool)
     for start in range(0, len(index), _SLICE):

@@ -5,11 +5,8 @@ Source: the Script property of Unicode (UAX #24), from the `regex` package.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
 COMMON = 0
 """No letters of a script: digits, punctuation, symbols, white space, and lone combining marks."""
@@ -51,7 +48,6 @@ def scripts_of(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
     Returns:
         Shape (n,), uint8; combining marks used with any script count as `COMMON`.
     """
-    import numpy as np
     import regex
 
     distinct, places = np.unique(codes, return_inverse=True)

@@ -6,7 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from tokviz.errors import JobError, PatternError, TokvizError
 from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
@@ -22,10 +25,6 @@ from tokviz.explain.vocabulary.query import (
 from tokviz.explain.vocabulary.scripts import SCRIPTS
 from tokviz.process.runner import JobDroppedError
 from tokviz.tokenizer.pretokenize.interactive_regex import rows
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 Order = Literal["id", "text", "length", "characters", "merge", "uses"]
 ORDERS: tuple[Order, ...] = ("id", "text", "length", "characters", "merge", "uses")
@@ -127,8 +126,6 @@ class Searcher:
         Raises:
             Cancelled: If `cancelled` returned True.
         """
-        import numpy as np
-
         started = time.perf_counter()
         everything = np.ones(len(self.index), bool)
         beside_scripts, beside_lengths, found = everything.copy(), everything.copy(), everything
@@ -171,8 +168,6 @@ class Searcher:
         return known
 
     def _plain_mask(self, term: Term, cancelled: Callable[[], bool]) -> npt.NDArray[np.bool_]:
-        import numpy as np
-
         index = self.index
         match term:
             case TextTerm():
@@ -197,8 +192,6 @@ class Searcher:
 
     def uses_of_rows(self, uses: Mapping[int, int]) -> npt.NDArray[np.int64]:
         """Return the number of occurrences of each row's token in the current text."""
-        import numpy as np
-
         counts = np.zeros(len(self.index), np.int64)
         ids = np.fromiter(uses.keys(), np.int64, len(uses))
         rows = np.searchsorted(self.index.ids, ids)
@@ -215,8 +208,6 @@ class Searcher:
         descending: bool,
         uses: Mapping[int, int],
     ) -> npt.NDArray[np.int64]:
-        import numpy as np
-
         if order == "id":
             return rows[::-1] if descending else rows
         index = self.index
@@ -248,8 +239,6 @@ def counts_of_scripts(
     index: VocabularyIndex, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]
 ) -> list[int]:
     """Count the selected tokens by script, in the order of `SCRIPTS`."""
-    import numpy as np
-
     counts: list[int] = np.bincount(index.scripts[which], minlength=len(SCRIPTS)).tolist()
     return counts
 
@@ -258,8 +247,6 @@ def counts_of_lengths(
     index: VocabularyIndex, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]
 ) -> list[int]:
     """Count the selected tokens by length in bytes, in the order of `LENGTHS`."""
-    import numpy as np
-
     firsts = np.array([first for first, _ in LENGTHS])
     places = np.searchsorted(firsts, index.lengths[which], side="right") - 1
     counts: list[int] = np.bincount(places[places >= 0], minlength=len(LENGTHS)).tolist()
@@ -275,7 +262,6 @@ def regex_mask(
         RegexError: If the regex does not compile, or takes too long.
         Cancelled: If `cancelled` returned True.
     """
-    import numpy as np
     import regex
 
     found = np.zeros(len(index), bool)

@@ -112,8 +112,8 @@ class BulkEncoder:
         Args:
             pattern: The split pattern.
             segments: The texts; special tokens between them are not encoded.
-            n_chars: About how long they are together: several threads encode what is long.
-            with_ends: Whether the ends of tokens and pre-tokens are wanted.
+            n_chars: Approximate total length; several threads encode long texts.
+            with_ends: Whether to return the ends of tokens and pre-tokens.
             to_bytes: See `SegmentEncoder.encode`.
 
         Raises:
@@ -124,7 +124,7 @@ class BulkEncoder:
         scanner = scanner_of(pattern)
         if scanner is not None:
             n_threads = n_processors() if n_chars >= _WORTH_THREADS else 1
-            parts = _parts(scanner, segments, to_bytes)
+            parts = _batches(scanner, segments, to_bytes)
             return self._encode(scanner, parts, n_threads, with_ends, n_chars)
         part, n_pre_tokens = _cut_by_regex(pattern, segments, to_bytes)
         encoded = self._encode(_WHOLE, iter([part]), 1, with_ends)
@@ -134,7 +134,7 @@ class BulkEncoder:
     def _encode(
         self,
         scanner: Scanner,
-        parts: Iterator[_Part],
+        parts: Iterator[_Batch],
         n_threads: int,
         with_ends: bool,
         n_chars: int = 0,
@@ -145,11 +145,11 @@ class BulkEncoder:
         the last result if no other thread does.
         """
         lock = Lock()
-        found: list[_Found] = []
+        found: list[_PartialResult] = []
         errors: list[tuple[int, BaseException]] = []
         n_parts = 0
 
-        def next_part(mine: _Found | None) -> tuple[_Part, _Found] | None:
+        def next_part(mine: _PartialResult | None) -> tuple[_Batch, _PartialResult] | None:
             """Return the next part and the result to append to; `mine` is the finished result."""
             part = next(parts, None)
             if mine is not None:
@@ -160,10 +160,10 @@ class BulkEncoder:
                 return None
             if not found or not found[-1].is_done:
                 n_ends = n_chars // 3 if with_ends and not found else 0
-                found.append(_Found(part.goes_on, n_ends))
+                found.append(_PartialResult(part.continues, n_ends))
                 return part, found[-1]
             found[-1].is_done = False
-            if part.goes_on:
+            if part.continues:
                 found[-1].encoded.after.pop()
             return part, found[-1]
 
@@ -198,32 +198,32 @@ class BulkEncoder:
         return _joined(found)
 
 
-class _Found:
+class _PartialResult:
     """The result of consecutive parts.
 
     Attributes:
-        goes_on: Whether the first text continues the last text of the previous result.
+        continues: Whether the first text continues the last text of the previous result.
         is_done: Whether no thread is appending to it.
     """
 
-    def __init__(self, goes_on: bool, n_ends: int = 0) -> None:
+    def __init__(self, continues: bool, n_ends: int = 0) -> None:
         """Create an empty result.
 
         Args:
-            goes_on: See the attribute.
+            continues: See the attribute.
             n_ends: Expected number of ends, of tokens and of pre-tokens.
         """
-        self.goes_on = goes_on
+        self.continues = continues
         self.encoded = Encoded.none()
         if n_ends >= _MANY_ENDS:
             ends = _Borders(n_ends), _Borders(n_ends)
             self.encoded = self.encoded._replace(token_borders=ends[0], pre_token_borders=ends[1])
         self.is_done = False
 
-    def add(self, other: _Found) -> None:
+    def add(self, other: _PartialResult) -> None:
         """Append the result that follows."""
         ids, after, *borders = self.encoded
-        if other.goes_on:
+        if other.continues:
             after.pop()
         n = len(ids)
         after.extend([n + count for count in other.encoded.after])
@@ -420,7 +420,7 @@ class _Worker:
         return encoded
 
 
-class _Part(NamedTuple):
+class _Batch(NamedTuple):
     """Texts that one thread encodes at a time.
 
     Attributes:
@@ -428,23 +428,23 @@ class _Part(NamedTuple):
         starts: Start of each text in `data`.
         ends: End of each text.
         before: Number of bytes before `data`.
-        goes_on: Whether the first text continues the last text of the previous part.
+        continues: Whether the first text continues the last text of the previous part.
     """
 
     data: bytes
     starts: list[int]
     ends: list[int]
     before: int = 0
-    goes_on: bool = False
+    continues: bool = False
 
 
-def _parts(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterator[_Part]:
+def _batches(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterator[_Batch]:
     """Yield texts in parts; long texts are cut where a pre-token surely ends."""
     held: list[bytes] = []
     starts: list[int] = []
     ends: list[int] = []
     size = before = 0
-    goes_on = False
+    continues = False
     for text, special in segments:
         if not special:
             starts.append(size)
@@ -457,22 +457,22 @@ def _parts(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterator[
                 rest = held[-1][cut:]
                 held[-1] = held[-1][:cut]
                 ends.append(size - len(rest))
-                yield _Part(b"".join(held), starts, ends, before, goes_on)
+                yield _Batch(b"".join(held), starts, ends, before, continues)
                 before += size - len(rest)
-                held, starts, ends, size, goes_on = [rest], [0], [], len(rest), True
+                held, starts, ends, size, continues = [rest], [0], [], len(rest), True
         if not special:
             ends.append(size)
         if size >= _PART_CHARS:
-            yield _Part(b"".join(held), starts, ends, before, goes_on)
+            yield _Batch(b"".join(held), starts, ends, before, continues)
             before += size
-            held, starts, ends, size, goes_on = [], [], [], 0, False
+            held, starts, ends, size, continues = [], [], [], 0, False
     if starts or not before:  # a single part is not copied
-        yield _Part(held[0] if len(held) == 1 else b"".join(held), starts, ends, before, goes_on)
+        yield _Batch(held[0] if len(held) == 1 else b"".join(held), starts, ends, before, continues)
 
 
 def _cut_by_regex(
     pattern: SplitPattern, segments: Segments, to_bytes: ToBytes
-) -> tuple[_Part, list[int]]:
+) -> tuple[_Batch, list[int]]:
     """Return the pre-tokens of texts as if they were texts, and how many each text has."""
     held: list[bytes] = []
     starts: list[int] = []
@@ -487,10 +487,10 @@ def _cut_by_regex(
             ends += found
             n_pre_tokens.append(len(found))
         at += len(held[-1])
-    return _Part(b"".join(held), starts, ends), n_pre_tokens
+    return _Batch(b"".join(held), starts, ends), n_pre_tokens
 
 
-def _joined(found: list[_Found]) -> Encoded:
+def _joined(found: list[_PartialResult]) -> Encoded:
     """Join all results."""
     whole, *others = found
     for part in others:
