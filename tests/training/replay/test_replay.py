@@ -276,11 +276,11 @@ def test_no_loop_runs_over_merges_of_what_is_not_made_yet(wrong) -> None:
     columns = run.history.arrays()
     columns["right_id"] = columns["right_id"].copy()
     columns["right_id"][4] = wrong
-    ahead = replay_corpus.CorpusAhead()
-    ahead.begin(TrainingHistory.from_arrays(columns), run.pre_token_counts, run.settings)
-    assert ahead.result() is None
-    ahead.begin(run.history, run.pre_token_counts, run.settings)
-    found = ahead.result()
+    preparation = replay_corpus.CorpusPreparation()
+    preparation.start(TrainingHistory.from_arrays(columns), run.pre_token_counts, run.settings)
+    assert preparation.result() is None
+    preparation.start(run.history, run.pre_token_counts, run.settings)
+    found = preparation.result()
     assert found is not None and found.times.n_merges == len(run.history)
 
 
@@ -288,12 +288,12 @@ def test_work_on_a_corpus_ends_once_nobody_waits_for_it() -> None:
     run = tokviz.train([TEXT], 300)
     pre_tokens, history = run.pre_token_counts, run.history
     with stopped_by(lambda: True):
-        ahead = replay_corpus.CorpusAhead()
-        ahead.begin(history, pre_tokens, run.settings)
+        preparation = replay_corpus.CorpusPreparation()
+        preparation.start(history, pre_tokens, run.settings)
         with pytest.raises(JobDroppedError):
             Replay.open(run)
     with pytest.raises(JobDroppedError):
-        ahead.result()
+        preparation.result()
 
 
 def test_names_that_are_nothing_are_refused(tmp_path) -> None:
@@ -307,10 +307,10 @@ def test_a_tokenizer_without_merges_of_bytes_is_refused(tmp_path) -> None:
     library = pytest.importorskip("tokenizers")
     words = library.Tokenizer(library.models.WordLevel({"<unk>": 0, "a": 1}, unk_token="<unk>"))
     words.save(str(tmp_path / "words.json"))
-    with pytest.raises(TokvizError, match=r"words\.json: .* no merges lead to its tokens"):
+    with pytest.raises(TokvizError, match=r"words\.json: .* so its merges are unknown"):
         Replay.open(tmp_path / "words.json")
     tokenizer = tokviz.load(tmp_path / "words.json")
-    with pytest.raises(TokvizError, match="no merges lead to its tokens"):
+    with pytest.raises(TokvizError, match="so its merges are unknown"):
         Replay.open(tokenizer)
     assert tokenizer.encode("a") == [1]
     tokenizer.close()
