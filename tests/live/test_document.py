@@ -85,9 +85,9 @@ def test_editing_a_long_chunk_finds_the_cuts_that_the_edit_makes() -> None:
 def test_one_space_typed_into_a_long_word_cuts_it_in_two() -> None:
     live = LiveDocument(LONG_WORD, tokenizer("gpt2"))
     live.edit(20_000, 0, " ")
-    assert [chunk.n_chars for chunk in live._chunks] == [20_000, 20_001]
+    assert [chunk.n_chars for chunk in live.chunks()] == [20_000, 20_001]
     live.edit(20_000, 1, "")
-    assert [chunk.n_chars for chunk in live._chunks] == [40_000]
+    assert [chunk.n_chars for chunk in live.chunks()] == [40_000]
 
 
 def test_a_cut_that_the_character_two_before_it_made_goes_with_it() -> None:

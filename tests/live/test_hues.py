@@ -185,13 +185,6 @@ def test_a_chunk_too_long_for_the_editing_thread_keeps_its_hues_over_several_edi
     assert all(a.hue != b.hue for a, b in pairwise(behind))
 
 
-def test_a_tokens_hue_survives_typing_before_it() -> None:
-    live = LiveDocument("one two three four", tokenizer("gpt2"))
-    hues = [span.hue for span in live.tokens_in(0, 18)]
-    live.edit(0, 0, "zero ")
-    assert [span.hue for span in live.tokens_in(0, 23)][2:] == hues[1:]
-
-
 def test_a_deletion_that_brings_equal_hues_together_changes_one_of_them() -> None:
     live = LiveDocument(" a b c d e f g h", tokenizer("gpt2"))
     hues = [span.hue for span in live.tokens_in(0, 16)]

@@ -77,13 +77,6 @@ def test_bytes_come_back_exactly(name: str, text: str) -> None:
     assert tok.decode_bytes(tok.encode_bytes(data, "none")) == data
 
 
-@pytest.mark.parametrize("name", PATTERNS)
-@pytest.mark.parametrize("unit", ["a", "!", "1", "世", "\r\n", "é ", "'s"])
-def test_long_runs_are_tiktokens(name: str, unit: str) -> None:
-    text = unit * 60_000 + "x"
-    assert tokviz.load(name).encode(text) == tiktoken_encoding(name).encode_ordinary(text)
-
-
 @pytest.mark.parametrize("unit", [" ", "\t", "\u3000"])
 def test_white_space_beyond_tiktoken_follows_the_ranks(unit: str) -> None:
     """The run without its last character is one pre-token; the last one goes with the x or
@@ -363,12 +356,11 @@ def test_all_ways_to_encode_agree(name: str, way: str) -> None:
             assert tokens == [tok.token_bytes(i) for i in result.ids]
         if name in NAMES:
             assert result.ids == tokviz.load(name).encode(text)
-    assert (tok._encoder._compiled is not None) == (way == "compiled")
 
 
 def test_a_tokenizer_with_another_pattern_shares_the_tables(way: str) -> None:
     tok = fresh("gpt2")
     tok.prepare()
     other = tok.with_parts(SPLIT_PATTERNS["none"], tok.specials, nfc=False)
-    assert other._encoder is tok._encoder
+    assert other.tables is tok.tables
     assert other.encode("a b") == [64, 275]

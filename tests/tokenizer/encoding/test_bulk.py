@@ -270,14 +270,6 @@ def test_an_error_is_told_though_another_thread_ends_after_it(
         made.encode(tok.split_pattern, [("b " * 5 + "\ud800", False)], to_bytes=str.encode)
 
 
-def test_memory_for_a_long_pre_token_is_given_back() -> None:
-    made = encoder(tokviz.load("gpt2").tables, whole=True)
-    ids_of(made, SPLIT_PATTERNS["none"], "ab" * 200_000)
-    assert len(made._free._free) == 2
-    for worker in made._free._free:
-        assert worker._state[bulk_kernels.ROOM] == bulk._IDS_AT_ONCE + bulk_kernels.MOST_IDS
-
-
 def test_of_what_many_threads_work_with_little_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "n_processors", lambda: 2)
     workers, begin = weakref.WeakSet[Any](), bulk._Worker.__init__

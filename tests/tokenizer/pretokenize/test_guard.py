@@ -151,8 +151,7 @@ def test_who_waits_is_let_go_when_it_is_closed():
 
     thread = threading.Thread(target=wait)
     thread.start()
-    client = regex_process._clients["split"]
-    while not client._calls.locked():
+    while not regex_process.client_for("split").pid:
         pass
     regex_process.close()
     thread.join(10)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 import sys
-from array import array
 
 import pytest
 import regex
@@ -18,11 +17,6 @@ from tokviz.tokenizer.pretokenize import patterns, unicode_classes
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
 from tokviz.tokenizer.pretokenize.split import gap_warning, split
 from tokviz.tokenizer.pretokenize.split_steps import join_steps, split_in_steps
-
-AGREED = "".join(
-    chr(code) for first, last in unicode_classes.AGREED for code in range(first, last + 1)
-)
-
 
 OF_TIKTOKEN = [name for name, pattern in SPLIT_PATTERNS.items() if pattern.unicode_of_tiktoken]
 
@@ -172,13 +166,6 @@ def test_stored_classes_are_tiktokens() -> None:
     assert unicode_classes.asset_path(unicode_classes.TABLE).read_text() == tables.render_classes()
 
 
-def test_common_blocks_need_no_table() -> None:
-    """The blocks that skip the table hold no character on which the two versions disagree."""
-    everything = array("I", range(unicode_classes.N_CODE_POINTS))
-    assert unicode_classes._substitutes_of(everything) == unicode_classes._substitutes()
-    assert unicode_classes.as_tiktoken_sees(AGREED) == AGREED
-
-
 def test_every_class_is_tiktokens_after_the_substitutes() -> None:
     everything = "".join(
         map(chr, (c for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000))
@@ -197,11 +184,11 @@ def test_a_byte_that_is_not_utf8_counts_as_a_symbol() -> None:
 
 
 def test_only_a_text_with_contested_characters_needs_their_table() -> None:
-    unicode_classes._substitutes.cache_clear()
+    unicode_classes.substitutes.cache_clear()
     unicode_classes.prepare("plain, naïve, 中文, かな, 😀" * 9)
-    assert unicode_classes._substitutes.cache_info().currsize == 0
+    assert unicode_classes.substitutes.cache_info().currsize == 0
     unicode_classes.prepare("plain\U0001e030")
-    assert unicode_classes._substitutes.cache_info().currsize == 1
+    assert unicode_classes.substitutes.cache_info().currsize == 1
 
 
 @given(

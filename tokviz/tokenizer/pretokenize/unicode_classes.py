@@ -59,7 +59,7 @@ def as_tiktoken_sees(text: str) -> str:
 
     The result has the same length, so offsets stay valid.
     """
-    return text if _is_agreed_on(text) else text.translate(_substitutes())
+    return text if _is_agreed_on(text) else text.translate(substitutes())
 
 
 def is_agreed(code: int) -> bool:
@@ -71,7 +71,7 @@ def is_agreed(code: int) -> bool:
 def prepare(text: str) -> None:
     """Build the table that a text needs now. Callable from any thread."""
     if not _is_agreed_on(text):
-        _substitutes()
+        substitutes()
 
 
 def _is_agreed_on(text: str) -> bool:
@@ -84,7 +84,8 @@ def _agreed_only() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
-def _substitutes() -> dict[int, str]:
+def substitutes() -> dict[int, str]:
+    """Return the substitutes for characters with contested classes, built on first use."""
     contested = array("I")
     for (_, last), (first, _) in pairwise((*AGREED, (_SETTLED, N_CODE_POINTS))):
         contested.extend(range(last + 1, first))
@@ -93,11 +94,11 @@ def _substitutes() -> dict[int, str]:
 
 def _substitutes_of(codes: array[int]) -> dict[int, str]:
     """Return the substitute for each of the code points that `regex` classifies differently."""
-    substitutes = [OTHER, *CLASSES.values()]
+    by_class = [OTHER, *CLASSES.values()]
     stored = stored_classes()
     theirs, ours = bytes(map(stored.__getitem__, codes)), _classes_of_regex(codes)
     return {
-        codes[index]: substitutes[theirs[index]]
+        codes[index]: by_class[theirs[index]]
         for block in range(0, len(codes), 0x80)
         if theirs[block : block + 0x80] != ours[block : block + 0x80]
         for index in range(block, min(block + 0x80, len(codes)))

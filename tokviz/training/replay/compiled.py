@@ -103,7 +103,7 @@ class CompiledPairs:
 
     def __init__(self, times: CorpusTimes) -> None:
         """Create from the join times of the corpus."""
-        n_merges = times.n_merges
+        self._n_merges = n_merges = times.n_merges
         pre_token_of = np.empty(len(times.data), np.int32)
         joining.number_pre_tokens(times.offsets, len(times.counts), pre_token_of)
         arrays: tuple[Any, ...] = (
@@ -117,18 +117,18 @@ class CompiledPairs:
         joining.sort_by_merge(times.joined, self._n_bytes, n_merges, self._starts, self._places)
         n_slots = max(_LEAST_SLOTS, 1 << (self._n_bytes // _BYTES_PER_SLOT).bit_length())
         self._table = empty_table(n_slots, pairing.N_COLUMNS)
-        self._tokens = np.empty(256 + n_merges, np.int64)
         self._numbers = np.zeros(pairing.N_NUMBERS, np.int64)
         self._numbers[pairing.K] = -1
         self._least_count = 0
 
     @property
     def _counts(self) -> pairing.PairCounts:
-        arrays: tuple[Any, ...] = (self._table, self._tokens, self._numbers)
+        arrays: tuple[Any, ...] = (self._table, self._numbers)
         return pairing.PairCounts(*arrays)
 
     @property
-    def _k(self) -> int:
+    def k(self) -> int:
+        """Number of merges applied, -1 before the first count."""
         return int(self._numbers[pairing.K])
 
     def positions_of(self, k: int) -> Int64s:
@@ -137,22 +137,22 @@ class CompiledPairs:
 
     def move_to(self, k: int) -> None:
         """Move to the state after k merges."""
-        if self._k >= 0:
-            low, high = sorted((k, self._k))
+        if self.k >= 0:
+            low, high = sorted((k, self.k))
             n_places = int(self._starts[high + 1] - self._starts[low + 1])
             if n_places * _BYTES_PER_PLACE <= self._n_bytes:
-                self._walk_to(k)
-        if self._k != k:
+                self.walk_to(k)
+        if self.k != k:
             self._count(k)
 
-    def _walk_to(self, k: int) -> None:
+    def walk_to(self, k: int) -> None:
         """Apply or undo merges one by one, as long as the table has room."""
         pairing.walk(self._times, self._counts, len(self._table), self._starts, self._places, k)
 
     def _count(self, k: int) -> None:
         """Count all pairs again; the table grows until less than half of it is used."""
         while not pairing.count_pairs(
-            self._times, self._n_pre_tokens, k, self._counts, len(self._table), len(self._tokens),
+            self._times, self._n_pre_tokens, k, self._counts, len(self._table),
             np.empty((pairing.AHEAD, 3), np.int64),
         ):  # fmt: skip
             self._table = empty_table(2 * len(self._table), pairing.N_COLUMNS)
@@ -199,8 +199,8 @@ class CompiledPairs:
     def _first_places(self, slots: Int64s) -> Int64s:
         """Return the first position of each pair."""
         pairing.settle_first(
-            self._times, self._n_pre_tokens, self._k, self._table, len(self._table),
-            slots, len(slots), np.zeros(len(self._tokens), np.uint8),
+            self._times, self._n_pre_tokens, self.k, self._table, len(self._table),
+            slots, len(slots), np.zeros(256 + self._n_merges, np.uint8),
         )  # fmt: skip
         places: Int64s = self._table[slots, pairing.FIRST]
         return places

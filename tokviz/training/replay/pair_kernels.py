@@ -40,16 +40,14 @@ class Times(NamedTuple):
 
 
 class PairCounts(NamedTuple):
-    """Counts of pairs and tokens.
+    """Counts of pairs.
 
     Attributes:
         table: A table of pairs.
-        tokens: The count of every token.
         numbers: The number of merges applied, and of pairs in the table.
     """
 
     table: Int64s
-    tokens: Int64s
     numbers: Int64s
 
 
@@ -77,10 +75,9 @@ def count_pairs(
     k: int,
     counts: PairCounts,
     n_slots: int,
-    n_tokens: int,
     waiting: Int64s,
 ) -> int:
-    """Count all pairs and tokens after k merges.
+    """Count all pairs after k merges.
 
     Args:
         times: The corpus.
@@ -88,7 +85,6 @@ def count_pairs(
         k: Number of merges.
         counts: Receives the counts.
         n_slots: Number of slots of the table.
-        n_tokens: Number of tokens.
         waiting: Shape (AHEAD, 3), for pairs that wait until their slots have been fetched.
 
     Returns:
@@ -98,8 +94,6 @@ def count_pairs(
         counts.table[N_COLUMNS * slot] = FREE
         counts.table[N_COLUMNS * slot + COUNT] = 0
         counts.table[N_COLUMNS * slot + FIRST] = 0
-    for token in range(n_tokens):
-        counts.tokens[token] = 0
     counts.numbers[N_PAIRS] = 0
     n_met = 0
     for pre_token in range(n_pre_tokens):
@@ -113,7 +107,6 @@ def count_pairs(
                 latest = max(latest, integer(times.joined[at]))
                 continue
             token = 255 + latest if latest else integer(times.data[start])
-            counts.tokens[token] += count
             if before >= 0:
                 at_waiting = 3 * (n_met & (AHEAD - 1))
                 if n_met >= AHEAD and not _has_room_for(counts, n_slots, waiting, at_waiting):
@@ -197,9 +190,6 @@ def _step(
         end = times.offsets[pre_token + 1]
         left = _token_before(times, number - 1, place)
         right = _token_at(times, number - 1, place, end)
-        counts.tokens[left] -= change
-        counts.tokens[right] -= change
-        counts.tokens[255 + number] += change
         _add(counts, n_slots, left, right, -change, place)
         edge = place - 1
         while edge > start and times.joined[edge] <= number:

@@ -176,7 +176,7 @@ class Replay:
             TokvizError: If the history of the run does not fit its pre-tokens.
         """
         if self.run is not None:
-            self._opened_corpus()
+            self.corpus()
 
     # -- facts
 
@@ -336,7 +336,7 @@ class Replay:
         """
         if self.run is None or not 0 <= index < len(self.run.pre_token_counts):
             raise IndexError(f"there is no pre-token {index:,}")
-        return self._opened_corpus().pre_token(index, k, start)
+        return self.corpus().pre_token(index, k, start)
 
     def text(self, text: str, parse_specials: bool = True) -> ReplayText:
         """Prepare byte text for any number of merges.
@@ -356,7 +356,12 @@ class Replay:
 
     # -- the corpus
 
-    def _opened_corpus(self) -> ReplayCorpus:
+    def corpus(self) -> ReplayCorpus:
+        """Return the corpus of the training, opened on first use; only if `has_counts`.
+
+        Raises:
+            TokvizError: If the history of the run does not fit its pre-tokens.
+        """
         assert self.run is not None and isinstance(self._steps, RecordedSteps)
         with self._lock:
             if self._corpus is None:
@@ -422,7 +427,7 @@ class ReplayState:
         if replay.run is None:
             return []
         with replay._lock:
-            pairs = replay._opened_corpus().pairs
+            pairs = replay.corpus().pairs
             pairs.move_to(self.k)
             best = pairs.top(n, replay._tie_order(rule))
         id_of, token_bytes = replay.run.settings.layout.id_of, replay.tokenizer.token_bytes
@@ -450,7 +455,7 @@ class ReplayState:
         layout = replay.run.settings.layout
         left, right = layout.numbers_of(np.array([left_id, right_id], np.int32)).tolist()
         with replay._lock:
-            pairs = replay._opened_corpus().pairs
+            pairs = replay.corpus().pairs
             pairs.move_to(self.k)
             return pairs.pair_count(left, right)
 
@@ -458,7 +463,7 @@ class ReplayState:
         """Return n distinct pre-tokens of the corpus, in the order of their first occurrence."""
         if self._replay.run is None:
             return []
-        return self._replay._opened_corpus().pre_tokens(first, n, self.k)
+        return self._replay.corpus().pre_tokens(first, n, self.k)
 
     def pre_tokens_of_next(self, n: int = 20) -> list[TokenizedPreToken]:
         """Return the pre-tokens in which the next merge happens, as they are before it.
@@ -468,7 +473,7 @@ class ReplayState:
         if self._replay.run is None or self.k >= self._replay.n_merges:
             return []
         with self._replay._lock:
-            return self._replay._opened_corpus().pre_tokens_of_merge(self.k + 1, n)
+            return self._replay.corpus().pre_tokens_of_merge(self.k + 1, n)
 
 
 class _PrefixEncoder(SegmentEncoder):
