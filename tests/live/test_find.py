@@ -33,6 +33,10 @@ def test_anchors_are_those_of_lines() -> None:
     assert spans("ab\nab", FindQuery("^a", regex=True)) == [(0, 1), (3, 4)]
 
 
+def test_sets_can_be_intersected() -> None:
+    assert spans("abc", FindQuery("[a-c&&[^b]]", regex=True)) == [(0, 1), (2, 3)]
+
+
 def test_matches_of_no_length_are_left_out() -> None:
     assert spans("baab", FindQuery("a*", regex=True)) == [(1, 3)]
 

@@ -120,6 +120,7 @@ def find_all(
 
 
 def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[], bool]) -> Matches:
+    # Only searches need the `regex` package and child processes.
     import regex
 
     from tokviz.tokenizer.pretokenize import interactive_regex

@@ -386,7 +386,7 @@ class Tokenizer:
         self, text: str, allowed_special: AllowedSpecial = "all"
     ) -> npt.NDArray[np.uint32]:
         """Encode text into an array; see `encode`. Shape (n,), uint32."""
-        import numpy as np
+        import numpy as np  # `encode` does not need it
 
         return np.frombuffer(self._encode_any([text], allowed_special)[0], np.uint32)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 COMMON = 0
 """No letters of a script: digits, punctuation, symbols, white space, and lone combining marks."""
@@ -48,8 +49,6 @@ def scripts_of(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
     Returns:
         Shape (n,), uint8; combining marks used with any script count as `COMMON`.
     """
-    import regex
-
     distinct, places = np.unique(codes, return_inverse=True)
     number_of = np.full(len(distinct), OTHER, np.uint8)
     number_of[(distinct >= 0xD800) & (distinct <= 0xDFFF)] = COMMON

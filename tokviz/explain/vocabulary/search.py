@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 from tokviz.errors import JobError, PatternError, TokvizError
 from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
@@ -262,8 +263,6 @@ def regex_mask(
         RegexError: If the regex does not compile, or takes too long.
         Cancelled: If `cancelled` returned True.
     """
-    import regex
-
     found = np.zeros(len(index), bool)
     flags = int(regex.IGNORECASE) if term.ignore_case else 0
     try:

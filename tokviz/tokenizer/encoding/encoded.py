@@ -59,7 +59,7 @@ def pre_token_ends(pattern: SplitPattern, text: str, at: int = 0) -> array[int]:
     ends = split(pattern, text).ends
     if text.isascii():
         return array("q", [at + end for end in ends]) if at else ends
-    import numpy as np
+    import numpy as np  # ASCII text does not need it
 
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     before = np.cumsum(bytetext.utf8_sizes(codes), dtype=np.int64) + at

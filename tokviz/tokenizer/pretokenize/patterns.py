@@ -141,7 +141,7 @@ def compiled_regex(text: str, flags: int = 0) -> Pattern[str]:
     import regex
 
     if has_intersection(text):
-        flags |= regex.VERSION1
+        flags = flags & ~regex.VERSION0 | regex.VERSION1
     try:
         compiled = regex.compile(text, flags)
     except regex.error as error:
