@@ -1,4 +1,4 @@
-"""Much text lies in coarse chunks until it is looked at: nothing that is asked tells that."""
+"""Long texts start as coarse chunks, which no query reveals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def n_coarse(live: LiveDocument) -> int:
 
 
 def assert_exact(live: LiveDocument, text: str) -> None:
-    """Compare all that is known once everything is with what the whole text is."""
+    """Compare a completely encoded document with the whole text."""
     assert live.tokenizer is not None
     while not live.encode_pending(1):
         pass
@@ -172,7 +172,7 @@ def test_a_text_that_began_with_its_head_is_exact_once_its_rest_is_there(
         assert whole.startswith(text) and live.has_rest >= bool(rest)
         had_rest += live.has_rest
         if rng.random() < 0.5:
-            # The head's tokens are those of the whole text.
+            # The tokens of the head are those of the whole text.
             ids = live.ids().tolist()
             assert ids == tokenizer(name).tokenize_byte_text(whole, parse_specials).ids[: len(ids)]
         read = [*live.read_on()] if rng.random() < 0.5 else None

@@ -336,7 +336,7 @@ def test_the_tokens_of_a_long_text_are_counted_as_those_of_a_short_one() -> None
 
 
 def test_a_pasted_text_is_laid_out_in_blocks_before_anything_of_it_is_encoded() -> None:
-    """Ten million empty lines in one block took five seconds, though forty are in view."""
+    """Ten million empty lines in one block once took five seconds."""
     live = LiveDocument("top", tokenizer("gpt2"))
     live.edit(3, 0, "\n" * 100_000)
     blocks = list(live.line_blocks(1, 100_001, 1000))

@@ -42,7 +42,7 @@ def test_painting_keeps_chosen_hues_but_at_an_equal_edge(
 
 
 class FirstDigit(TokenLengths):
-    """Tokens whose ids begin with their length: 31 has three bytes."""
+    """Lengths from the first digit of the ids: token 31 has three bytes."""
 
     def __init__(self) -> None:
         pass
@@ -101,7 +101,7 @@ def test_where_several_runs_meet_in_one_hue_each_time_one_token_changes(
 def kept(
     before: list[TokenSpan], behind: list[TokenSpan], edit: tuple[int, int, str]
 ) -> list[tuple[TokenSpan, TokenSpan]]:
-    """Pair the tokens that an edit left as they were: the same id on the same characters."""
+    """Pair the tokens that an edit did not change: the same id on the same characters."""
     offset, n_removed, inserted = edit
     shift = len(inserted) - n_removed
     new = {(span.start, span.end, span.id): span for span in behind if not span.split}

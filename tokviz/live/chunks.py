@@ -323,9 +323,9 @@ class ChunkList(BlockList[Chunk]):
             return chunks[slot - 1], chunks[slot + 1]
         place = self.place_of(chunk)
         before = next(self.walk_back(place), None)
-        behind = self.walk(place)
-        next(behind)
-        return before, next(behind, None)
+        after = self.walk(place)
+        next(after)
+        return before, next(after, None)
 
     def place_of(self, chunk: Chunk) -> BlockPlace:
         """Return the place of a chunk of the list."""
@@ -338,12 +338,12 @@ class ChunkList(BlockList[Chunk]):
         last: BlockPlace,
         items: Sequence[Chunk],
         blocks: Sequence[Block[Chunk]] = (),
-        behind: Sequence[Chunk] = (),
+        after: Sequence[Chunk] = (),
     ) -> None:
         """Replace chunks; set the `block` of removed chunks to None."""
         for chunk in self.between(first, last):
             chunk.block = None
-        super().splice(first, last, items, blocks, behind)
+        super().splice(first, last, items, blocks, after)
 
     def tokens_changed(self, chunk: Chunk) -> None:
         """Invalidate the token sums after a chunk's number of tokens changed."""

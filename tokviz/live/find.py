@@ -84,8 +84,8 @@ def find_all(
 ) -> Matches:
     r"""Find all matches in a text. Call it from a thread: it limits its time and releases the GIL.
 
-    A search for words returns what it found when the time is over. A regular expression runs in a
-    child process (`tokviz.tokenizer.pretokenize.interactive_regex`).
+    A search for words returns its matches so far when its time is over. A regular expression runs
+    in a child process (`tokviz.tokenizer.pretokenize.interactive_regex`).
 
     Args:
         text: The text to search.

@@ -59,15 +59,15 @@ class PreTokenCounter:
         self.n_pre_tokens -= self._n_begun
         self._steps, self._n_begun = None, 0
         # Groups extend into the unchanged chunks on either side if they do so now or did before.
-        went_on_before = self._goes_on(first)
-        went_on_behind = self._goes_on(old_last)
+        went_on_before = self._continues(first)
+        continued_after = self._continues(old_last)
         self._chunks = chunks
         self._replace(first, old_last, new_last - first)
         for index in range(first, min(new_last + 1, len(chunks))):
             self._begins[index] = self._cut_before(index)
-        if went_on_before or self._goes_on(first):
+        if went_on_before or self._continues(first):
             first = self._begins.rindex(1, 0, first)
-        last = self._group_end(new_last + 1 if went_on_behind else new_last)
+        last = self._group_end(new_last + 1 if continued_after else new_last)
         self._forget(first, last)
         self._unknown_from = min(self._unknown_from, first)
 
@@ -143,7 +143,7 @@ class PreTokenCounter:
         before = self._chunks[index - 1].text[-CUT_CONTEXT:]
         return self._cut.match(before + self._chunks[index].text[:1], len(before)) is not None
 
-    def _goes_on(self, index: int) -> bool:
+    def _continues(self, index: int) -> bool:
         """Return whether a chunk continues the group of the chunk before."""
         return index < len(self._begins) and not self._begins[index]
 

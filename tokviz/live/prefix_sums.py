@@ -137,7 +137,7 @@ class BlockList(Generic[T]):
         last: BlockPlace,
         items: Sequence[T],
         blocks: Sequence[Block[T]] = (),
-        behind: Sequence[T] = (),
+        after: Sequence[T] = (),
     ) -> None:
         """Replace the items from `first` to `last`, inclusive; at least one item must remain.
 
@@ -146,7 +146,7 @@ class BlockList(Generic[T]):
             last: The last item to remove.
             items: The items that replace them.
             blocks: More items, already in blocks, which the list takes over.
-            behind: Items to insert after the blocks.
+            after: Items to insert after the blocks.
         """
         kept_before = self._blocks[first.block].items[: first.slot]
         kept_after = self._blocks[last.block].items[last.slot + 1 :]
@@ -155,7 +155,7 @@ class BlockList(Generic[T]):
             self._blocks[first.block : stop] = [
                 *self._in_blocks([*kept_before, *items]),
                 *blocks,
-                *self._in_blocks([*behind, *kept_after]),
+                *self._in_blocks([*after, *kept_after]),
             ]
             self._forget()
             return

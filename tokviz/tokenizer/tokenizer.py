@@ -134,7 +134,7 @@ class Tokenizer:
 
     @property
     def in_child(self) -> bool:
-        """Whether calls may wait for a child process that encodes or splits."""
+        """True if calls may wait for a child process that encodes or splits."""
         return self.remote or self.split_pattern.guarded
 
     @classmethod

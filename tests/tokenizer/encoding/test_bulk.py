@@ -43,7 +43,7 @@ def encoder(source, *, whole: bool) -> BulkEncoder:
 
 @cache
 def of_name(name: str, small: bool = False) -> BulkEncoder:
-    """Make a built-in tokenizer's encoder; a small one meets full arrays and old entries often."""
+    """Return the encoder of a built-in tokenizer; a small one often has full arrays."""
     with pytest.MonkeyPatch.context() as patch:
         if small:
             make_small(patch)
@@ -120,7 +120,7 @@ def test_qwens_ids_follow_the_ranks(text: str) -> None:
 
 @st.composite
 def vocabularies(draw: st.DrawFn) -> PackedMerges:
-    """Draw merges of few letters, so that they overlap: several for a token, dead ones, gaps."""
+    """Draw overlapping merges of few letters, with duplicates, unused merges and gaps."""
     letters = [*b"abc", 0xFF, *"世界日".encode()]
     tokens = [bytes([letter]) for letter in dict.fromkeys(letters)]
     merges: list[Merge] = []

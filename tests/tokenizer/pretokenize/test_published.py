@@ -44,7 +44,7 @@ def pre_tokens(pattern: SplitPattern, text: str) -> list[str]:
 
 
 def by_library(part: object, text: str) -> list[str]:
-    """Cut a text by a pre-tokenizer of a `tokenizer.json`, as Hugging Face's library does."""
+    """Split a text with Hugging Face's library, by a pre-tokenizer of a `tokenizer.json`."""
     whole = json.loads(Tokenizer(models.BPE()).to_str())
     cutter = Tokenizer.from_str(json.dumps({**whole, "pre_tokenizer": part})).pre_tokenizer
     return [text[start:end] for _, (start, end) in cutter.pre_tokenize_str(text)]

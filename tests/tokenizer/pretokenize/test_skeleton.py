@@ -48,7 +48,7 @@ def test_common_patterns_work_on_a_skeleton() -> None:
 @pytest.mark.parametrize("name", NAMES)
 @given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=30), more=byte_texts)
 def test_pre_tokens_are_those_of_regex(name: str, parts: list[str], more: str) -> None:
-    """A text is left to the regex only for a character that is not certain, or its length."""
+    """Only long texts and texts with uncertain characters are left to the regex."""
     text = "".join(parts) + more
     is_ours = len(text) <= LONGEST and all(skeleton(char) is not None for char in text)
     assert lengths_by_skeleton(name, text) == (lengths_by_regex(name, text) if is_ours else None)

@@ -119,7 +119,7 @@ def test_invalid_regex_says_where() -> None:
     ],
 )
 def test_a_regex_that_does_not_go_forward_is_refused(pattern: str, reason: str) -> None:
-    """One loses text, the other finds the same place for ever."""
+    """One loses text, the other finds the same position forever."""
     with pytest.raises(PatternError, match=reason):
         get_split_pattern(pattern)
     with pytest.raises(PatternError, match=reason):

@@ -266,7 +266,7 @@ def test_a_folder_is_opened_from_its_files_alone(tmp_path) -> None:
 
 @pytest.mark.parametrize("wrong", [-1, 256 + 4, 10**6])
 def test_no_loop_runs_over_merges_of_what_is_not_made_yet(wrong) -> None:
-    """It would write beside its memory."""
+    """The loop would write outside its memory."""
     run = tokviz.train([TEXT], 300)
     columns = run.history.arrays()
     columns["right_id"] = columns["right_id"].copy()

@@ -76,7 +76,7 @@ def _among_others(token: bytes) -> list[bytes]:
 
 
 def _never_whole(index: VocabularyIndex, texts_of: Mapping[int, list[bytes]]) -> list[int]:
-    """Give the rows whose token comes out of none of their texts.
+    """Return the rows whose token is not in the encoding of any of their texts.
 
     Raises:
         PatternError: If the split pattern takes too long on one of them.

@@ -49,7 +49,7 @@ class Alternative(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """How a pattern matched a pre-token, and why the match ended.
+    """The match of a pattern on a pre-token, and why it ended.
 
     Attributes:
         alternative: The alternative that matched it; None if unknown.

@@ -170,7 +170,7 @@ class Replay:
         return replay
 
     def prepare(self) -> None:
-        """Compute now what the first state needs.
+        """Open the corpus now, which the first state needs.
 
         Raises:
             TokvizError: If the history of the run does not fit its pre-tokens.
@@ -182,7 +182,7 @@ class Replay:
 
     @property
     def has_counts(self) -> bool:
-        """Whether the corpus of the training is known."""
+        """True if the corpus of the training is known."""
         return self.run is not None
 
     @property
@@ -207,7 +207,7 @@ class Replay:
 
     @property
     def is_tiny(self) -> bool:
-        """Whether the whole corpus fits on a screen."""
+        """True if the whole corpus fits on a screen."""
         return self.run is not None and len(self.run.pre_token_counts.data) <= TINY_CORPUS_BYTES
 
     # -- merges
@@ -332,7 +332,7 @@ class Replay:
             start: Start of the wanted part of a long pre-token, a `TokenizedPreToken.start`.
 
         Raises:
-            IndexError: If there is no such pre-token.
+            IndexError: If the index is out of range.
         """
         if self.run is None or not 0 <= index < len(self.run.pre_token_counts):
             raise IndexError(f"there is no pre-token {index:,}")
@@ -421,7 +421,7 @@ class ReplayState:
             rule: Name of the tie-breaking rule; None for that of the training.
 
         Raises:
-            TokvizError: If there is no such rule.
+            TokvizError: If the rule is unknown.
         """
         replay = self._replay
         if replay.run is None:

@@ -71,7 +71,7 @@ class MergeStep:
 
     @property
     def is_reached(self) -> bool:
-        """Whether a merge makes the token."""
+        """True if a merge makes the token."""
         return self.left_id != NO_TOKEN
 
     @property
