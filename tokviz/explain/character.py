@@ -141,7 +141,11 @@ def inspect(text: str, at: int, tok: Tokenizer) -> Inspected:
 
 def _form(name: str, text: str, tok: Tokenizer) -> Form:
     ids = tok.encode_byte_text(text, False)
-    return Form(name, bytetext.to_bytes(text), tuple((tok.token_bytes(one), one) for one in ids))
+    return Form(
+        name,
+        bytetext.to_bytes(text),
+        tuple((tok.token_bytes(token_id), token_id) for token_id in ids),
+    )
 
 
 def _point(char: str) -> Point:
@@ -212,9 +216,9 @@ def _broken_rule(data: bytes) -> tuple[str, str]:
 
 def _category(char: str) -> str:
     """Return the general category; `regex` has newer tables than Python's `unicodedata`."""
-    found = unicodedata.category(char)
-    if found != "Cn":
-        return found
+    category = unicodedata.category(char)
+    if category != "Cn":
+        return category
     return next(name for name in _CATEGORIES if regex.match(rf"\p{{{name}}}", char))
 
 

@@ -120,7 +120,7 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
     whole = place.data
     # Explain a token together with its pre-token, because merges are applied to pre-tokens.
     explained = near[0].data if len(near) == 1 and place.id is not None else whole
-    found = replace(
+    why = replace(
         empty,
         tokens=tokens,
         n_tokens=len(touched),
@@ -132,15 +132,15 @@ def _explained(tok: Tokenizer, place: Place, empty: Why, end: bool) -> Why:
     if end and place.is_end and len(tokenization.ids) - touched[-1] <= _NEAR_END and not tok.remote:
         unstable = unstable_end(tok, place.text, place.parse_specials)
         if place.end >= len(bytetext.to_bytes(place.text)) - len(unstable.data):
-            found = replace(found, at_end=tuple(sentences_of(unstable)))
+            why = replace(why, at_end=tuple(sentences_of(unstable)))
     if len(touched) != 1:
-        return found
+        return why
     node = lineage(tok, tokens[0][1])
-    return found if tok.remote and node.merge is None else replace(found, lineage=node)
+    return why if tok.remote and node.merge is None else replace(why, lineage=node)
 
 
-def _noted(found: Why, sentence: str) -> Why:
-    return replace(found, notes=((sentence,),))
+def _noted(why: Why, sentence: str) -> Why:
+    return replace(why, notes=((sentence,),))
 
 
 def _notes(tok: Tokenizer, place: Place, ids: list[int]) -> Iterator[Sentence]:
@@ -171,27 +171,27 @@ def _borders(tok: Tokenizer, place: Place, ids: list[int]) -> Iterator[Sentence]
             yield ("The selection starts or ends inside a token.",)
 
 
-def as_text(found: Why) -> str:
+def as_text(why: Why) -> str:
     """Return an explanation as plain text, for copying."""
-    lines = [f"{found.tokenizer} (pattern {found.pattern})"]
-    if found.tokens:
-        lines.append(" ".join(f"{token_id} {token!r}" for token, token_id in found.tokens))
-    lines += [format_sentences([note]) for note in found.notes]
-    for cut in found.cuts:
+    lines = [f"{why.tokenizer} (pattern {why.pattern})"]
+    if why.tokens:
+        lines.append(" ".join(f"{token_id} {token!r}" for token, token_id in why.tokens))
+    lines += [format_sentences([note]) for note in why.notes]
+    for cut in why.cuts:
         lines += ["", f"The pre-token {cut.pre_token!r}"]
         if cut.alternative is not None:
-            lines.append(f"  {found.regex[slice(*cut.alternative.span)]}")
+            lines.append(f"  {why.regex[slice(*cut.alternative.span)]}")
         lines += [f"  {format_sentences([sentence])}" for sentence in cut.sentences]
         if cut.trace is not None:
             for step in cut.trace.steps:
                 lines.append(f"  {step.number:>7,}  {step.left!r} + {step.right!r}")
             lines += [f"  {cut.trace.note}"] if cut.trace.note else []
-    if found.n_pre_tokens > len(found.cuts):
-        lines += ["", f"… {pluralize(found.n_pre_tokens - len(found.cuts), 'more pre-token')}"]
-    if found.one is not None:
-        lines += ["", str(found.one)]
-    if found.lineage is not None:
-        lines += ["", *map(str, render_lineage(found.lineage))]
-    if found.at_end:
-        lines += ["", format_sentences(found.at_end)]
+    if why.n_pre_tokens > len(why.cuts):
+        lines += ["", f"… {pluralize(why.n_pre_tokens - len(why.cuts), 'more pre-token')}"]
+    if why.one is not None:
+        lines += ["", str(why.one)]
+    if why.lineage is not None:
+        lines += ["", *map(str, render_lineage(why.lineage))]
+    if why.at_end:
+        lines += ["", format_sentences(why.at_end)]
     return "\n".join(lines)

@@ -121,7 +121,7 @@ def rendered_place(rendering: Rendering, index: int) -> Place:
         return place
     columns = rendering.from_structure, rendering.message_of, rendering.part_of
     start, stop = (
-        _reach(rendering, index, step, lambda number: tuple(one[number] for one in columns))
+        _reach(rendering, index, step, lambda number: tuple(column[number] for column in columns))
         for step in (-1, 1)
     )
     return _among(rendering, index, start, stop + 1)
@@ -176,6 +176,6 @@ def _window(live: LiveDocument, start: int, end: int) -> tuple[int, str, bool]:
         before = live.text_in(first, start)
         pattern = None if live.tokenizer is None else live.tokenizer.split_pattern
         safe = None if pattern is None or pattern.safe_cut is None else pattern.safe_cut
-        found = compiled_cut(safe).search(before, 2) if safe else None
-        first += max(0, before.find("\n") + 1) if found is None else found.start()
+        cut = compiled_cut(safe).search(before, 2) if safe else None
+        first += max(0, before.find("\n") + 1) if cut is None else cut.start()
     return first, live.text_in(first, last), last == live.n_chars

@@ -46,17 +46,17 @@ def children_of(
     near = index.tokens.starting_with(token) | index.tokens.ending_with(token)
     candidates = np.flatnonzero(near & ~index.special & (index.lengths > len(token)))
     deadline = time.monotonic() + _MOST_SECONDS
-    found: list[int] = []
+    children: list[int] = []
     for number, candidate in enumerate(candidates.tolist()):
         if number % _SLICE == 0:
             if cancelled():
                 raise Cancelled
             if time.monotonic() > deadline:
-                return Children(tuple(found), False)
+                return Children(tuple(children), False)
         token_id = int(index.ids[candidate])
         merge = tok.merge_of(token_id)
         if merge is not None and token in merge:
-            if len(found) == MOST_CHILDREN:
-                return Children(tuple(found), False)
-            found.append(token_id)
-    return Children(tuple(found), True)
+            if len(children) == MOST_CHILDREN:
+                return Children(tuple(children), False)
+            children.append(token_id)
+    return Children(tuple(children), True)

@@ -148,9 +148,9 @@ class ChunkedText:
         """Take the first chunks of a text, at least one; set `_rest` if there may be more."""
         chunks: list[Chunk] = []
         n_chars = 0
-        for found in cutting:
-            chunks += found
-            n_chars += sum(chunk.n_chars for chunk in found)
+        for new in cutting:
+            chunks += new
+            n_chars += sum(chunk.n_chars for chunk in new)
             if n_chars >= _HEAD_TARGETS * self._chunker.target:
                 self._rest = _Rest(cutting)
                 break
@@ -171,9 +171,9 @@ class ChunkedText:
         if rest is None:
             return
         n_bytes, chunks = self.n_bytes, []
-        for found in rest.cutting:
-            chunks += found
-            n_bytes += sum(chunk.n_bytes for chunk in found)
+        for new in rest.cutting:
+            chunks += new
+            n_bytes += sum(chunk.n_bytes for chunk in new)
             yield n_bytes
         if chunks:
             rest.chunks = ChunkList(chunks)

@@ -98,7 +98,7 @@ class ChunkTokens:
 
     def divided(self, sizes: Iterable[int]) -> list[ChunkTokens] | None:
         """Divide the tokens among texts of the given byte sizes; None if a token spans two."""
-        borders, found = self.borders, []
+        borders, parts = self.borders, []
         first = start = 0
         for size in sizes:
             last = bisect_left(borders, start + size, first)
@@ -107,9 +107,9 @@ class ChunkTokens:
             own = None
             if self.changed:
                 own = array("I", (border - start for border in borders[first : last + 1]))
-            found.append(self.part(first, last, own))
+            parts.append(self.part(first, last, own))
             first, start = last, start + size
-        return found
+        return parts
 
     @property
     def borders(self) -> array[int]:

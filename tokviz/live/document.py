@@ -177,8 +177,8 @@ class LiveDocument(ChunkedText):
         number = self._n_occurrences(token_id)
         if not number:
             return 0, []
-        found = self._occurrences_from(self._search(token_id), 0)
-        return number, list(islice(found, min(number, limit)))
+        indexes = self._occurrences_from(self._search(token_id), 0)
+        return number, list(islice(indexes, min(number, limit)))
 
     @property
     def replaces_bytes(self) -> bool:

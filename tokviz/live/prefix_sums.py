@@ -92,8 +92,10 @@ class BlockList(Generic[T]):
         """Find the item that contains the unit number `offset` (≥ 0), or the last item."""
         before = self._block_sums(measure)
         block = min(bisect_right(before, offset), len(self._blocks)) - 1
-        found = self._blocks[block]
-        slot = min(bisect_right(found.sums(measure), offset - before[block]), len(found.items))
+        containing = self._blocks[block]
+        slot = min(
+            bisect_right(containing.sums(measure), offset - before[block]), len(containing.items)
+        )
         return BlockPlace(block, slot - 1)
 
     def start(self, place: BlockPlace, measure: int) -> int:

@@ -30,19 +30,19 @@ class FileState(NamedTuple):
 def file_state(path: StrPath) -> FileState | None:
     """Return the state of a file; None if it does not exist or is not accessible."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return FileState(found.st_mtime_ns, found.st_size, found.st_ino)
+    return FileState(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def file_identity(path: str) -> object:
     """Return the device and inode of a file, or its name if it does not exist."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return path
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def absolute(path: StrPath = "") -> str:
@@ -212,13 +212,13 @@ def write_file(
     parts = [data] if isinstance(data, bytes) else data
     temporary: str | None = None
     try:
-        target, found = Path(os.path.realpath(path)), None
+        target, existing = Path(os.path.realpath(path)), None
         with contextlib.suppress(FileNotFoundError):
-            found = os.stat(path)
+            existing = os.stat(path)
         if target.is_dir():
             raise OutputFileError(path, "is a folder")
         descriptor = _descriptor_of(path)
-        if descriptor is not None or (found is not None and not stat.S_ISREG(found.st_mode)):
+        if descriptor is not None or (existing is not None and not stat.S_ISREG(existing.st_mode)):
             sys.audit("open", path, "wb", os.O_WRONLY)  # os.dup would escape the confinement
             opened = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
             with open(opened, "wb") as stream:
@@ -231,9 +231,9 @@ def write_file(
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        if found is None:
+        if existing is None:
             os.chmod(temporary, 0o600 if private else 0o666 & ~umask())
-        elif found.st_nlink > 1 or not copy_access(target, temporary):
+        elif existing.st_nlink > 1 or not copy_access(target, temporary):
             _overwrite(target, Path(temporary).read_bytes())
             return
         os.replace(temporary, target)
@@ -255,9 +255,9 @@ def copy_access(old: StrPath, new: StrPath) -> bool:
     import shutil  # rarely needed
 
     if sys.platform != "win32":
-        found = os.stat(old)
+        status = os.stat(old)
         try:
-            os.chown(new, found.st_uid, found.st_gid)
+            os.chown(new, status.st_uid, status.st_gid)
         except OSError:
             return False
     shutil.copystat(old, new)  # access control lists too

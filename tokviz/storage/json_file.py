@@ -194,10 +194,10 @@ def located(error: InputFileError) -> InputFileError:
     return error
 
 
-def _is_step(found: Step, wanted: str | int) -> bool:
-    if isinstance(found, str) and isinstance(wanted, str):
-        return found[1:-1] == wanted or bool(json.loads(found) == wanted)
-    return found == wanted
+def _is_step(step: Step, wanted: str | int) -> bool:
+    if isinstance(step, str) and isinstance(wanted, str):
+        return step[1:-1] == wanted or bool(json.loads(step) == wanted)
+    return step == wanted
 
 
 _MOST_LOCATED = 10_000_000

@@ -42,8 +42,8 @@ def read_folder(folder: Path, stop: Callable[[], bool] = lambda: False) -> list[
     """
     entries: list[FolderEntry] = []
     try:
-        with os.scandir(folder) as found:
-            for number, item in enumerate(found):
+        with os.scandir(folder) as items:
+            for number, item in enumerate(items):
                 if number % 256 == 0 and stop():
                     break
                 entries.append(_entry(item))

@@ -28,10 +28,10 @@ def read_toml(path: str | PathLike[str]) -> tuple[dict[str, Any], str]:
         return tomllib.loads(text), text
     except (RecursionError, ValueError) as error:
         place = _PLACE.fullmatch(str(error))
-        said = (
+        message = (
             f"{place[2]}: is not valid TOML: {place[1]}" if place else f"is not valid TOML: {error}"
         )
-        raise InputFileError(path, said) from None
+        raise InputFileError(path, message) from None
 
 
 def line_of(text: str, table: str, key: str, number: int = 0) -> int:
@@ -46,13 +46,13 @@ def line_of(text: str, table: str, key: str, number: int = 0) -> int:
     wanted = re.compile(rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*(?:[=.\]]|$)""")
     header, is_in, n_seen = 1, not table, 0
     for place, line in enumerate(text.splitlines(), 1):
-        found = _HEADER.match(line)
-        if found and table:
-            is_in = found[1] == table and n_seen == number
-            n_seen += found[1] == table
+        match = _HEADER.match(line)
+        if match and table:
+            is_in = match[1] == table and n_seen == number
+            n_seen += match[1] == table
             header = place if is_in else header
-        elif found:
+        elif match:
             is_in = False
-        if (is_in or (found and not table)) and wanted.match(line):
+        if (is_in or (match and not table)) and wanted.match(line):
             return place
     return header

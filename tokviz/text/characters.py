@@ -107,14 +107,14 @@ def search(text: str, *, stop: Callable[[], bool] = lambda: False) -> Sequence[C
     except KeyError:
         pass
     words = wanted.split()
-    found: list[Character] = []
+    matches: list[Character] = []
     for position, (code, name) in enumerate(all_names().items()):
         if position % 4096 == 0 and stop():
             break
         if all(word in name for word in words):
-            found.append(Character(code, name))
-    found.sort(key=lambda item: (not _starts_words(item.name, words), len(item.name), item.code))
-    listed = {character.code: character for character in (*first, *found[:_MOST_FOUND])}
+            matches.append(Character(code, name))
+    matches.sort(key=lambda item: (not _starts_words(item.name, words), len(item.name), item.code))
+    listed = {character.code: character for character in (*first, *matches[:_MOST_FOUND])}
     return list(listed.values())[:_MOST_FOUND]
 
 

@@ -362,8 +362,8 @@ class Tokenizer:
         """Return byte text normalized as it is encoded."""
         if not self.changes(text):
             return text
-        found = segments(text, self.specials.search(parse_specials))
-        return "".join(part if special else nfc(part) for part, special in found)
+        parts = segments(text, self.specials.search(parse_specials))
+        return "".join(part if special else nfc(part) for part, special in parts)
 
     def encode_iterable(
         self, lines: Iterable[str], allowed_special: AllowedSpecial = "all"

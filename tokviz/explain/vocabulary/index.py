@@ -105,8 +105,8 @@ class VocabularyIndex:
         scripts = scripts_of(codes)
         highest = np.maximum.reduceat(scripts, starts)
         lowest = np.minimum.reduceat(np.where(scripts == COMMON, 255, scripts), starts)
-        one = (highest == lowest) | (highest == COMMON)
-        self.scripts = np.where(one, highest, MIXED).astype(np.uint8)
+        is_single = (highest == lowest) | (highest == COMMON)
+        self.scripts = np.where(is_single, highest, MIXED).astype(np.uint8)
         self.scripts[self.partial] = BYTES
 
     def __len__(self) -> int:

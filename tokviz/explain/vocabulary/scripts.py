@@ -60,10 +60,10 @@ def scripts_of(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
             members = regex.compile(rf"\p{{Script={name}}}+")
         except regex.error:  # an older `regex` than the script
             continue
-        found = "".join(members.findall(rest))
-        if found:
+        chars = "".join(members.findall(rest))
+        if chars:
             rest = members.sub("", rest)
-            number_of[np.searchsorted(distinct, [ord(char) for char in found])] = number
+            number_of[np.searchsorted(distinct, [ord(char) for char in chars])] = number
     return number_of[places]
 
 

@@ -129,7 +129,7 @@ class Searcher:
         """
         started = time.perf_counter()
         everything = np.ones(len(self.index), bool)
-        beside_scripts, beside_lengths, found = everything.copy(), everything.copy(), everything
+        beside_scripts, beside_lengths, matching = everything.copy(), everything.copy(), everything
         note = ""
         for term in query.terms:
             try:
@@ -137,12 +137,12 @@ class Searcher:
             except RegexError as error:
                 note = str(error)
                 continue
-            found &= mask
+            matching &= mask
             if not isinstance(term, ScriptTerm):
                 beside_scripts &= mask
             if not (isinstance(term, RangeTerm) and term.what == "len"):
                 beside_lengths &= mask
-        rows = self._sorted(np.flatnonzero(found), order, descending, uses or {})
+        rows = self._sorted(np.flatnonzero(matching), order, descending, uses or {})
         return Selection(
             rows,
             self._script_counts(beside_scripts),
@@ -228,8 +228,8 @@ class Searcher:
 
     def _script_counts(self, mask: npt.NDArray[np.bool_]) -> tuple[ScriptCount, ...]:
         counts = enumerate(counts_of_scripts(self.index, mask))
-        found = [ScriptCount(SCRIPTS[number], n) for number, n in counts if n]
-        return tuple(sorted(found, key=lambda script: -script.n_tokens))
+        script_counts = [ScriptCount(SCRIPTS[number], n) for number, n in counts if n]
+        return tuple(sorted(script_counts, key=lambda script: -script.n_tokens))
 
     def _length_counts(self, mask: npt.NDArray[np.bool_]) -> tuple[LengthCount, ...]:
         counts = zip(LENGTHS, counts_of_lengths(self.index, mask), strict=True)
@@ -263,15 +263,15 @@ def regex_mask(
         RegexError: If the regex does not compile, or takes too long.
         Cancelled: If `cancelled` returned True.
     """
-    found = np.zeros(len(index), bool)
+    mask = np.zeros(len(index), bool)
     flags = int(regex.IGNORECASE) if term.ignore_case else 0
     try:
         ends = np.cumsum(index.n_chars).astype(np.uint32).tobytes()
-        found[rows(term.pattern, index.text(), ends, flags, stop=cancelled)] = True
+        mask[rows(term.pattern, index.text(), ends, flags, stop=cancelled)] = True
     except PatternError as error:
         raise RegexError(f"The regex /{term.pattern}/ does not work: {error.trouble}.") from None
     except JobDroppedError:
         raise Cancelled from None
     except JobError as error:
         raise RegexError(f"The regex /{term.pattern}/ was stopped: {error}.") from None
-    return found
+    return mask

@@ -145,42 +145,42 @@ class BulkEncoder:
         the last result if no other thread does.
         """
         lock = Lock()
-        found: list[_PartialResult] = []
+        results: list[_PartialResult] = []
         errors: list[tuple[int, BaseException]] = []
         n_parts = 0
 
-        def next_part(mine: _PartialResult | None) -> tuple[_Batch, _PartialResult] | None:
-            """Return the next part and the result to append to; `mine` is the finished result."""
-            part = next(parts, None)
-            if mine is not None:
-                mine.is_done = True
-            while len(found) > 1 and found[0].is_done and found[1].is_done:
-                found[0].add(found.pop(1))
-            if part is None:
+        def next_part(current: _PartialResult | None) -> tuple[_Batch, _PartialResult] | None:
+            """Return the next batch and the result to append to; `current` is finished."""
+            batch = next(parts, None)
+            if current is not None:
+                current.is_done = True
+            while len(results) > 1 and results[0].is_done and results[1].is_done:
+                results[0].add(results.pop(1))
+            if batch is None:
                 return None
-            if not found or not found[-1].is_done:
-                n_ends = n_chars // 3 if with_ends and not found else 0
-                found.append(_PartialResult(part.continues, n_ends))
-                return part, found[-1]
-            found[-1].is_done = False
-            if part.continues:
-                found[-1].encoded.after.pop()
-            return part, found[-1]
+            if not results or not results[-1].is_done:
+                n_ends = n_chars // 3 if with_ends and not results else 0
+                results.append(_PartialResult(batch.continues, n_ends))
+                return batch, results[-1]
+            results[-1].is_done = False
+            if batch.continues:
+                results[-1].encoded.after.pop()
+            return batch, results[-1]
 
         def run() -> None:
             nonlocal parts, n_parts
             worker = self._free.take()
-            number, mine = 0, None
+            number, current = 0, None
             try:
                 while True:
                     with lock:
                         number, n_parts = n_parts, n_parts + 1
-                        given = next_part(mine)
-                    if given is None:
+                        assigned = next_part(current)
+                    if assigned is None:
                         break
-                    part, mine = given
-                    texts = scanner.texts(part.data, part.starts, part.ends)
-                    worker.encode(texts, with_ends, part.before, self._free, mine.encoded)
+                    batch, current = assigned
+                    texts = scanner.texts(batch.data, batch.starts, batch.ends)
+                    worker.encode(texts, with_ends, batch.before, self._free, current.encoded)
             except BaseException as error:
                 with lock:
                     errors.append((number, error))
@@ -195,7 +195,7 @@ class BulkEncoder:
             thread.join()
         if errors:
             raise min(errors, key=itemgetter(0))[1]
-        return _joined(found)
+        return _joined(results)
 
 
 class _PartialResult:
@@ -319,7 +319,7 @@ class _Worker:
         self._state[kernels.ROOM] = n
         self._ids = zeros(n, "i")
         self._token_ends, self._pre_token_ends = zeros(n, "q"), zeros(n, "q")
-        found = {
+        results = {
             "ids": self._ids, "token_ends": self._token_ends, "pre_token_ends": self._pre_token_ends
         }  # fmt: skip
         scratch: list[Any] = [
@@ -327,7 +327,7 @@ class _Worker:
             for _ in range(2)
         ]
         # Keep a reference to the memory that the machine code uses.
-        self._work = kernels.Work(**self._kept, **found), *scratch
+        self._work = kernels.Work(**self._kept, **results), *scratch
         self._run = kernels.encode.bind(self._vocabulary, *self._work)
 
     def encode(
@@ -396,17 +396,17 @@ class _Worker:
         ends = array("q", [start])
         while (at := ends[-1]) < end:
             stop = min(at + length, end)
-            found = other.as_pre_token(data, at, stop, others)
+            stretch = other.as_pre_token(data, at, stop, others)
             if at > start:
-                both = other.as_pre_token(data, ends[-2], found.token_borders[1], others)
-                if both.ids.tolist() != [ids[-1], found.ids[0]]:
+                both = other.as_pre_token(data, ends[-2], stretch.token_borders[1], others)
+                if both.ids.tolist() != [ids[-1], stretch.ids[0]]:
                     # Restart after an earlier token, if necessary with the whole pre-token.
                     del ids[-1], ends[-1]
                     length += length // 8 + 1
                     continue
-            n_sure = len(found.ids) if stop == end else max(len(found.ids) - _UNSURE, 1)
-            ids.extend(found.ids[:n_sure])
-            ends.extend(found.token_borders[1 : n_sure + 1])
+            n_sure = len(stretch.ids) if stop == end else max(len(stretch.ids) - _UNSURE, 1)
+            ids.extend(stretch.ids[:n_sure])
+            ends.extend(stretch.token_borders[1 : n_sure + 1])
         others.put(other)
         del ends[0]
         return ends
@@ -482,17 +482,17 @@ def _cut_by_regex(
     for text, special in segments:
         held.append(to_bytes(text))
         if not special:
-            found = pre_token_ends(pattern, text, at)
-            starts += [at, *found[:-1]] if found else ()
-            ends += found
-            n_pre_tokens.append(len(found))
+            text_ends = pre_token_ends(pattern, text, at)
+            starts += [at, *text_ends[:-1]] if text_ends else ()
+            ends += text_ends
+            n_pre_tokens.append(len(text_ends))
         at += len(held[-1])
     return _Batch(b"".join(held), starts, ends), n_pre_tokens
 
 
-def _joined(found: list[_PartialResult]) -> Encoded:
+def _joined(results: list[_PartialResult]) -> Encoded:
     """Join all results."""
-    whole, *others = found
+    whole, *others = results
     for part in others:
         whole.add(part)
     return whole.result()

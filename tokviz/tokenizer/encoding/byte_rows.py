@@ -88,9 +88,9 @@ class ByteRows(Sequence[bytes]):
 
         Only the occurrences of the needle's rarest byte are compared.
         """
-        found = np.zeros(len(self), bool)
+        mask = np.zeros(len(self), bool)
         if not needle:
-            return ~found
+            return ~mask
         rarest = min(range(len(needle)), key=lambda place: self._n_of_byte[needle[place]])
         places = np.flatnonzero(self.blob == needle[rarest]) - rarest
         places = places[(places >= 0) & (places + len(needle) <= len(self.blob))]
@@ -99,8 +99,8 @@ class ByteRows(Sequence[bytes]):
                 places = places[self.blob[places + offset] == byte]
         rows = np.searchsorted(self.starts, places, side="right") - 1
         whole = places + len(needle) <= self.starts[rows] + self.lengths[rows]
-        found[rows[whole]] = True
-        return found
+        mask[rows[whole]] = True
+        return mask
 
     def starting_with(self, needle: bytes) -> npt.NDArray[np.bool_]:
         """Return which strings start with the needle; shape (n,)."""
@@ -111,12 +111,12 @@ class ByteRows(Sequence[bytes]):
         return self._matching_at(self.starts + self.lengths - len(needle), needle)
 
     def _matching_at(self, places: npt.NDArray[np.int64], needle: bytes) -> npt.NDArray[np.bool_]:
-        found = np.zeros(len(self), bool)
+        mask = np.zeros(len(self), bool)
         rows = np.flatnonzero(self.lengths >= len(needle))
         for offset, byte in enumerate(needle):
             rows = rows[self.blob[places[rows] + offset] == byte]
-        found[rows] = True
-        return found
+        mask[rows] = True
+        return mask
 
     def order(self) -> npt.NDArray[np.int64]:
         """Return the rows in sorted order; the sort is stable. Shape (n,)."""
@@ -125,11 +125,11 @@ class ByteRows(Sequence[bytes]):
         inside = offsets < self.lengths[:, None]
         heads[inside] = self.blob[(self.starts[:, None] + offsets)[inside]]
         keys = heads.view(">u8").astype(np.uint64)
-        found = np.lexsort((self.lengths, *reversed(keys.T)))
+        order = np.lexsort((self.lengths, *reversed(keys.T)))
         # Only long strings can still be tied, and few are.
-        is_long = self.lengths[found] > _SORTED_BYTES
-        alike = (keys[found][1:] == keys[found][:-1]).all(axis=1) & is_long[1:] & is_long[:-1]
+        is_long = self.lengths[order] > _SORTED_BYTES
+        alike = (keys[order][1:] == keys[order][:-1]).all(axis=1) & is_long[1:] & is_long[:-1]
         edges = np.flatnonzero(np.diff(alike, prepend=False, append=False))
         for first, last in edges.reshape(-1, 2).tolist():
-            found[first : last + 1] = sorted(found[first : last + 1], key=self.__getitem__)
-        return found
+            order[first : last + 1] = sorted(order[first : last + 1], key=self.__getitem__)
+        return order

@@ -63,6 +63,6 @@ def pre_token_ends(pattern: SplitPattern, text: str, at: int = 0) -> array[int]:
 
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     before = np.cumsum(bytetext.utf8_sizes(codes), dtype=np.int64) + at
-    found = array("q")
-    found.frombytes(before[np.asarray(ends, np.int64) - 1].tobytes())
-    return found
+    byte_ends = array("q")
+    byte_ends.frombytes(before[np.asarray(ends, np.int64) - 1].tobytes())
+    return byte_ends

@@ -115,8 +115,8 @@ def first_cut(safe_cut: str, text: str, start: int, end: int) -> int | None:
     """Return the first position in `start` ≤ position < `end` where a safe cut matches, or None."""
     cut = compiled_cut(safe_cut)
     if safe_cut not in _CUTS:
-        found = cut.search(text, start, end + CUT_CONTEXT)
-        return found.start() if found is not None and found.start() < end else None
+        match = cut.search(text, start, end + CUT_CONTEXT)
+        return match.start() if match is not None and match.start() < end else None
     runs, at = compiled_cut(_UNCUT), start
     while at < end and cut.match(text, at) is None:
         run = runs.match(text, at, min(end, at + _RUN_CHARS))

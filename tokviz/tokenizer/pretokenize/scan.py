@@ -70,9 +70,9 @@ class Scanner(NamedTuple):
             for window in _WINDOWS:
                 first = max(start, end - window)
                 # Without a space, the regex would backtrack over the whole window.
-                found = data.find(b" ", first, end) >= 0 and _LAST_CUT.match(data, first, end)
-                if found:
-                    return found.end()
+                match = data.find(b" ", first, end) >= 0 and _LAST_CUT.match(data, first, end)
+                if match:
+                    return match.end()
         return start
 
 

@@ -49,7 +49,7 @@ class StepLimit:
         """Create a limit of so many seconds of processor time per step."""
         self._seconds = seconds
         self._place = 0
-        self._found: list[Match[str]] = []
+        self._matched: list[Match[str]] = []
         self._seen = (0, 0)
         self._since = 0.0
         self._silent_seconds = _SILENT_SECONDS
@@ -126,18 +126,18 @@ class StepLimit:
             PatternError: If a step takes too long or too much memory; it names the pre-token.
         """
         # The list grows with every step, so the signal handler can detect progress.
-        found = self._found = []
+        matched = self._matched = []
         try:
             self._is_in_step = True
-            found.extend(islice(matches, most))
-            return found
+            matched.extend(islice(matches, most))
+            return matched
         except _TooLongError:
             reason = too_long(self._seconds)
         except (MemoryError, RecursionError):
             reason = _TOO_MUCH
         finally:
             self._is_in_step = False
-        place = found[-1].end() if found else start
+        place = matched[-1].end() if matched else start
         raise pre_token_error(pattern.pattern, reason, text, place)
 
     @contextmanager
@@ -165,7 +165,7 @@ class StepLimit:
         now = time.process_time()
         # The consumer of the matches runs in another frame and must not be interrupted.
         is_in_step = self._is_in_step or (frame is not None and frame.f_code is _MATCHES)
-        reached = self._place, len(self._found)
+        reached = self._place, len(self._matched)
         if reached != self._seen or not is_in_step:
             self._seen, self._since = reached, now
         elif now - self._since >= self._seconds:

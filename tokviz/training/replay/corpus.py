@@ -112,9 +112,9 @@ class ReplayCorpus:
         """
         positions = self.pairs.positions_of(k)
         indexes = np.searchsorted(self.times.offsets, positions, side="right") - 1
-        found, firsts = np.unique(indexes, return_index=True)
-        order = np.argsort(-self.times.counts[found], kind="stable")[:n]
-        places = zip(found[order].tolist(), positions[firsts[order]].tolist(), strict=True)
+        distinct, firsts = np.unique(indexes, return_index=True)
+        order = np.argsort(-self.times.counts[distinct], kind="stable")[:n]
+        places = zip(distinct[order].tolist(), positions[firsts[order]].tolist(), strict=True)
         return [self.pre_token(index, k - 1, self._start(index, place)) for index, place in places]
 
     def _start(self, index: int, place: int) -> int:

@@ -31,9 +31,9 @@ class ReferenceTraining:
         settings = about["settings"]
         n_specials = len(settings.get("special_tokens", ()))
         layout = IdLayout.of(settings.get("special_ids", "last"), n_specials)
-        found: dict[str, Any] = read_arrays(folder, HISTORY, ("left_id", "right_id", "count"))
-        self._numbers = [layout.numbers_of(found[side]) for side in ("left_id", "right_id")]
-        self._counts = found["count"]
+        columns: dict[str, Any] = read_arrays(folder, HISTORY, ("left_id", "right_id", "count"))
+        self._numbers = [layout.numbers_of(columns[side]) for side in ("left_id", "right_id")]
+        self._counts = columns["count"]
 
     def _token(self, number: int) -> bytes:
         """Return the bytes of a token, from its merges."""

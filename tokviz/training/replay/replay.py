@@ -294,17 +294,17 @@ class Replay:
             number = ""
         if query.startswith("#") and query[1:].isdigit():
             return
-        tokens, found, wanted = self._steps.tokens, list[int](), b""
+        tokens, containing, wanted = self._steps.tokens, list[int](), b""
         # Users may type a space as it is displayed.
         for typed in dict.fromkeys((query, query.replace("·", " "))):
             wanted = bytetext.to_bytes(bytetext.as_byte_text(typed))
-            found = [k for k, token in enumerate(tokens, 1) if wanted and wanted in token]
-            if found:
+            containing = [k for k, token in enumerate(tokens, 1) if wanted and wanted in token]
+            if containing:
                 break
-        exact = [k for k in found if tokens[k - 1] == wanted]
-        spaced = [k for k in found if tokens[k - 1] == b" " + wanted]
+        exact = [k for k in containing if tokens[k - 1] == wanted]
+        spaced = [k for k in containing if tokens[k - 1] == b" " + wanted]
         first = [int(number)] if number else []
-        yield from list(dict.fromkeys(first + exact + spaced + found))[len(first) :]
+        yield from list(dict.fromkeys(first + exact + spaced + containing))[len(first) :]
 
     def merge_of_pair(self, left_id: int, right_id: int) -> int | None:
         """Return the number of the merge of a pair, None if it is never merged."""

@@ -123,8 +123,8 @@ class TokenTable:
 
     def id_of(self, token: bytes) -> int:
         """Return the id of a token that is not special, -1 if there is none."""
-        found = self._tokenizer.token_id(token)
-        return NO_TOKEN if found is None else found
+        token_id = self._tokenizer.token_id(token)
+        return NO_TOKEN if token_id is None else token_id
 
 
 @dataclass(slots=True)
