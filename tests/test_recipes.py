@@ -64,8 +64,9 @@ def test_the_readme_leads_to_the_page() -> None:
 # -- a split pattern
 
 
-def test_a_split_pattern_is_one_entry(monkeypatch, tmp_path, capsys) -> None:
-    pattern = SplitPattern("lines", r"[^\n]*\n|[^\n]+", "this test", gapless=True)
+@pytest.mark.parametrize("regex", [r"[^\n]*\n|[^\n]+", r"[\s\S&&[^\n]]*\n|[^\n]+"])
+def test_a_split_pattern_is_one_entry(regex, monkeypatch, tmp_path, capsys) -> None:
+    pattern = SplitPattern("lines", regex, "this test", gapless=True)
     monkeypatch.setitem(SPLIT_PATTERNS, "lines", pattern)
     (tmp_path / "text").write_text("a b\na b\nc")
     arguments = ["--vocab-size", "300", "--pattern", "lines", "-o", str(tmp_path / "run")]

@@ -76,8 +76,7 @@ def test_a_text_is_shown_at_every_step(tokviz):
     assert (result.code, result.err) == (0, "")
     assert result.text == (
         "merge 2 of 50,000: · + a → ·a  (id 257)\n"
-        "  why         · + a was recovered from the vocabulary; how often it occurred is not "
-        "known.\n"
+        "  why         · + a was recovered from the vocabulary; its count is unknown.\n"
         "  text        8 → 8 tokens\n"
         "    before    a ·t h e a t e r\n"
         "    after     a ·t h e a t e r\n"

@@ -236,8 +236,8 @@ def test_a_pattern_with_gaps_is_said_before_the_training(tokviz, corpus, tmp_pat
     with_gaps = tokviz("train", corpus, *options, r"\w+|[^\w-]")
     assert with_gaps.code == 0
     assert with_gaps.err == (
-        "tokviz: note: the split pattern leaves gaps, '-' for one: each gap is a pre-token of "
-        "its own\n"
+        "tokviz: note: the split pattern leaves gaps, for example '-': each gap becomes "
+        "a pre-token\n"
     )
 
 

@@ -301,7 +301,7 @@ def test_any_bytes_get_an_answer_that_agrees_with_encode(data: bytes) -> None:
 
 
 def test_a_merge_that_is_listed_but_never_happens_makes_no_token() -> None:
-    """Llama 3 has 459 such tokens: they are used, since whole pre-tokens are looked up."""
+    """Llama 3 has 459 such tokens, which are used because whole pre-tokens are looked up."""
     listed = [*("b c", "a b", "c d", "x y", "y z", "ab cd", "xy z", "x yz")]
     merges = [(left, right) for left, right in (pair.encode().split() for pair in listed)]
     tokens = [bytes([byte]) for byte in range(256)]

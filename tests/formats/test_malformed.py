@@ -77,7 +77,7 @@ CASES = [
     (
         "t.json",
         b'{"model": {"type": "BPE',
-        "t.json: line 1, column 20: is not JSON: the text that begins here has no closing quote",
+        "t.json: line 1, column 20: is not JSON: the string that starts here has no closing quote",
     ),
     (
         "t.json",

@@ -1,4 +1,4 @@
-"""Much text lies in coarse chunks until it is looked at: nothing that is asked tells that."""
+"""Long texts start as coarse chunks, which no query reveals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tokviz.live.backlog import LARGE
 from tokviz.live.chunked_text import CHUNK_TARGET
 from tokviz.live.document import LiveDocument
 from tokviz.text import bytetext
-from tokviz.text.snapshots import Part, joined
+from tokviz.text.snapshots import TextPart, joined
 
 ROUNDS = 4
 MUCH = "the quick brown 狐 jumps, naïvely\n" * 10_000
@@ -27,7 +27,7 @@ def n_coarse(live: LiveDocument) -> int:
 
 
 def assert_exact(live: LiveDocument, text: str) -> None:
-    """Compare all that is known once everything is with what the whole text is."""
+    """Compare a completely encoded document with the whole text."""
     assert live.tokenizer is not None
     while not live.encode_pending(1):
         pass
@@ -118,9 +118,9 @@ def test_a_stretch_without_a_cut_is_a_chunk_of_its_own() -> None:
 
 def test_a_part_is_equal_to_another_one_of_the_same_text() -> None:
     for text in ("", "abc", "naïve\n", "\udce9x", "\udcc3\udca9é", "狐"):
-        packed = Part(text, packed=True)
-        assert packed == Part(text)
-        assert packed != Part(text + "x")
+        packed = TextPart(text, packed=True)
+        assert packed == TextPart(text)
+        assert packed != TextPart(text + "x")
         assert packed.data == bytetext.to_bytes(text)
         assert packed.text == packed.unpack() == packed.text == text
         assert (packed.n_chars, packed.n_bytes) == (len(text), len(packed.data))
@@ -130,10 +130,10 @@ def test_a_part_is_equal_to_another_one_of_the_same_text() -> None:
 def test_words_are_counted_across_parts_and_few_of_them_anew() -> None:
     rng = random.Random(5)
     counter = WordCounter()
-    parts: list[Part] = []
+    parts: list[TextPart] = []
     for _ in range(300):
         first = rng.randrange(len(parts) + 1)
-        new = [Part(random_text(rng, rng.randrange(3))) for _ in range(rng.randrange(4))]
+        new = [TextPart(random_text(rng, rng.randrange(3))) for _ in range(rng.randrange(4))]
         parts = [*parts[:first], *new, *parts[first + rng.randrange(4) :]]
         assert counter.count(parts) == len(joined(parts).split())
 
@@ -172,7 +172,7 @@ def test_a_text_that_began_with_its_head_is_exact_once_its_rest_is_there(
         assert whole.startswith(text) and live.has_rest >= bool(rest)
         had_rest += live.has_rest
         if rng.random() < 0.5:
-            # The head's tokens are those of the whole text.
+            # The tokens of the head are those of the whole text.
             ids = live.ids().tolist()
             assert ids == tokenizer(name).tokenize_byte_text(whole, parse_specials).ids[: len(ids)]
         read = [*live.read_on()] if rng.random() < 0.5 else None

@@ -11,7 +11,7 @@ from tokviz.live import occurrences
 from tokviz.live.chunks import Chunk
 from tokviz.live.cuts import CutRule
 from tokviz.live.document import LiveDocument
-from tokviz.text.snapshots import Part, joined
+from tokviz.text.snapshots import TextPart, joined
 
 SPECIAL = "<|endoftext|>"
 LONG_WORD = "ab" * 20_000
@@ -85,14 +85,14 @@ def test_editing_a_long_chunk_finds_the_cuts_that_the_edit_makes() -> None:
 def test_one_space_typed_into_a_long_word_cuts_it_in_two() -> None:
     live = LiveDocument(LONG_WORD, tokenizer("gpt2"))
     live.edit(20_000, 0, " ")
-    assert [chunk.n_chars for chunk in live._chunks] == [20_000, 20_001]
+    assert [chunk.n_chars for chunk in live.chunks()] == [20_000, 20_001]
     live.edit(20_000, 1, "")
-    assert [chunk.n_chars for chunk in live._chunks] == [40_000]
+    assert [chunk.n_chars for chunk in live.chunks()] == [40_000]
 
 
 def test_a_cut_that_the_character_two_before_it_made_goes_with_it() -> None:
     live = LiveDocument("aaaa\nbbbb", tokenizer("gpt2"), chunk_target=1)
-    assert live.parts() == [Part("aaaa\n"), Part("bbbb")]
+    assert live.parts() == [TextPart("aaaa\n"), TextPart("bbbb")]
     live.edit(3, 1, " ")
     assert ids_of(live) == tokenizer("gpt2").encode("aaa \nbbbb")
 
@@ -336,7 +336,7 @@ def test_the_tokens_of_a_long_text_are_counted_as_those_of_a_short_one() -> None
 
 
 def test_a_pasted_text_is_laid_out_in_blocks_before_anything_of_it_is_encoded() -> None:
-    """Ten million empty lines in one block took five seconds, though forty are in view."""
+    """Ten million empty lines in one block once took five seconds."""
     live = LiveDocument("top", tokenizer("gpt2"))
     live.edit(3, 0, "\n" * 100_000)
     blocks = list(live.line_blocks(1, 100_001, 1000))

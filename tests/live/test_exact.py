@@ -75,10 +75,10 @@ def test_tokens_after_every_edit_of_long_runs_equal_a_full_encode(name: str) -> 
 
 
 def pre_tokens_of(live: LiveDocument) -> list[list[int]]:
-    """Give the byte spans of the pre-tokens, split chunk by chunk."""
+    """Return the byte spans of the pre-tokens, split chunk by chunk."""
     assert live.tokenizer is not None
     spans, start = [], 0
-    for text in (chunk.text for chunk in live._chunks):
+    for text in (chunk.text for chunk in live.chunks()):
         for first, last in live.tokenizer.split_byte_text(text, live.parse_specials):
             end = start + bytetext.n_bytes(text[first:last])
             spans.append([start, end])

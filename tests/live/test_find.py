@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tokviz.live import find
 from tokviz.live.find import MAX_MATCHES, FindQuery, Matches, escaped, find_all
-from tokviz.tokenizer.pretokenize import guard, interactive_regex
+from tokviz.tokenizer.pretokenize import interactive_regex, regex_process
 
 
 def spans(text: str, query: FindQuery) -> list[tuple[int, int]]:
@@ -31,6 +31,10 @@ def test_plain_text_is_no_pattern() -> None:
 
 def test_anchors_are_those_of_lines() -> None:
     assert spans("ab\nab", FindQuery("^a", regex=True)) == [(0, 1), (3, 4)]
+
+
+def test_sets_can_be_intersected() -> None:
+    assert spans("abc", FindQuery("[a-c&&[^b]]", regex=True)) == [(0, 1), (2, 3)]
 
 
 def test_matches_of_no_length_are_left_out() -> None:
@@ -124,7 +128,7 @@ def test_a_newer_search_takes_the_place_of_an_older_one(monkeypatch) -> None:
     monkeypatch.setattr(interactive_regex, "STEP_SECONDS", 60)
     with ThreadPoolExecutor() as pool:
         older = pool.submit(find_all, "a" * 90 + "b", FindQuery("(a|aa)+$", regex=True))
-        while not guard.client_for("find").pid:
+        while not regex_process.client_for("find").pid:
             time.sleep(0.001)
         assert spans("ab", FindQuery("b", regex=True)) == [(1, 2)]
         assert not older.result().complete

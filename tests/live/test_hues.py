@@ -42,7 +42,7 @@ def test_painting_keeps_chosen_hues_but_at_an_equal_edge(
 
 
 class FirstDigit(TokenLengths):
-    """Tokens whose ids begin with their length: 31 has three bytes."""
+    """Lengths from the first digit of the ids: token 31 has three bytes."""
 
     def __init__(self) -> None:
         pass
@@ -101,7 +101,7 @@ def test_where_several_runs_meet_in_one_hue_each_time_one_token_changes(
 def kept(
     before: list[TokenSpan], behind: list[TokenSpan], edit: tuple[int, int, str]
 ) -> list[tuple[TokenSpan, TokenSpan]]:
-    """Pair the tokens that an edit left as they were: the same id on the same characters."""
+    """Pair the tokens that an edit did not change: the same id on the same characters."""
     offset, n_removed, inserted = edit
     shift = len(inserted) - n_removed
     new = {(span.start, span.end, span.id): span for span in behind if not span.split}
@@ -183,13 +183,6 @@ def test_a_chunk_too_long_for_the_editing_thread_keeps_its_hues_over_several_edi
         assert len(pairs) > 2_000
         assert all(old == now for old, now in pairs)
     assert all(a.hue != b.hue for a, b in pairwise(behind))
-
-
-def test_a_tokens_hue_survives_typing_before_it() -> None:
-    live = LiveDocument("one two three four", tokenizer("gpt2"))
-    hues = [span.hue for span in live.tokens_in(0, 18)]
-    live.edit(0, 0, "zero ")
-    assert [span.hue for span in live.tokens_in(0, 23)][2:] == hues[1:]
 
 
 def test_a_deletion_that_brings_equal_hues_together_changes_one_of_them() -> None:

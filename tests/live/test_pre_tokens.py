@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.profiles import examples
 from tokviz.live.pre_tokens import PreTokenCounter
-from tokviz.text.snapshots import Part
+from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer.pretokenize.split import split
 
@@ -22,7 +22,7 @@ def test_counts_of_any_chunks_equal_a_split_of_the_whole(
 ) -> None:
     counter = PreTokenCounter(SPLIT_PATTERNS[name])
     for chunks in snapshots:
-        counter.update([*map(Part, chunks)])
+        counter.update([*map(TextPart, chunks)])
         assert counter.advance(60)
         assert counter.n_pre_tokens == len(split(counter.pattern, "".join(chunks)))
 
@@ -35,13 +35,13 @@ def test_counts_of_any_chunks_equal_a_split_of_the_whole(
 def test_counts_survive_edits_in_the_middle(data: st.DataObject, chunks: list[str]) -> None:
     counter = PreTokenCounter(SPLIT_PATTERNS["gpt4o"])
     for _ in range(4):
-        counter.update([*map(Part, chunks)])
+        counter.update([*map(TextPart, chunks)])
         counter.advance(data.draw(st.sampled_from([0.0, 60.0])))
         first = data.draw(st.integers(0, len(chunks)))
         last = data.draw(st.integers(first, min(len(chunks), first + 2)))
         new = data.draw(st.lists(st.text(ALPHABET, max_size=5), max_size=3))
         chunks = [*chunks[:first], *new, *chunks[last:]]
-    counter.update([*map(Part, chunks)])
+    counter.update([*map(TextPart, chunks)])
     assert counter.advance(60)
     assert counter.n_pre_tokens == len(split(counter.pattern, "".join(chunks)))
 
@@ -55,17 +55,17 @@ def test_an_edit_splits_only_the_chunk_that_changed(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("tokviz.live.pre_tokens.split", spy)
     counter = PreTokenCounter(SPLIT_PATTERNS["gpt2"])
-    counter.update([*map(Part, ["one", " two", " three", " four"])])
+    counter.update([*map(TextPart, ["one", " two", " three", " four"])])
     counter.advance(60)
     split_texts.clear()
-    counter.update([*map(Part, ["one", " two", " 3", " four"])])
+    counter.update([*map(TextPart, ["one", " two", " 3", " four"])])
     counter.advance(60)
     assert split_texts == [" 3"]
 
 
 def test_counting_goes_in_slices() -> None:
     counter = PreTokenCounter(SPLIT_PATTERNS["gpt4"])
-    counter.update([*map(Part, ["a", " b", " c"])])
+    counter.update([*map(TextPart, ["a", " b", " c"])])
     assert not counter.complete
     assert not counter.advance(0)
     assert counter.n_pre_tokens == 1
@@ -82,7 +82,7 @@ def test_a_long_run_is_counted_step_by_step_and_an_edit_begins_it_anew(
     monkeypatch.setattr("tokviz.live.pre_tokens.split", None)  # nothing is split in one go
     counter = PreTokenCounter(SPLIT_PATTERNS[name])
     chunks = ["7" * 40] * 9
-    counter.update([*map(Part, chunks)])
+    counter.update([*map(TextPart, chunks)])
     for n_edits in range(5):
         n_steps = 1
         while not counter.advance(0):
@@ -91,15 +91,15 @@ def test_a_long_run_is_counted_step_by_step_and_an_edit_begins_it_anew(
         assert counter.n_pre_tokens == n_pre_tokens
         assert n_steps >= min(n_pre_tokens, 5)
         chunks = [*chunks[:4], "7" * n_edits, *chunks[4:]]
-        counter.update([*map(Part, chunks)])
+        counter.update([*map(TextPart, chunks)])
         counter.advance(0)
         chunks = ["8", *chunks]
-        counter.update([*map(Part, chunks)])
+        counter.update([*map(TextPart, chunks)])
 
 
 def test_a_pattern_without_safe_cuts_sees_the_whole_text() -> None:
     counter = PreTokenCounter(SPLIT_PATTERNS["none"])
-    counter.update([*map(Part, ["a", " b", " c"])])
+    counter.update([*map(TextPart, ["a", " b", " c"])])
     assert counter.advance(60)
     assert counter.n_pre_tokens == 1
 
@@ -107,7 +107,7 @@ def test_a_pattern_without_safe_cuts_sees_the_whole_text() -> None:
 @given(CHUNKS)
 def test_every_character_is_in_a_group_that_can_be_split_by_itself(chunks: list[str]) -> None:
     counter = PreTokenCounter(SPLIT_PATTERNS["gpt2"])
-    counter.update([*map(Part, chunks)])
+    counter.update([*map(TextPart, chunks)])
     text = "".join(chunks)
     ends = {0, *split(counter.pattern, text).ends}
     for offset in range(len(text)):

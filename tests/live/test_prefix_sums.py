@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 from itertools import accumulate
 
-from tokviz.live.chunks import BYTES, CHARS, NEWLINES, Chunk, ChunkList, Part
+from tokviz.live.chunks import BYTES, CHARS, NEWLINES, Chunk, ChunkList, TextPart
 from tokviz.live.prefix_sums import BlockPlace
 
 SIZES = {
@@ -14,17 +14,13 @@ SIZES = {
 
 
 def random_chunks(rng: random.Random, number: int) -> list[Chunk]:
-    return [Chunk([Part("".join(rng.choices("aé\n", k=rng.randint(1, 5))))]) for _ in range(number)]
+    return [
+        Chunk([TextPart("".join(rng.choices("aé\n", k=rng.randint(1, 5))))]) for _ in range(number)
+    ]
 
 
 def place_number(chunks: ChunkList, number: int) -> BlockPlace:
-    return place_of(chunks, list(chunks)[number])
-
-
-def place_of(chunks: ChunkList, chunk: Chunk) -> BlockPlace:
-    """Find a chunk by the block that it says it is in."""
-    assert chunk.block is not None
-    return BlockPlace(chunks._blocks.index(chunk.block), chunk.block.items.index(chunk))
+    return chunks.place_of(list(chunks)[number])
 
 
 def assert_sums(chunks: ChunkList, expected: list[Chunk]) -> None:
@@ -33,7 +29,7 @@ def assert_sums(chunks: ChunkList, expected: list[Chunk]) -> None:
         sums = list(accumulate((size(chunk.text) for chunk in expected), initial=0))
         assert chunks.total(measure) == sums[-1]
         for number, chunk in enumerate(expected):
-            place = place_of(chunks, chunk)
+            place = chunks.place_of(chunk)
             assert chunks.item(place) is chunk
             assert chunks.start(place, measure) == sums[number]
             if sums[number] < sums[number + 1]:
@@ -73,7 +69,7 @@ def test_walks_go_both_ways_from_any_place() -> None:
     expected = random_chunks(random.Random(0), 300)
     chunks = ChunkList(expected)
     for number in (0, 1, 127, 128, 129, 299):
-        place = place_of(chunks, expected[number])
+        place = chunks.place_of(expected[number])
         assert list(chunks.walk(place)) == expected[number:]
         assert list(chunks.walk_back(place)) == expected[:number][::-1]
 
@@ -81,7 +77,7 @@ def test_walks_go_both_ways_from_any_place() -> None:
 def test_an_offset_behind_the_end_is_in_the_last_chunk() -> None:
     expected = random_chunks(random.Random(0), 300)
     chunks = ChunkList(expected)
-    last = place_of(chunks, expected[-1])
+    last = chunks.place_of(expected[-1])
     assert chunks.locate(CHARS, chunks.total(CHARS)) == last
     assert chunks.locate(CHARS, chunks.total(CHARS) + 7) == last
 
@@ -91,7 +87,7 @@ def test_many_small_removals_leave_no_trail_of_tiny_blocks() -> None:
     chunks = ChunkList(expected)
     survivors = expected[::64]
     for start in range(0, len(expected), 64):
-        first, last = (place_of(chunks, expected[start + k]) for k in (1, 63))
+        first, last = (chunks.place_of(expected[start + k]) for k in (1, 63))
         chunks.splice(first, last, [])
     assert list(chunks) == survivors
     assert len({id(chunk.block) for chunk in survivors}) <= 3

@@ -1,4 +1,4 @@
-"""Documents of a tokenizer in another process: nothing waits for it, and nothing flickers."""
+"""Documents with a remote tokenizer: no call waits for it, and hues do not flicker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = tokviz.load("gpt2")
 
 
 class Remote(tokviz.Tokenizer):
-    """Gives GPT-2's tokens, from elsewhere; fails on "boom"."""
+    """Remote tokenizer with GPT-2's tokens; fails on "boom"."""
 
     remote = True
     asked = 0
@@ -27,12 +27,13 @@ class Remote(tokviz.Tokenizer):
         self.asked += 1
         if "boom" in text:
             raise JobError("the child died")
-        story = WORDS.tokenize_byte_text(text, parse_specials)
-        return story.ids, array("I", [0, *(end for _, end in story.byte_spans.tolist())])
+        tokenization = WORDS.tokenize_byte_text(text, parse_specials)
+        ends = [end for _, end in tokenization.byte_spans.tolist()]
+        return tokenization.ids, array("I", [0, *ends])
 
 
 class Here(tokviz.Tokenizer):
-    """Gives GPT-2's tokens; fails on "boom"."""
+    """Local tokenizer with GPT-2's tokens; fails on "boom"."""
 
     def __init__(self) -> None:
         super().__init__(WORDS.vocab, WORDS.merges, WORDS.special_tokens, split_pattern="gpt2")

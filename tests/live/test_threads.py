@@ -19,7 +19,7 @@ from tokviz.live.document import LiveDocument
 
 @pytest.fixture
 def hasty_switching() -> Iterator[None]:
-    """Let threads take turns as often as they can."""
+    """Make threads switch as often as possible."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
@@ -27,7 +27,7 @@ def hasty_switching() -> Iterator[None]:
 
 
 class Workers:
-    """Threads that encode whatever waits, until they are told to stop."""
+    """Threads that encode pending chunks until they are stopped."""
 
     def __init__(self, live: LiveDocument, number: int) -> None:
         self._live = live

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tokviz.process.processors import n_processors
+from tokviz.process.limits import n_processors
 
 
 @pytest.mark.parametrize(

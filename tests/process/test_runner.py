@@ -133,12 +133,12 @@ def test_no_child_survives_a_parent_that_is_killed(tmp_path: Path) -> None:
     script = f"""
         import sys, threading
         from tokviz.process.jobs.split_client import SplitClient
-        from tokviz.text.snapshots import Part
+        from tokviz.text.snapshots import TextPart
         started = threading.Event()
         client = SplitClient(lambda *_: None, lambda *_: started.set(), print, seconds=60)
-        client.split("a", [Part("a")])
+        client.split("a", [TextPart("a")])
         started.wait({WAIT})
-        client.split({EXPLODING!r}, [Part({HANGS!r})])
+        client.split({EXPLODING!r}, [TextPart({HANGS!r})])
         print(client.pid, flush=True)
         threading.Event().wait()
     """

@@ -109,7 +109,7 @@ def loading(folder: Path, stack: ExitStack) -> Cancel:
 def regex(folder: Path, stack: ExitStack) -> Cancel:
     """Split by an endless regex, until the child is free for the next one."""
     from tokviz.process.jobs.split_client import SplitClient
-    from tokviz.text.snapshots import Part
+    from tokviz.text.snapshots import TextPart
 
     client = SplitClient(
         lambda run, part: None, lambda run: None, lambda run, error: None, seconds=GIVES_UP
@@ -117,7 +117,7 @@ def regex(folder: Path, stack: ExitStack) -> Cancel:
     stack.callback(client.close)
 
     def cancel(chance: random.Random) -> float:
-        client.split(r"(a|aa)+$", [Part("a" * 100 + "b")])
+        client.split(r"(a|aa)+$", [TextPart("a" * 100 + "b")])
         _until(lambda: client.pid is not None)
         time.sleep(chance.uniform(0, 0.5))
         client.cancel()

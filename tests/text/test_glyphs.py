@@ -23,7 +23,7 @@ IGNORABLE = {
 
 
 def is_forbidden(char: str) -> bool:
-    """The rule in other words than the implementation's: categories and published lists."""
+    """An independent form of the rule: categories and published lists."""
     code = ord(char)
     return (
         unicodedata.category(char) in FORBIDDEN_CATEGORIES
@@ -36,7 +36,7 @@ def is_forbidden(char: str) -> bool:
 
 
 def forbidden_in(text: str) -> list[str]:
-    """Find what must not reach a terminal, and zero-width characters without a letter to be on."""
+    """Return the unsafe characters, and the zero-width characters without a base letter."""
     bad = [char for char in text if is_forbidden(char)]
     for before, char in zip("\n" + text, text, strict=False):
         if get_character_cell_size(char) == 0 and not (
@@ -49,7 +49,7 @@ def forbidden_in(text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def harmless():
-    """What needs no glyph but itself."""
+    """Characters that are drawn unchanged."""
     return {
         char
         for char in map(chr, EVERY_CODE_POINT)

@@ -25,7 +25,7 @@ SINGLE_BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 
 def fresh(name: str) -> tokviz.Tokenizer:
-    """Load a tokenizer whose tables are not built yet."""
+    """Load a tokenizer without compiled tables."""
     return next(b for b in BUILTIN_TOKENIZERS if b.name == name).load()
 
 
@@ -77,13 +77,6 @@ def test_bytes_come_back_exactly(name: str, text: str) -> None:
     assert tok.decode_bytes(tok.encode_bytes(data, "none")) == data
 
 
-@pytest.mark.parametrize("name", PATTERNS)
-@pytest.mark.parametrize("unit", ["a", "!", "1", "世", "\r\n", "é ", "'s"])
-def test_long_runs_are_tiktokens(name: str, unit: str) -> None:
-    text = unit * 60_000 + "x"
-    assert tokviz.load(name).encode(text) == tiktoken_encoding(name).encode_ordinary(text)
-
-
 @pytest.mark.parametrize("unit", [" ", "\t", "\u3000"])
 def test_white_space_beyond_tiktoken_follows_the_ranks(unit: str) -> None:
     """The run without its last character is one pre-token; the last one goes with the x or
@@ -100,7 +93,7 @@ def test_white_space_beyond_tiktoken_follows_the_ranks(unit: str) -> None:
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
 @pytest.mark.parametrize("text", [" " * 120_000, " " * 119_999 + "x", "\t" * 110_000 + "\nx"])
 def test_own_path_for_long_white_space_is_tiktokens(name: str, text: str) -> None:
-    """Of this length tiktoken still gives an answer to compare with."""
+    """These lengths are the longest that tiktoken can encode."""
     assert tokviz.load(name).encode(text) == tiktoken_encoding(name).encode_ordinary(text)
 
 
@@ -157,7 +150,7 @@ def test_merge_list_follows_the_textbook(merges: list[tuple[bytes, bytes]]) -> N
 
 
 def test_merge_list_is_not_ranks_of_concatenations() -> None:
-    """`abc` can only be made of a + bc, which never stand side by side: ab is merged first."""
+    """`abc` can only be made of a + bc, which are never adjacent: ab is merged first."""
     merges = [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc")]
     vocab = SINGLE_BYTES | {256: b"ab", 257: b"bc", 258: b"abc"}
     tok = tokviz.Tokenizer(vocab, merges, split_pattern="none")
@@ -284,7 +277,7 @@ def test_encode_iterable_is_lazy() -> None:
 
 
 def test_recovered_merges_rebuild_gpt2() -> None:
-    """GPT-2's published merges.txt begins like this; every merge makes the token of its rank."""
+    """GPT-2's published merges.txt starts with these; every merge makes the token of its rank."""
     tok = tokviz.load("gpt2")
     assert tok.merges[:4] == [(b" ", b"t"), (b" ", b"a"), (b"h", b"e"), (b"i", b"n")]
     assert len(tok.merges) == 50_000
@@ -325,7 +318,7 @@ def test_one_merge_is_recovered_without_the_others() -> None:
 
 @pytest.fixture(params=["compiled", "plain"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Encode everything by compiled loops, or nothing."""
+    """Encode everything with compiled loops, or everything in Python."""
     monkeypatch.setattr(
         segment_encoder, "SHORT_TEXT", -1 if request.param == "compiled" else 1 << 60
     )
@@ -333,7 +326,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def listed() -> tokviz.Tokenizer:
-    """Make a tokenizer of a list of merges for which nothing is built yet."""
+    """Create a tokenizer from a merge list, without compiled tables."""
     gpt2 = tokviz.load("gpt2")
     specials = {"<|im_start|>": 60_000, "'s": 60_001}
     return tokviz.Tokenizer(
@@ -363,12 +356,11 @@ def test_all_ways_to_encode_agree(name: str, way: str) -> None:
             assert tokens == [tok.token_bytes(i) for i in result.ids]
         if name in NAMES:
             assert result.ids == tokviz.load(name).encode(text)
-    assert (tok._encoder._compiled is not None) == (way == "compiled")
 
 
 def test_a_tokenizer_with_another_pattern_shares_the_tables(way: str) -> None:
     tok = fresh("gpt2")
     tok.prepare()
     other = tok.with_parts(SPLIT_PATTERNS["none"], tok.specials, nfc=False)
-    assert other._encoder is tok._encoder
+    assert other.tables is tok.tables
     assert other.encode("a b") == [64, 275]

@@ -19,8 +19,8 @@ from tokviz.training.attribution import Attribution
 from tokviz.training.corpus import corpus as corpus_module
 from tokviz.training.corpus import text_blocks
 from tokviz.training.corpus.corpus import Corpus
+from tokviz.training.replay.merge_reasons import files_of_merge
 from tokviz.training.replay.replay import Replay
-from tokviz.training.replay.why import by_file
 from tokviz.training.run import TrainingRun, load_attribution
 
 APART = 4
@@ -95,7 +95,7 @@ def test_one_file_or_typed_texts_keep_nothing(tmp_path):
         attribution = tokviz.train(source, 260).attribution
         assert attribution is not None
         assert attribution.of(1) == attribution.of_all() == []
-        assert by_file(attribution, 1) == ("The corpus was a single file or text.",)
+        assert files_of_merge(attribution, 1) == ("The corpus was a single file or text.",)
 
 
 def test_files_that_are_not_told_apart_are_named_or_counted(tmp_path, monkeypatch):
@@ -103,10 +103,12 @@ def test_files_that_are_not_told_apart_are_named_or_counted(tmp_path, monkeypatc
     for name, n in ("big", 9), ("small", 8), ("tiny", 7):
         (tmp_path / f"{name}.txt").write_text("low " * n)
     attribution = tokviz.train([tmp_path / "big.txt", tmp_path / "tiny.txt"], 257).attribution
-    assert by_file(attribution, 1) == ("It comes from big.txt (9, 56%), 1 smaller file (7, 44%).",)
+    assert files_of_merge(attribution, 1) == (
+        "It comes from big.txt (9, 56%), 1 smaller file (7, 44%).",
+    )
     attribution = tokviz.train(tmp_path, 257).attribution
     said = "It comes from 2 smaller files together (15, 62%), big.txt (9, 38%)."
-    assert by_file(attribution, 1) == (said,), "the largest share first"
+    assert files_of_merge(attribution, 1) == (said,), "the largest share first"
 
 
 @pytest.mark.parametrize("vocab_size", [256, 300])

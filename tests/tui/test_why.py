@@ -18,7 +18,9 @@ from tests.tui.waiting import settle, until
 from tokviz.chat.conversation import Conversation, Message
 from tokviz.errors import JobError
 from tokviz.explain.character import Inspected, inspect
-from tokviz.explain.why import Place, PreTokenCut, Why
+from tokviz.explain.explanation import Why
+from tokviz.explain.places import Place
+from tokviz.explain.pre_token_cuts import PreTokenCut
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import character
 from tokviz.tui.dialogs.character import CharacterDialog

@@ -6,7 +6,7 @@ r"""A file of conversations, of any size: every row at hand, none read before it
 >>> rows.row(0).messages[0].text
 'Hi'
 >>> rows.preview(1)
-'line 2, column 2: this is not JSON: the text that begins here has no closing quote'
+'line 2, column 2: this is not JSON: the string that starts here has no closing quote'
 """
 
 from __future__ import annotations

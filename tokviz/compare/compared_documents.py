@@ -20,7 +20,7 @@ from tokviz.formats.source_labels import place_words, short_name
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.text import bytetext
-from tokviz.text.snapshots import Part
+from tokviz.text.snapshots import TextPart
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -43,7 +43,7 @@ class Lane:
     """
 
     def __init__(
-        self, parts: Iterable[Part], tokenizer: Tokenizer, parse_specials: bool, revision: int
+        self, parts: Iterable[TextPart], tokenizer: Tokenizer, parse_specials: bool, revision: int
     ) -> None:
         """Copy the text at a revision. Callable from any thread."""
         texts = (part.text for part in parts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.explain.vocabulary.scripts import COMMON, SCRIPTS, scripts_of
 from tokviz.text.bytetext import utf8_sizes
-from tokviz.text.snapshots import Part, changed_range
+from tokviz.text.snapshots import TextPart, changed_range
 
 if TYPE_CHECKING:
     from tokviz.compare.tokenized_text import Side
@@ -72,10 +72,10 @@ class WordCounter:
 
     def __init__(self) -> None:
         """Create a counter for an empty text."""
-        self._parts: Sequence[Part] = ()
+        self._parts: Sequence[TextPart] = ()
         self._found: list[tuple[int, bool, bool]] = []
 
-    def count(self, parts: Sequence[Part]) -> int:
+    def count(self, parts: Sequence[TextPart]) -> int:
         """Count the words of byte text given in parts; a word may span several parts."""
         first, old_last, new_last = changed_range(self._parts, parts)
         self._found[first:old_last] = [_words(part.text) for part in parts[first:new_last]]

@@ -22,9 +22,9 @@ from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, format_sentences
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.split import split
+from tokviz.training.replay.merge_reasons import times_in_words
 from tokviz.training.replay.replay import Replay
 from tokviz.training.replay.steps import MergeStep
-from tokviz.training.replay.why import times
 from tokviz.training.ties import TIE_BREAKS
 
 Kind = Literal["end", "parts", "tie", "pattern", "specials", "corpus", "counts", "unknown"]
@@ -206,7 +206,7 @@ def _difference(a: Replay, b: Replay, k: int, name: str) -> Difference:
 
 
 def _counted(step: MergeStep) -> Sentence:
-    return () if step.count is None else (f", which occurs {times(step.count)}",)
+    return () if step.count is None else (f", which occurs {times_in_words(step.count)}",)
 
 
 def _end(
@@ -283,8 +283,8 @@ def _cause(first: _View, second: _View, k: int) -> tuple[Kind, Sentence] | None:
         return None
     _, own, other, pre_token, n_own, n_other = max(excesses, key=lambda excess: excess[0])
     pattern, other_pattern = (view.replay.tokenizer.split_pattern for view in (own, other))
-    occurs = f" occurs {times(n_own)} in {own.which}"
-    never = f"{times(n_other)} in {other.which}" if n_other else f"never in {other.which}"
+    occurs = f" occurs {times_in_words(n_own)} in {own.which}"
+    never = f"{times_in_words(n_other)} in {other.which}" if n_other else f"never in {other.which}"
     specials = other.replay.tokenizer.special_tokens
     inside = next((token.encode() for token in specials if token.encode() in pre_token), None)
     if inside is not None:
@@ -351,14 +351,14 @@ def _cut(pattern: SplitPattern, pre_token: bytes) -> list[bytes]:
 
 def _less(view: _View) -> Sentence:
     count, own = view.count, view.own.count
-    occurs = "does not occur" if not count else f"occurs only {times(count)}"
+    occurs = "does not occur" if not count else f"occurs only {times_in_words(count)}"
     where = f" {occurs} in the corpus of {view.which}, which merges a pair that occurs "
-    return (*view.other.pair.words, f"{where}{times(own or 0)}.")
+    return (*view.other.pair.words, f"{where}{times_in_words(own or 0)}.")
 
 
 def _tie_of_both(first: _View, second: _View) -> list[Sentence]:
     rules = first.replay.tie_break or "", second.replay.tie_break or ""
-    tie: Sentence = (f"It is a tie: both pairs occur {times(first.count)}.",)
+    tie: Sentence = (f"It is a tie: both pairs occur {times_in_words(first.count)}.",)
     if rules[0] == rules[1]:
         same = f"Both use the tie-breaking rule “{rules[0]}”: their texts or their ids differ."
         return [tie, (same,)]
@@ -374,7 +374,7 @@ def _tie_of_one(view: _View, k: int) -> list[Sentence]:
     """List the rules that would pick the pair of the training whose rule is unknown."""
     n_more = (view.own.n_tied or 2) - 2
     more = "" if not n_more else f", and so {_do(n_more)}"
-    tie = f"It is a tie: both pairs occur {times(view.count)}{more}."
+    tie = f"It is a tie: both pairs occur {times_in_words(view.count)}{more}."
     rule = TIE_BREAKS[view.replay.tie_break or "first"]
     own = f"The tie-breaking rule of {view.which}, “{rule.name}”, picks {rule.title}."
     state = view.replay.state(k - 1)

@@ -19,6 +19,10 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+import regex
+
+from tokviz.explain.vocabulary.scripts import SCRIPTS, scripts_of
 from tokviz.storage.assets import asset_path
 from tokviz.text import bytetext
 from tokviz.text.characters import Character, named
@@ -105,8 +109,6 @@ class Inspected:
 
 def clusters(text: str) -> list[tuple[int, int]]:
     """Return the start and end of each grapheme cluster of a text."""
-    import regex
-
     ends = [0, *(match.end() for match in regex.finditer(r"\X", text))]
     return list(pairwise(ends))
 
@@ -139,14 +141,14 @@ def inspect(text: str, at: int, tok: Tokenizer) -> Inspected:
 
 def _form(name: str, text: str, tok: Tokenizer) -> Form:
     ids = tok.encode_byte_text(text, False)
-    return Form(name, bytetext.to_bytes(text), tuple((tok.token_bytes(one), one) for one in ids))
+    return Form(
+        name,
+        bytetext.to_bytes(text),
+        tuple((tok.token_bytes(token_id), token_id) for token_id in ids),
+    )
 
 
 def _point(char: str) -> Point:
-    import numpy as np
-
-    from tokviz.explain.vocabulary.scripts import SCRIPTS, scripts_of
-
     known = Character(ord(char), named(ord(char)).name)
     script = SCRIPTS[scripts_of(np.array([known.code], np.uint32))[0]]
     return Point(known.label, known.name, _CATEGORIES[_category(char)], script, char.encode())
@@ -214,11 +216,9 @@ def _broken_rule(data: bytes) -> tuple[str, str]:
 
 def _category(char: str) -> str:
     """Return the general category; `regex` has newer tables than Python's `unicodedata`."""
-    import regex
-
-    found = unicodedata.category(char)
-    if found != "Cn":
-        return found
+    category = unicodedata.category(char)
+    if category != "Cn":
+        return category
     return next(name for name in _CATEGORIES if regex.match(rf"\p{{{name}}}", char))
 
 

@@ -159,11 +159,11 @@ def look_alikes(tok: Tokenizer, token: bytes) -> list[tuple[bytes, int]]:
     bare = text.removeprefix(" ")
     cases = dict.fromkeys((bare, bare.lower(), bare.capitalize(), bare.upper()))
     spaces = (" ", "") if text.startswith(" ") else ("", " ")
-    found: list[tuple[bytes, int]] = []
+    look_alikes: list[tuple[bytes, int]] = []
     for case in cases:
         for space in reversed(spaces) if case == bare else spaces:
             candidate = (space + case).encode()
             token_id = tok.token_id(candidate)
             if token_id is not None and candidate != token:
-                found.append((candidate, token_id))
-    return found[:_MAX_LOOK_ALIKES]
+                look_alikes.append((candidate, token_id))
+    return look_alikes[:_MAX_LOOK_ALIKES]

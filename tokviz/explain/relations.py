@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
 
 MOST_CHILDREN = 400
@@ -38,25 +40,23 @@ def children_of(
     Raises:
         Cancelled: If `cancelled` returned True.
     """
-    import numpy as np
-
     token, tok = index.tokens[row], index.tokenizer
     if index.special[row] or not token:
         return Children((), True)
     near = index.tokens.starting_with(token) | index.tokens.ending_with(token)
     candidates = np.flatnonzero(near & ~index.special & (index.lengths > len(token)))
     deadline = time.monotonic() + _MOST_SECONDS
-    found: list[int] = []
+    children: list[int] = []
     for number, candidate in enumerate(candidates.tolist()):
         if number % _SLICE == 0:
             if cancelled():
                 raise Cancelled
             if time.monotonic() > deadline:
-                return Children(tuple(found), False)
+                return Children(tuple(children), False)
         token_id = int(index.ids[candidate])
         merge = tok.merge_of(token_id)
         if merge is not None and token in merge:
-            if len(found) == MOST_CHILDREN:
-                return Children(tuple(found), False)
-            found.append(token_id)
-    return Children(tuple(found), True)
+            if len(children) == MOST_CHILDREN:
+                return Children(tuple(children), False)
+            children.append(token_id)
+    return Children(tuple(children), True)

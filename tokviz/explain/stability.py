@@ -98,13 +98,13 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
     # character, with the tokens before it.
     fronts: dict[int, list[int]] = {}
     sorts = _one_of_each_sort()
-    with split_ahead(tok.split_pattern, [tail + one for one in sorts]):
-        tokens = [tok.encode_byte_text(tail + one, parse_specials) for one in sorts]
-        pre_tokens = [tok.split_byte_text(tail + one, parse_specials) for one in sorts]
-    for one, after, spans in zip(sorts, tokens, pre_tokens, strict=True):
+    with split_ahead(tok.split_pattern, [tail + added for added in sorts]):
+        tokens = [tok.encode_byte_text(tail + added, parse_specials) for added in sorts]
+        pre_tokens = [tok.split_byte_text(tail + added, parse_specials) for added in sorts]
+    for added, after, spans in zip(sorts, tokens, pre_tokens, strict=True):
         n_kept = n_same(before, after)
         if n_kept < worst:
-            worst, character, becomes = n_kept, one, after
+            worst, character, becomes = n_kept, added, after
         start = next(start for start, end in spans if end > len(tail))
         if start not in fronts:
             fronts[start] = _tokens_before(tok, after, tail, start)
@@ -114,12 +114,12 @@ def unstable_end(tok: Tokenizer, text: str, parse_specials: bool = True) -> Unst
     for n_left, suffix in sorted(_reaching_over(tok, tail, before, fronts)):
         if n_left >= worst:
             break
-        for one in _going_on(tok, suffix, raw=bytetext.has_raw_bytes(tail[-1:])):
+        for added in _going_on(tok, suffix, raw=bytetext.has_raw_bytes(tail[-1:])):
             n_tried += 1
-            after = tok.encode_byte_text(tail + one, parse_specials)
+            after = tok.encode_byte_text(tail + added, parse_specials)
             n_kept = n_same(before, after)
             if n_kept < worst:
-                worst, character, becomes = n_kept, one, after
+                worst, character, becomes = n_kept, added, after
             if worst <= n_left or n_tried >= most:
                 break
     n_tokens, complete = len(before) - worst, n_tried < most
@@ -179,11 +179,11 @@ def _one_of_each_sort() -> tuple[str, ...]:
         character = chr(code)
         if 0xD800 <= code <= 0xDFFF:
             continue
-        found = kinds.setdefault((unicodedata.category(character), character.isspace()), [])
-        if len(found) < 2:
-            found.append(character)
-    others = [character for found in kinds.values() for character in found]
-    ascii_too = [*_LIKELY, *(one for one in map(chr, range(0x80)) if one not in _LIKELY)]
+        examples = kinds.setdefault((unicodedata.category(character), character.isspace()), [])
+        if len(examples) < 2:
+            examples.append(character)
+    others = [character for examples in kinds.values() for character in examples]
+    ascii_too = [*_LIKELY, *(char for char in map(chr, range(0x80)) if char not in _LIKELY)]
     # A case-insensitive pattern matches the first two as s and k.
     return (*ascii_too, *others, "\u017f", "\u212a", "\u4e16", "\u3042", "\U0001f600")
 
@@ -243,8 +243,8 @@ def _unreachable(
     )
     head = bytetext.to_bytes(tail)[: -len(data)]
     examples: list[Continuation] = []
-    words = (found for found in longer if _is_word(found[1]))
-    others = (found for found in longer if not _is_word(found[1]))
+    words = (token for token in longer if _is_word(token[1]))
+    others = (token for token in longer if not _is_word(token[1]))
     for token_id, token in islice(chain(words, others), _MOST_VERIFIED):
         text = bytetext.from_bytes(head + token)
         if tok.encode_byte_text(text, parse_specials) == [*kept, token_id]:
@@ -273,37 +273,40 @@ def _tokens_of(tok: Tokenizer) -> ByteRows:
         return _sorted[tok]
 
 
-def sentences_of(found: UnstableEnd) -> Iterator[Sentence]:
+def sentences_of(unstable: UnstableEnd) -> Iterator[Sentence]:
     """Describe the unstable tokens, and the tokens that can no longer follow."""
-    if not found.n_tokens:
+    if not unstable.n_tokens:
         yield (
             "The tokens at the end stay the same, whatever character comes next."
-            if found.complete
+            if unstable.complete
             else "Not every character was tried, because that would take too long: the next one "
             "may change the tokens at the end.",
         )
         return
-    some = "The last token" if found.n_tokens == 1 else f"The last {found.n_tokens} tokens"
-    change = "changes" if found.n_tokens == 1 else "change"
+    some = "The last token" if unstable.n_tokens == 1 else f"The last {unstable.n_tokens} tokens"
+    change = "changes" if unstable.n_tokens == 1 else "change"
     made: list[str | bytes] = []
-    for token in found.becomes:
+    for token in unstable.becomes:
         made += [" + " if made else "", token]
-    shown = bytetext.to_bytes(found.character)
-    yield (f"{some} ", found.data, f" {change} if, for example, ", shown,
+    shown = bytetext.to_bytes(unstable.character)
+    yield (f"{some} ", unstable.data, f" {change} if, for example, ", shown,
            " comes next: the end then becomes ", *made, ".")  # fmt: skip
-    if found.data.endswith(b" ") or found.data.endswith((b"\n", b"\t")):
+    if unstable.data.endswith(b" ") or unstable.data.endswith((b"\n", b"\t")):
         yield (
             "The text ends in white space. In most texts, a word and the space before it are one "
             "token, so a model has rarely seen a word after this space alone.",
         )
-    if found.n_longer:
-        begin = "token starts" if found.n_longer == 1 else "tokens start"
-        sentence: list[str | bytes] = [f"{found.n_longer:,} longer {begin} with ", found.data]
-        if found.examples:
+    if unstable.n_longer:
+        tokens_start = "token starts" if unstable.n_longer == 1 else "tokens start"
+        sentence: list[str | bytes] = [
+            f"{unstable.n_longer:,} longer {tokens_start} with ",
+            unstable.data,
+        ]
+        if unstable.examples:
             sentence.append(". Examples that can no longer follow: ")
-            for number, (token, token_id) in enumerate(found.examples):
+            for number, (token, token_id) in enumerate(unstable.examples):
                 sentence += [", " if number else "", token, f" ({token_id})"]
         yield (*sentence, ".")
-        last = "token" if found.n_tokens == 1 else f"{found.n_tokens} tokens"
+        last = "token" if unstable.n_tokens == 1 else f"{unstable.n_tokens} tokens"
         yield (f"Token healing removes the last {last}: cut the prompt before ",
-               found.data, ".")  # fmt: skip
+               unstable.data, ".")  # fmt: skip

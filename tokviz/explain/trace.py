@@ -59,15 +59,15 @@ def lineage(tok: Tokenizer, token_id: int) -> LineageNode:
         TokenIdError: If no token has this id.
     """
     root = _node(tok, tok.token_bytes(token_id), token_id)
-    found = [(root, 0)]
-    for node, depth in found:
+    pending = [(root, 0)]
+    for node, depth in pending:
         if node.merge is None:
             continue
-        if len(found) + 2 > MAX_LINEAGE_NODES or depth >= MAX_LINEAGE_DEPTH:
+        if len(pending) + 2 > MAX_LINEAGE_NODES or depth >= MAX_LINEAGE_DEPTH:
             node.merge, node.note = None, f"{len(node.token):,} bytes, not divided further"
             continue
         node.children = tuple(_node(tok, part, tok.token_id(part)) for part in node.merge)
-        found.extend((child, depth + 1) for child in node.children)
+        pending.extend((child, depth + 1) for child in node.children)
     return root
 
 
@@ -376,7 +376,7 @@ def _blocked(tok: Tokenizer, whole: int, trace: EncodeTrace) -> Explanation:
             and not (step.start <= start and end <= step.end)
         ]  # fmt: skip
         if crossed:
-            _, start, end, node = min(crossed, key=lambda found: found[0])
+            _, start, end, node = min(crossed, key=lambda crossing: crossing[0])
             taken = trace.pre_token[max(start, step.start) : min(end, step.end)]
             return _too_late(whole, node, step, taken, trace)
     sentence = f"The vocabulary contains it (id {whole}), but its merges never make it from bytes."

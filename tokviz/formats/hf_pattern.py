@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tokviz.errors import PatternError
-from tokviz.tokenizer.pretokenize.guard import check
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
-from tokviz.tokenizer.pretokenize.snippet import split_steps
+from tokviz.tokenizer.pretokenize.regex_process import check
 
 Json = Mapping[str, Any]
 
@@ -49,7 +48,7 @@ def split_pattern_of(pre_tokenizer: object, known: SplitPattern | None = None) -
     if all(step.get("type") == "Split" for step in splits) and not uses_regex:
         if not others:
             return _split(first, known)
-        in_one = next((one for one in SPLIT_PATTERNS.values() if splits == split_steps(one)), None)
+        in_one = next((one for one in SPLIT_PATTERNS.values() if splits == one.hf_splits()), None)
         if in_one is not None:
             return in_one
     types = " + ".join(part_types(pre_tokenizer))

@@ -20,7 +20,6 @@ from tokviz.formats.rank_order import listed_merges
 from tokviz.storage.files import StrPath
 from tokviz.tokenizer.encoding.encoded import Columns
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
-from tokviz.tokenizer.pretokenize.snippet import split_steps
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 Json = dict[str, Any]
@@ -128,7 +127,7 @@ def pre_tokenizer(pattern: SplitPattern) -> Json:
     """Write a split pattern as the part of a `tokenizer.json` that cuts text as it does."""
     if pattern.name == "none":
         return _BYTE_LEVEL
-    return {"type": "Sequence", "pretokenizers": [*split_steps(pattern), _BYTE_LEVEL]}
+    return {"type": "Sequence", "pretokenizers": [*pattern.hf_splits(), _BYTE_LEVEL]}
 
 
 class NeedsLibrary(NamedTuple):

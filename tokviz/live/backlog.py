@@ -107,8 +107,8 @@ class Backlog:
             # Break the reference cycle of chunk and block, so that the garbage collector need not.
             chunk.block = None
         if chunks := self._next():
-            found = self._encode_together(chunks) or map(self._encode, chunks)
-            for chunk, tokens in zip(chunks, found, strict=True):
+            encoded = self._encode_together(chunks) or map(self._encode, chunks)
+            for chunk, tokens in zip(chunks, encoded, strict=True):
                 if tokens is not None:
                     self._uncounted.append(tokens)
                     self._done.append((chunk, tokens))
@@ -146,10 +146,12 @@ class Backlog:
         if len(chunks) == 1 or any(map(self._tokenizer.changes, texts)):
             return None
         try:
-            found = [*self._tokenizer.encode_byte_texts(texts, self._parse_specials)]
+            ids_of_texts = [*self._tokenizer.encode_byte_texts(texts, self._parse_specials)]
         except TokvizError:
             return None
-        return [self._tokens(chunk, ids, None) for chunk, ids in zip(chunks, found, strict=True)]
+        return [
+            self._tokens(chunk, ids, None) for chunk, ids in zip(chunks, ids_of_texts, strict=True)
+        ]
 
     def _rest(self, chunk: Chunk) -> None:
         """Delay a long chunk until edits have paused, or until an edit removed it from the text."""

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from tokviz.errors import TokvizError
 from tokviz.live.backlog import LARGE, Backlog
 from tokviz.live.changes import Change, ChangeLog
+from tokviz.live.chunking import Chunker, PreparedText
 from tokviz.live.chunks import (
     BYTES,
     CHARS,
@@ -28,57 +29,22 @@ from tokviz.live.chunks import (
     Chunk,
     ChunkList,
     ChunkTokens,
-    OldTokens,
     yield_gil,
 )
-from tokviz.live.cuts import CutRule, cut_rule
+from tokviz.live.edited_tokens import byte_offset, changed_tokens, hand_down, runs_around
 from tokviz.live.hues import edge_hue, paint
 from tokviz.live.prefix_sums import BlockPlace
-from tokviz.text.snapshots import Part, joined, n_same, parts_of
+from tokviz.text.snapshots import TextPart, joined
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 CHUNK_TARGET = 1024
 """Usual number of characters per chunk."""
 
-COARSE_TARGETS = 16
-"""Size of a coarse chunk, in usual chunks. Long texts start as coarse chunks, which are cut into
-usual ones when they are shown or edited: most of a large file never is."""
-
-_COARSE_CHUNKS = 4
-"""A text that fills at least this many coarse chunks is cut into coarse chunks."""
-
 _HEAD_TARGETS = 512
 """Size of a head, in usual chunks: more than a large terminal shows."""
 
-_TARGETS_PER_PART = 4
-"""Size of the parts of a chunk without a safe cut, in usual chunks."""
-
 TURN_SECONDS = 0.003
 """Maximum time a worker holds the interpreter, unless a call it makes releases the GIL."""
-
-_MOST_COMPARED = 1 << 16
-"""Up to this many bytes, an edit computes which tokens changed; beyond, all count as changed."""
-
-_MOST_RUNS = 64
-"""Maximum number of runs from which a pending chunk recalls its hues."""
-
-
-class _Prepared(NamedTuple):
-    """A text about to be inserted, already cut wherever the surrounding text does not matter."""
-
-    cuts: CutRule
-    text: str
-    head: str
-    behind_head: list[Part]
-    """The text after the head, up to the first cut or to the tail."""
-    inner: list[Chunk] | None
-    """The chunks between the first and last cut; None without a cut."""
-    before_tail: list[Part]
-    tail: str
-
-    def fits(self, text: str, cuts: CutRule) -> bool:
-        """Return whether this was prepared from the same text and cut rule."""
-        return self.cuts is cuts and self.text == text
 
 
 class _Reading(NamedTuple):
@@ -88,7 +54,7 @@ class _Reading(NamedTuple):
     parse_specials: bool
     revision: int
     """Revision of the text that was cut."""
-    cuts: CutRule
+    chunker: Chunker
     chunks: ChunkList
 
 
@@ -144,18 +110,17 @@ class ChunkedText:
         """
         self.revision = 0
         self._backlog: Backlog | None = None
-        self._prepared: _Prepared | None = None
+        self._prepared: tuple[Chunker, PreparedText] | None = None
         self._reading: _Reading | None = None
         self._changing = Lock()
         self.changes = ChangeLog()
         self.stage = 0
         self.token_changes = ChangeLog()
-        self._chunk_target = chunk_target
         self.tokenizer = tokenizer
         self.parse_specials = parse_specials
-        self._cuts = cut_rule(tokenizer, parse_specials)
+        self._chunker = Chunker(tokenizer, parse_specials, chunk_target)
         texts = [text] if isinstance(text, str) else text
-        cutting = self._cut_parts(self._cuts, texts)
+        cutting = self._chunker.chunks_of_stream(texts)
         self._rest: _Rest | None = None
         if head_first:
             self._chunks = ChunkList(self._take_head(cutting))
@@ -183,10 +148,10 @@ class ChunkedText:
         """Take the first chunks of a text, at least one; set `_rest` if there may be more."""
         chunks: list[Chunk] = []
         n_chars = 0
-        for found in cutting:
-            chunks += found
-            n_chars += sum(chunk.n_chars for chunk in found)
-            if n_chars >= _HEAD_TARGETS * self._chunk_target:
+        for new in cutting:
+            chunks += new
+            n_chars += sum(chunk.n_chars for chunk in new)
+            if n_chars >= _HEAD_TARGETS * self._chunker.target:
                 self._rest = _Rest(cutting)
                 break
         return chunks
@@ -206,9 +171,9 @@ class ChunkedText:
         if rest is None:
             return
         n_bytes, chunks = self.n_bytes, []
-        for found in rest.cutting:
-            chunks += found
-            n_bytes += sum(chunk.n_bytes for chunk in found)
+        for new in rest.cutting:
+            chunks += new
+            n_bytes += sum(chunk.n_bytes for chunk in new)
             yield n_bytes
         if chunks:
             rest.chunks = ChunkList(chunks)
@@ -241,7 +206,7 @@ class ChunkedText:
         """The whole byte text, in time proportional to its length."""
         return joined(self.parts())
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[TextPart]:
         """Return the text in parts; an unchanged part stays the same object."""
         return [part for chunk in self._chunks for part in chunk.parts]
 
@@ -350,7 +315,7 @@ class ChunkedText:
             reading, change = self._read(*wanted), Change(0, 0, 0)
         inserted = self.text_in(change.start, change.new_end)
         with self._changing:
-            self._cuts = reading.cuts
+            self._chunker = reading.chunker
             self._restart(reading.chunks)
             # Apply the edits made since the reading was prepared.
             self._replace(change.start, change.old_end - change.start, inserted)
@@ -367,10 +332,10 @@ class ChunkedText:
         """Cut the text by the cut rule of another tokenizer. Callable from any thread."""
         with self._changing:
             revision, parts = self.revision, self.parts()
-        cuts = cut_rule(tokenizer, parse_specials)
+        chunker = Chunker(tokenizer, parse_specials, self._chunker.target)
         texts = (part.text for part in parts)
-        chunks = ChunkList([*chain.from_iterable(self._cut_parts(cuts, texts))])
-        return _Reading(tokenizer, parse_specials, revision, cuts, chunks)
+        chunks = ChunkList([*chain.from_iterable(chunker.chunks_of_stream(texts))])
+        return _Reading(tokenizer, parse_specials, revision, chunker, chunks)
 
     def edit(self, offset: int, n_removed: int, inserted: str) -> None:
         """Replace `n_removed` characters at `offset` with other text.
@@ -397,18 +362,19 @@ class ChunkedText:
         if not n_removed and not inserted:
             return
         # Chunk borders within reach of the edit may become unsafe; those further away stay safe.
-        before, behind = max(offset - self._cuts.reach, 0), offset + n_removed + self._cuts.reach
+        reach = self._chunker.cuts.reach
+        before, after = max(offset - reach, 0), offset + n_removed + reach
         self._refine(before, before + 1)
-        self._refine(behind, behind + 1)
+        self._refine(after, after + 1)
         first = self._chunks.locate(CHARS, before)
-        last = self._chunks.locate(CHARS, behind)
+        last = self._chunks.locate(CHARS, after)
         first_byte = self._chunks.start(first, BYTES)
         old = list(self._chunks.between(first, last))
         start = offset - self._chunks.start(first, CHARS)
         end = start + n_removed
         new = self._edited(old, start, end, inserted)
-        start_byte, end_byte = _byte_offset(old, start), _byte_offset(old, end)
-        _hand_down(_runs_around(old, start_byte, end_byte, sum(c.n_bytes for c in new)), new)
+        start_byte, end_byte = byte_offset(old, start), byte_offset(old, end)
+        hand_down(runs_around(old, start_byte, end_byte, sum(c.n_bytes for c in new)), new)
 
         self._chunks.splice(first, last, new)
         self._n_pending_chars -= sum(chunk.n_chars for chunk in old if chunk.tokens is None)
@@ -421,7 +387,7 @@ class ChunkedText:
                     self._fill(chunk, self._backlog.encode_now(chunk))
             else:
                 self._backlog.add_edited(new)
-        changed = _changed_tokens(old, new, start_byte, end_byte)
+        changed = changed_tokens(old, new, start_byte, end_byte)
         self.stage += 1
         self.token_changes.note(
             self.stage,
@@ -436,7 +402,7 @@ class ChunkedText:
         Parts far from the edit are reused and not searched for cuts, because they belong to a chunk
         that had none there.
         """
-        margin = self._chunk_target + self._cuts.reach
+        margin = self._chunker.target + self._chunker.cuts.reach
         parts = [part for chunk in old for part in chunk.parts]
         starts = list(accumulate((part.n_chars for part in parts), initial=0))
         first = max(bisect_right(starts, start - margin) - 1, 0)
@@ -457,130 +423,30 @@ class ChunkedText:
         left: str,
         inserted: str,
         right: str,
-        before: Sequence[Part] = (),
-        behind: Sequence[Part] = (),
+        before: Sequence[TextPart] = (),
+        after: Sequence[TextPart] = (),
     ) -> list[Chunk]:
         """Cut a text into chunks; the middle may have been prepared."""
-        prepared = self._prepared
-        if prepared is None or not prepared.fits(inserted, self._cuts):
-            return self._cut(left + inserted + right, before, behind)
+        prepared = self._prepared_for(inserted)
+        if prepared is None:
+            return self._chunker.cut(left + inserted + right, before, after)
         self._prepared = None
-        *chunks, last = self._cut(left + prepared.head, before, prepared.behind_head)
-        end = prepared.tail + right
-        if prepared.inner is None:
-            return [*chunks, *self._cut(end, last.parts, behind)]
-        return [*chunks, last, *prepared.inner, *self._cut(end, prepared.before_tail, behind)]
+        return self._chunker.cut_around(left, prepared, right, before, after)
 
-    def _cut_parts(self, cuts: CutRule, texts: Iterable[str]) -> Iterator[list[Chunk]]:
-        """Cut a text that arrives in parts; cut each place once its surroundings are known."""
-        reach, rest = cuts.reach, ""
-        for text in self._gathered(texts):
-            searched = len(rest) - reach
-            rest += text
-            target = self._target(rest)
-            first = max(target, reach, searched)
-            *found, rest = cuts.split(rest, target, first, len(rest) - reach)
-            yield self._as_chunks(cuts, found, target)
-        target = self._target(rest)
-        found = cuts.split(rest, target, max(target, reach, len(rest) - reach))
-        yield self._as_chunks(cuts, found, target)
-
-    def _gathered(self, texts: Iterable[str]) -> Iterator[str]:
-        """Join short texts until they fill several coarse chunks."""
-        few: list[str] = []
-        n_chars = 0
-        for text in texts:
-            few.append(text)
-            n_chars += len(text)
-            if n_chars >= self._much:
-                yield few.pop() if len(few) == 1 else "".join(few)
-                few, n_chars = [], 0
-        yield "".join(few)
-
-    def _cut(
-        self, text: str, before: Sequence[Part] = (), behind: Sequence[Part] = ()
-    ) -> list[Chunk]:
-        """Cut a text into chunks, of which the first and the last continue in other parts."""
-        reach = self._cuts.reach
-        target = self._target(text)
-        pre_tokens = self._cuts.split(
-            text,
-            target,
-            reach if before else None,
-            len(text) - reach if behind else None,
-        )
-        if behind:
-            # Keep the last chunk as short as possible, because a long text follows.
-            cut = self._cuts.last_cut(pre_tokens[-1], reach, len(pre_tokens[-1]) - reach)
-            pre_tokens[-1:] = (
-                [pre_tokens[-1][:cut], pre_tokens[-1][cut:]] if cut else pre_tokens[-1:]
-            )
-        chunks = self._as_chunks(self._cuts, pre_tokens, target)
-        if before:
-            chunks[0] = Chunk([*before, *chunks[0].parts])
-        if behind:
-            chunks[-1] = Chunk([*chunks[-1].parts, *behind])
-        return chunks
+    def _prepared_for(self, inserted: str) -> PreparedText | None:
+        if self._prepared is not None:
+            chunker, prepared = self._prepared
+            if chunker is self._chunker and prepared.text == inserted:
+                return prepared
+        return None
 
     def prepare_edit(self, inserted: str) -> None:
         """Do the slow part of inserting this text. Callable from any thread."""
-        cuts = self._cuts
         if self.tokenizer is not None:
             self.tokenizer.prepare(inserted)
-        if (prepared := self._prepared) is not None and prepared.fits(inserted, cuts):
-            return
-        first = max(cuts.reach, self._chunk_target)
-        target = self._target(inserted)
-        pre_tokens = cuts.split(inserted, target, first, len(inserted) - cuts.reach)
-        if len(pre_tokens) > 1:  # the user may type at the ends
-            ends = self._split_finely(cuts, pre_tokens[0]), self._split_finely(cuts, pre_tokens[-1])
-            pre_tokens = [*ends[0], *pre_tokens[1:-1], *ends[1]]
-        # A cut depends on `reach` characters on either side, so it must be that far from the edges.
-        near_start, near_end = first + cuts.reach, 2 * cuts.reach
-        start, end = pre_tokens[0], pre_tokens[-1]
-        if len(pre_tokens) == 1 and len(start) <= near_start + near_end:
-            return
-        head, tail = start[:near_start], end[-near_end:]
-        inner, before_tail = None, []
-        if len(pre_tokens) > 1:
-            inner = self._as_chunks(cuts, pre_tokens[1:-1], target)
-            rest = start[near_start:]
-            if len(end) > near_start + near_end:
-                before_tail = self._parts(end[:-near_end])
-            else:
-                tail = end
-        else:
-            rest = start[near_start:-near_end]
-        behind_head = self._parts(rest) if rest else []
-        self._prepared = _Prepared(cuts, inserted, head, behind_head, inner, before_tail, tail)
-
-    @property
-    def _much(self) -> int:
-        return _COARSE_CHUNKS * COARSE_TARGETS * self._chunk_target
-
-    def _target(self, text: str) -> int:
-        return self._chunk_target * (COARSE_TARGETS if len(text) > self._much else 1)
-
-    def _as_chunks(self, cuts: CutRule, pre_tokens: Iterable[str], target: int) -> list[Chunk]:
-        """Make chunks of texts that were cut for a target size."""
-        usual = self._chunk_target
-        chunks: list[Chunk] = []
-        for pre_token in pre_tokens:
-            if usual < target and len(pre_token) <= 2 * target:
-                chunks.append(Chunk([Part(pre_token, packed=True)], is_coarse=True))
-            elif len(pre_token) <= 2 * usual:
-                chunks.append(Chunk(self._parts(pre_token)))
-            else:  # a stretch without cuts, which should have little text around it
-                chunks += [Chunk(self._parts(one)) for one in self._split_finely(cuts, pre_token)]
-        return chunks
-
-    def _split_finely(self, cuts: CutRule, text: str) -> list[str]:
-        """Cut the text of a chunk, except near its ends, where cuts depend on its neighbors."""
-        usual, reach = self._chunk_target, cuts.reach
-        return cuts.split(text, usual, max(usual, reach), len(text) - max(usual // 2, reach))
-
-    def _parts(self, text: str) -> list[Part]:
-        return parts_of(text, _TARGETS_PER_PART * self._chunk_target)
+        chunker = self._chunker
+        if self._prepared_for(inserted) is None and (prepared := chunker.prepare(inserted)):
+            self._prepared = chunker, prepared
 
     # -- tokens becoming known
 
@@ -628,7 +494,7 @@ class ChunkedText:
         gains nothing.
         """
         self._take_finished()
-        is_wide = hi - lo > self._much
+        is_wide = hi - lo > self._chunker.long
         at = lo
         while at < hi:
             place = self._chunks.locate(CHARS, at)
@@ -642,21 +508,21 @@ class ChunkedText:
     def _cut_finely(self, place: BlockPlace, chunk: Chunk) -> None:
         """Cut a chunk into usual ones, and divide its tokens among them."""
         chunk.is_coarse = False
-        pre_tokens = self._split_finely(self._cuts, chunk.text)
-        if len(pre_tokens) == 1:
+        texts = self._chunker.split_finely(chunk.text)
+        if len(texts) == 1:
             return
-        new = [Chunk(self._parts(pre_token)) for pre_token in pre_tokens]
-        _hand_down([*chunk.runs], new)
+        new = [Chunk(self._chunker.parts(text)) for text in texts]
+        hand_down([*chunk.runs], new)
         self._chunks.splice(place, place, new)
         backlog, known = self._backlog, chunk.tokens
         if backlog is None:
             return
         backlog.drop([chunk])
-        divided = None if known is None else known.divided(one.n_bytes for one in new)
+        divided = None if known is None else known.divided(part.n_bytes for part in new)
         if divided is not None:
             backlog.counts.add(divided)
-            for one, tokens in zip(new, divided, strict=True):
-                one.take(tokens)
+            for part, tokens in zip(new, divided, strict=True):
+                part.take(tokens)
             return
         backlog.add_first(new)
         if known is not None:
@@ -688,91 +554,8 @@ class ChunkedText:
     def _fill(self, chunk: Chunk, tokens: ChunkTokens | None) -> None:
         if tokens is None:
             return
-        before, behind = self._chunks.neighbours(chunk)
-        paint(tokens.hues, edge_hue(before, at_end=True), edge_hue(behind, at_end=False))
+        before, after = self._chunks.neighbours(chunk)
+        paint(tokens.hues, edge_hue(before, at_end=True), edge_hue(after, at_end=False))
         chunk.take(tokens)
         self._chunks.tokens_changed(chunk)
         self._n_pending_chars -= chunk.n_chars
-
-
-def _byte_offset(chunks: list[Chunk], char: int) -> int:
-    """Return the byte offset of a character, both counted from the start of the first chunk."""
-    byte = 0
-    for chunk in chunks:
-        if char <= chunk.n_chars:
-            return byte + chunk.byte_of_char(char)
-        char -= chunk.n_chars
-        byte += chunk.n_bytes
-    return byte
-
-
-def _changed_tokens(old: list[Chunk], new: list[Chunk], start: int, end: int) -> Change:
-    """Return the byte range that an edit of the bytes start to end changed, tokens included.
-
-    It covers the edit and all tokens around it whose id, hue or position changed.
-    """
-    n_old, n_new = (sum(chunk.n_bytes for chunk in chunks) for chunks in (old, new))
-    if n_old > _MOST_COMPARED or any(chunk.tokens is None for chunk in (*old, *new)):
-        return Change(0, n_old, n_new)
-    before, now = _columns(old, 0), _columns(new, 0)
-    n_before = min(map(n_same, before, now))
-    start = min(start, now[2][n_before - 1] if n_before else 0)
-    before, now = _columns(old, -n_old), _columns(new, -n_new)
-    n_behind = min(n_same(a[::-1], b[::-1]) for a, b in zip(before, now, strict=True))
-    kept = -now[2][-n_behind] if n_behind else 0
-    kept = min(kept, n_old - end)
-    return Change(start, max(start, n_old - kept), max(start, n_new - kept))
-
-
-def _columns(chunks: list[Chunk], byte: int) -> tuple[list[int], list[int], list[int]]:
-    """Return the ids, hues and first bytes of all tokens, counting bytes from `byte`."""
-    ids: list[int] = []
-    hues: list[int] = []
-    starts: list[int] = []
-    for chunk in chunks:
-        assert chunk.tokens is not None
-        ids += chunk.tokens.ids
-        hues += chunk.tokens.hues
-        starts += map(byte.__add__, chunk.tokens.borders[:-1])
-        byte += chunk.n_bytes
-    return ids, hues, starts
-
-
-def _runs_around(old: list[Chunk], start: int, end: int, n_new_bytes: int) -> list[OldTokens]:
-    """Collect the tokens that an edit leaves alone, at their positions after it.
-
-    Args:
-        old: The chunks before the edit.
-        start: Byte offset of the edit.
-        end: Byte offset after the removed text.
-        n_new_bytes: Length of the new chunks, in bytes.
-    """
-    before: list[OldTokens] = []
-    behind: list[OldTokens] = []
-    byte = 0
-    for chunk in old:
-        known = chunk.tokens
-        if start <= byte and byte + chunk.n_bytes <= end:
-            runs: tuple[OldTokens, ...] = ()
-        else:
-            runs = chunk.runs if known is None else (OldTokens(known, 0, len(known.ids), 0),)
-        for run in runs:
-            if kept := run.moved(byte).clip(0, start):
-                before.append(kept)
-            if kept := run.moved(byte).clip(end, byte + chunk.n_bytes):
-                behind.append(kept)
-        byte += chunk.n_bytes
-    return before + [run.moved(n_new_bytes - byte) for run in behind]
-
-
-def _hand_down(runs: list[OldTokens], chunks: list[Chunk]) -> None:
-    """Assign to each new chunk the part of the runs that lies in it."""
-    if len(runs) > _MOST_RUNS:
-        runs = runs[: _MOST_RUNS // 2] + runs[-_MOST_RUNS // 2 :]
-    starts = list(accumulate((chunk.n_bytes for chunk in chunks), initial=0))
-    for run in runs:
-        number = bisect_right(starts, run.start) - 1
-        while number < len(chunks) and starts[number] < run.end:
-            if kept := run.clip(starts[number], starts[number + 1]):
-                chunks[number].runs += (kept.moved(-starts[number]),)
-            number += 1

@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tokviz.live.prefix_sums import Block, BlockList, BlockPlace, Measures
-from tokviz.text.snapshots import Part, joined
+from tokviz.text.snapshots import TextPart, joined
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -98,7 +98,7 @@ class ChunkTokens:
 
     def divided(self, sizes: Iterable[int]) -> list[ChunkTokens] | None:
         """Divide the tokens among texts of the given byte sizes; None if a token spans two."""
-        borders, found = self.borders, []
+        borders, parts = self.borders, []
         first = start = 0
         for size in sizes:
             last = bisect_left(borders, start + size, first)
@@ -107,9 +107,9 @@ class ChunkTokens:
             own = None
             if self.changed:
                 own = array("I", (border - start for border in borders[first : last + 1]))
-            found.append(self.part(first, last, own))
+            parts.append(self.part(first, last, own))
             first, start = last, start + size
-        return found
+        return parts
 
     @property
     def borders(self) -> array[int]:
@@ -162,7 +162,7 @@ class OldTokens(NamedTuple):
         return self._replace(shift=self.shift + shift)
 
 
-Measure = Callable[[Part], int]
+Measure = Callable[[TextPart], int]
 """A size of a part that can be summed."""
 
 _n_chars: Measure = attrgetter("n_chars")
@@ -203,7 +203,7 @@ class Chunk:
         "tokens",
     )
 
-    def __init__(self, parts: Sequence[Part], *, is_coarse: bool = False) -> None:
+    def __init__(self, parts: Sequence[TextPart], *, is_coarse: bool = False) -> None:
         """Create a chunk from at least one part."""
         self.parts = parts
         self.is_coarse = is_coarse
@@ -323,9 +323,9 @@ class ChunkList(BlockList[Chunk]):
             return chunks[slot - 1], chunks[slot + 1]
         place = self.place_of(chunk)
         before = next(self.walk_back(place), None)
-        behind = self.walk(place)
-        next(behind)
-        return before, next(behind, None)
+        after = self.walk(place)
+        next(after)
+        return before, next(after, None)
 
     def place_of(self, chunk: Chunk) -> BlockPlace:
         """Return the place of a chunk of the list."""
@@ -338,12 +338,12 @@ class ChunkList(BlockList[Chunk]):
         last: BlockPlace,
         items: Sequence[Chunk],
         blocks: Sequence[Block[Chunk]] = (),
-        behind: Sequence[Chunk] = (),
+        after: Sequence[Chunk] = (),
     ) -> None:
         """Replace chunks; set the `block` of removed chunks to None."""
         for chunk in self.between(first, last):
             chunk.block = None
-        super().splice(first, last, items, blocks, behind)
+        super().splice(first, last, items, blocks, after)
 
     def tokens_changed(self, chunk: Chunk) -> None:
         """Invalidate the token sums after a chunk's number of tokens changed."""

@@ -75,10 +75,10 @@ class CutRule:
 
     def last_cut(self, text: str, first: int, last: int) -> int | None:
         """Return the last safe cut in `first` ≤ cut < `last`, or None, by visiting every cut."""
-        found = None
+        last_found = None
         while cut := self._next_cut(text, first, last):
-            found, first = cut, cut + 1
-        return found
+            last_found, first = cut, cut + 1
+        return last_found
 
     def _next_cut(self, text: str, at: int, end: int) -> int | None:
         """Return the first safe cut in `at` ≤ cut < `end`, or None."""

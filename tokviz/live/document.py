@@ -102,20 +102,20 @@ class LiveDocument(ChunkedText):
         lo, hi = max(lo, 0), min(hi, self.n_chars)
         if lo >= hi:
             return TextSize(0, 0, 0)
-        n_tokens = self._tokens_before(hi, behind=True) - self._tokens_before(lo, behind=False)
+        n_tokens = self._tokens_before(hi, partial=True) - self._tokens_before(lo, partial=False)
         return TextSize(hi - lo, self.byte_offset(hi) - self.byte_offset(lo), n_tokens)
 
-    def _tokens_before(self, offset: int, *, behind: bool) -> int:
-        """Count the known tokens that end before a character, or (`behind`) start before it."""
+    def _tokens_before(self, offset: int, *, partial: bool) -> int:
+        """Count the known tokens that end before a character, or (`partial`) start before it."""
         self._take_finished()
         # To find a token that starts before `offset`, look up the character before it.
-        place = self._chunks.locate(CHARS, offset - behind)
+        place = self._chunks.locate(CHARS, offset - partial)
         chunk = self._chunks.item(place)
         n_before = self._chunks.start(place, TOKENS)
         if chunk.tokens is None or not chunk.tokens.ids:
             return n_before
-        char = offset - behind - self._chunks.start(place, CHARS)
-        return n_before + touching(chunk, chunk.tokens, char, char + 1)[int(behind)]
+        char = offset - partial - self._chunks.start(place, CHARS)
+        return n_before + touching(chunk, chunk.tokens, char, char + 1)[int(partial)]
 
     # -- tokens by index
 
@@ -177,17 +177,17 @@ class LiveDocument(ChunkedText):
         number = self._n_occurrences(token_id)
         if not number:
             return 0, []
-        found = self._occurrences_from(self._search(token_id), 0)
-        return number, list(islice(found, min(number, limit)))
+        indexes = self._occurrences_from(self._search(token_id), 0)
+        return number, list(islice(indexes, min(number, limit)))
 
     @property
     def replaces_bytes(self) -> bool:
-        """Whether bytes that are not valid UTF-8 are encoded as U+FFFD, as libraries do."""
+        """True if bytes that are not valid UTF-8 are encoded as U+FFFD, as libraries do."""
         return self.tokenizer is not None and self.tokenizer.remote and self.n_raw_bytes > 0
 
     @property
     def lossless(self) -> bool:
-        """Whether the known tokens decode to the text, byte for byte."""
+        """True if the known tokens decode to the text, byte for byte."""
         if self.replaces_bytes:
             return False
         if self.tokenizer is None or not self.tokenizer.lossy:

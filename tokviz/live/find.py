@@ -84,8 +84,8 @@ def find_all(
 ) -> Matches:
     r"""Find all matches in a text. Call it from a thread: it limits its time and releases the GIL.
 
-    A search for words returns what it found when the time is over. A regular expression runs in a
-    child process (`tokviz.tokenizer.pretokenize.interactive_regex`).
+    A search for words returns its matches so far when its time is over. A regular expression runs
+    in a child process (`tokviz.tokenizer.pretokenize.interactive_regex`).
 
     Args:
         text: The text to search.
@@ -120,28 +120,29 @@ def find_all(
 
 
 def _find_regex(text: str, query: FindQuery, put: str | None, stop: Callable[[], bool]) -> Matches:
+    # Only searches need the `regex` package and child processes.
     import regex
 
     from tokviz.tokenizer.pretokenize import interactive_regex
 
     flags = regex.VERSION0 | regex.MULTILINE | (0 if query.case else regex.IGNORECASE)
     try:
-        found = interactive_regex.find(
+        matches = interactive_regex.find(
             query.text, text, int(flags), MAX_MATCHES, put=put, stop=stop
         )
     except PatternError as error:
         return Matches(problem=f"The pattern does not work: {error.trouble}.")
     except JobError as error:
         return Matches(complete=False, problem=f"Stopped: {error}.")
-    starts, ends = array("q", found.starts), array("q", found.ends)
-    return Matches(starts, ends, len(ends) < MAX_MATCHES, texts=found.texts)
+    starts, ends = array("q", matches.starts), array("q", matches.ends)
+    return Matches(starts, ends, len(ends) < MAX_MATCHES, texts=matches.texts)
 
 
 def forget_text() -> None:
     """Close the child process that keeps the text for the next expression."""
-    from tokviz.tokenizer.pretokenize import guard
+    from tokviz.tokenizer.pretokenize import regex_process
 
-    guard.close("find")
+    regex_process.close("find")
 
 
 def _spans(text: str, query: FindQuery) -> Iterator[tuple[int, int]]:

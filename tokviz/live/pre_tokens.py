@@ -13,9 +13,10 @@ import time
 from array import array
 from collections.abc import Iterator, Sequence
 
-from tokviz.text.snapshots import Part, changed_range, joined
+from tokviz.text.snapshots import TextPart, changed_range, joined
 from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, SplitPattern, compiled_cut
-from tokviz.tokenizer.pretokenize.split import SplitProgress, split, split_in_steps
+from tokviz.tokenizer.pretokenize.split import split
+from tokviz.tokenizer.pretokenize.split_steps import SplitProgress, split_in_steps
 
 _UNKNOWN = -1
 
@@ -36,7 +37,7 @@ class PreTokenCounter:
         self.pattern = pattern
         self.n_pre_tokens = 0
         self._cut = None if pattern.safe_cut is None else compiled_cut(pattern.safe_cut)
-        self._chunks: Sequence[Part] = ()
+        self._chunks: Sequence[TextPart] = ()
         # For each chunk: whether it starts a group.
         self._begins = bytearray()
         # Number of pre-tokens for the first chunk of a group, or _UNKNOWN; 0 for its other chunks.
@@ -46,7 +47,7 @@ class PreTokenCounter:
         self._steps: Iterator[SplitProgress] | None = None
         self._n_begun = 0
 
-    def update(self, chunks: Sequence[Part]) -> None:
+    def update(self, chunks: Sequence[TextPart]) -> None:
         """Set a new snapshot of the text, without splitting anything yet.
 
         Args:
@@ -58,15 +59,15 @@ class PreTokenCounter:
         self.n_pre_tokens -= self._n_begun
         self._steps, self._n_begun = None, 0
         # Groups extend into the unchanged chunks on either side if they do so now or did before.
-        went_on_before = self._goes_on(first)
-        went_on_behind = self._goes_on(old_last)
+        went_on_before = self._continues(first)
+        continued_after = self._continues(old_last)
         self._chunks = chunks
         self._replace(first, old_last, new_last - first)
         for index in range(first, min(new_last + 1, len(chunks))):
             self._begins[index] = self._cut_before(index)
-        if went_on_before or self._goes_on(first):
+        if went_on_before or self._continues(first):
             first = self._begins.rindex(1, 0, first)
-        last = self._group_end(new_last + 1 if went_on_behind else new_last)
+        last = self._group_end(new_last + 1 if continued_after else new_last)
         self._forget(first, last)
         self._unknown_from = min(self._unknown_from, first)
 
@@ -142,7 +143,7 @@ class PreTokenCounter:
         before = self._chunks[index - 1].text[-CUT_CONTEXT:]
         return self._cut.match(before + self._chunks[index].text[:1], len(before)) is not None
 
-    def _goes_on(self, index: int) -> bool:
+    def _continues(self, index: int) -> bool:
         """Return whether a chunk continues the group of the chunk before."""
         return index < len(self._begins) and not self._begins[index]
 

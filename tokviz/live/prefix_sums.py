@@ -92,8 +92,10 @@ class BlockList(Generic[T]):
         """Find the item that contains the unit number `offset` (≥ 0), or the last item."""
         before = self._block_sums(measure)
         block = min(bisect_right(before, offset), len(self._blocks)) - 1
-        found = self._blocks[block]
-        slot = min(bisect_right(found.sums(measure), offset - before[block]), len(found.items))
+        containing = self._blocks[block]
+        slot = min(
+            bisect_right(containing.sums(measure), offset - before[block]), len(containing.items)
+        )
         return BlockPlace(block, slot - 1)
 
     def start(self, place: BlockPlace, measure: int) -> int:
@@ -137,7 +139,7 @@ class BlockList(Generic[T]):
         last: BlockPlace,
         items: Sequence[T],
         blocks: Sequence[Block[T]] = (),
-        behind: Sequence[T] = (),
+        after: Sequence[T] = (),
     ) -> None:
         """Replace the items from `first` to `last`, inclusive; at least one item must remain.
 
@@ -146,7 +148,7 @@ class BlockList(Generic[T]):
             last: The last item to remove.
             items: The items that replace them.
             blocks: More items, already in blocks, which the list takes over.
-            behind: Items to insert after the blocks.
+            after: Items to insert after the blocks.
         """
         kept_before = self._blocks[first.block].items[: first.slot]
         kept_after = self._blocks[last.block].items[last.slot + 1 :]
@@ -155,7 +157,7 @@ class BlockList(Generic[T]):
             self._blocks[first.block : stop] = [
                 *self._in_blocks([*kept_before, *items]),
                 *blocks,
-                *self._in_blocks([*behind, *kept_after]),
+                *self._in_blocks([*after, *kept_after]),
             ]
             self._forget()
             return

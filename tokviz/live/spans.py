@@ -161,7 +161,7 @@ def starts_within(tokenizer: Tokenizer, pre_token: str) -> tuple[int, ...]:
     """
     alone = _uncut(tokenizer)
     ends = accumulate(
-        len(alone.token_bytes(one)) for one in alone.encode_byte_text(pre_token, False)
+        len(alone.token_bytes(token_id)) for token_id in alone.encode_byte_text(pre_token, False)
     )
     borders = set(ends)
     places = accumulate(len(bytetext.to_bytes(char)) for char in pre_token)
@@ -190,9 +190,9 @@ def _char_spans(
     whole = bytes(map(begins.__getitem__, at))
     if 0 not in whole:
         return chars, chars[1:], repeat(0)
-    starts = [char - 1 + begin for char, begin in zip(chars, whole, strict=True)]
+    starts = [char - 1 + is_start for char, is_start in zip(chars, whole, strict=True)]
     splits = [
-        (0 if begin else BEGINS_INSIDE) | (0 if end else ENDS_INSIDE)
-        for begin, end in pairwise(whole)
+        (0 if is_start else BEGINS_INSIDE) | (0 if is_end else ENDS_INSIDE)
+        for is_start, is_end in pairwise(whole)
     ]
     return starts, chars[1:], splits

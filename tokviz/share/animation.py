@@ -18,7 +18,7 @@ from tokviz.share.replayed import step_words
 from tokviz.share.svg import fill, opening, wrapped
 from tokviz.text.glyphs import n_cells, safe, short_label, token_label
 from tokviz.text.sentences import pluralize
-from tokviz.training.replay.corpus import LADDER_BYTES
+from tokviz.training.replay import LADDER_BYTES
 
 if TYPE_CHECKING:
     from tokviz.training.replay.replay import Replay

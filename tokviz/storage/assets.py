@@ -1,4 +1,4 @@
-"""Where the files that ship with tokviz are."""
+"""Paths of the files that ship with tokviz."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def asset_path(name: str) -> Path:
-    """Find a shipped file by its path below `assets/`, in a wheel as in a checkout."""
+    """Return the path of a shipped file, given below `assets/`, in a wheel or a checkout."""
     installed = _PACKAGE / "assets" / name
     return installed if installed.exists() else _PACKAGE.parent / "assets" / name

@@ -1,4 +1,4 @@
-"""Reading and writing the user's files without ever leaving a half-written one."""
+"""Reading files with clear errors, and writing them atomically."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import NamedTuple
 from tokviz.errors import InputFileError, OutputFileError
 
 StrPath = str | os.PathLike[str]
-"""A path as callers may give it."""
+"""A path that callers may pass."""
 
 MAX_FILE_BYTES = 200_000_000
-"""Largest file that is read into memory whole."""
+"""Largest file that is read into memory as a whole."""
 
 
 class FileState(NamedTuple):
-    """What tells that a file has been written since, also by a program that replaces it."""
+    """State of a file that changes when a program writes or replaces it."""
 
     mtime_ns: int
     n_bytes: int
@@ -28,25 +28,28 @@ class FileState(NamedTuple):
 
 
 def file_state(path: StrPath) -> FileState | None:
-    """Look at a file; None if there is none, or nobody can tell."""
+    """Return the state of a file; None if it does not exist or is not accessible."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return FileState(found.st_mtime_ns, found.st_size, found.st_ino)
+    return FileState(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def file_identity(path: str) -> object:
-    """Identify a file by device and inode, or by its name if there is no such file."""
+    """Return the device and inode of a file, or its name if it does not exist."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return path
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def absolute(path: StrPath = "") -> str:
-    """Give the full path, `~` understood; where the working folder is gone, below the home."""
+    """Return the absolute path, with `~` expanded.
+
+    If the working directory no longer exists, relative paths start at the home folder.
+    """
     path = os.path.expanduser(path)
     try:
         return os.path.abspath(path)
@@ -55,7 +58,7 @@ def absolute(path: StrPath = "") -> str:
 
 
 def is_pipe(path: StrPath) -> bool:
-    """Tell whether a path is a pipe: reading waits until somebody writes, perhaps for ever."""
+    """Return whether a path is a pipe, so that reading may block forever."""
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -63,10 +66,10 @@ def is_pipe(path: StrPath) -> bool:
 
 
 def refuse_pipe(path: StrPath) -> None:
-    """Make sure that a path is no pipe, before it is opened.
+    """Reject a pipe before it is opened.
 
     Raises:
-        InputFileError: If it is one.
+        InputFileError: If the path is a pipe.
     """
     if is_pipe(path):
         raise InputFileError(path, "is a pipe, which may never end: write it to a file first")
@@ -85,7 +88,7 @@ def read_blocks(path: StrPath, *, limit: int, size: int) -> Iterator[bytes]:
     """Read a file in blocks of up to `size` bytes.
 
     Raises:
-        InputFileError: As `read_file` does, when it comes to it.
+        InputFileError: See `read_file`.
     """
     refuse_pipe(path)
     with reading(path), open(path, "rb") as file:
@@ -102,7 +105,7 @@ def read_blocks(path: StrPath, *, limit: int, size: int) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def reading(path: StrPath) -> Iterator[None]:
-    """Turn an error of the system into one that names what cannot be read."""
+    """Convert an operating system error to an `InputFileError` with the path."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -111,7 +114,7 @@ def reading(path: StrPath) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing(path: StrPath) -> Iterator[None]:
-    """Turn an error of the system into one that names what cannot be written."""
+    """Convert an operating system error to an `OutputFileError` with the path."""
     try:
         yield
     except OSError as error:
@@ -119,7 +122,7 @@ def writing(path: StrPath) -> Iterator[None]:
 
 
 def output_error(path: StrPath, error: OSError | ValueError) -> OutputFileError:
-    """Say why something cannot be written."""
+    """Return the error for a file that could not be written."""
     if isinstance(error, FileNotFoundError):
         return OutputFileError(path, "its folder does not exist")
     if isinstance(error, PermissionError):
@@ -128,7 +131,7 @@ def output_error(path: StrPath, error: OSError | ValueError) -> OutputFileError:
 
 
 def input_error(path: StrPath, error: OSError | ValueError) -> InputFileError:
-    """Say in words why a file could not be opened or read."""
+    """Return the error for a file that could not be opened or read."""
     if isinstance(error, IsADirectoryError):
         return InputFileError(path, "is a folder, not a file")
     if isinstance(error, FileNotFoundError):
@@ -139,10 +142,10 @@ def input_error(path: StrPath, error: OSError | ValueError) -> InputFileError:
 
 
 def decode_utf8(data: bytes, path: StrPath, more: str = "") -> str:
-    """Decode a file's content, a byte order mark left out.
+    """Decode a file's content without its byte order mark.
 
     Raises:
-        InputFileError: If it is not UTF-8; it names line and column, and `more` follows.
+        InputFileError: If it is not UTF-8; it names line and column, followed by `more`.
     """
     try:
         return data.decode("utf-8-sig")
@@ -157,9 +160,9 @@ def decode_utf8(data: bytes, path: StrPath, more: str = "") -> str:
 
 
 def looks_binary(data: bytes) -> bool:
-    """Guess whether bytes are no text: a NUL early on, or many bytes that are not UTF-8.
+    """Guess whether data is binary: it contains an early NUL, or many bytes that are not UTF-8.
 
-    A guess for a warning only; binary data is tokenized like any other.
+    Use this guess only for a warning, because binary data can be tokenized too.
     """
     head = data[:8192]
     if b"\0" in head:
@@ -204,18 +207,18 @@ def write_file(
     Raises:
         OutputFileError: If anything fails, or the file is read-only.
     """
-    import tempfile
+    import tempfile  # many commands write no file
 
     parts = [data] if isinstance(data, bytes) else data
     temporary: str | None = None
     try:
-        target, found = Path(os.path.realpath(path)), None
+        target, existing = Path(os.path.realpath(path)), None
         with contextlib.suppress(FileNotFoundError):
-            found = os.stat(path)
+            existing = os.stat(path)
         if target.is_dir():
             raise OutputFileError(path, "is a folder")
         descriptor = _descriptor_of(path)
-        if descriptor is not None or (found is not None and not stat.S_ISREG(found.st_mode)):
+        if descriptor is not None or (existing is not None and not stat.S_ISREG(existing.st_mode)):
             sys.audit("open", path, "wb", os.O_WRONLY)  # os.dup would escape the confinement
             opened = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
             with open(opened, "wb") as stream:
@@ -228,9 +231,9 @@ def write_file(
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        if found is None:
+        if existing is None:
             os.chmod(temporary, 0o600 if private else 0o666 & ~umask())
-        elif found.st_nlink > 1 or not copy_access(target, temporary):
+        elif existing.st_nlink > 1 or not copy_access(target, temporary):
             _overwrite(target, Path(temporary).read_bytes())
             return
         os.replace(temporary, target)
@@ -249,12 +252,12 @@ def copy_access(old: StrPath, new: StrPath) -> bool:
     Returns:
         Whether the owner and group could be set; if not, nothing was changed.
     """
-    import shutil
+    import shutil  # rarely needed
 
     if sys.platform != "win32":
-        found = os.stat(old)
+        status = os.stat(old)
         try:
-            os.chown(new, found.st_uid, found.st_gid)
+            os.chown(new, status.st_uid, status.st_gid)
         except OSError:
             return False
     shutil.copystat(old, new)  # access control lists too
@@ -297,7 +300,7 @@ def _descriptor_of(path: StrPath) -> int | None:
 
 
 def umask() -> int:
-    """The permissions that new files and folders of this process are not given."""
+    """Return the permissions that this process removes from new files and folders."""
     value = os.umask(0)
     os.umask(value)
     return value

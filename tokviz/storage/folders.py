@@ -1,4 +1,4 @@
-"""The folder for what the app keeps between two runs."""
+"""The folder for the state that the app keeps between sessions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from tokviz.storage.files import writing
 
 
 def state_folder() -> Path:
-    """Return the user's state folder of tokviz, which exists then and is private to the user.
+    """Return tokviz's state folder, created if necessary and private to the user.
 
     Raises:
-        OutputFileError: If it cannot be made.
+        OutputFileError: If it cannot be created.
     """
+    # Most commands do not need this package.
     from platformdirs import user_state_path
 
     folder = user_state_path("tokviz", appauthor=False)

@@ -30,11 +30,11 @@ class JsonFileError(InputFileError):
 def read_json(
     path: str | PathLike[str], *, limit: int = MAX_JSON_BYTES, values: int = MAX_JSON_VALUES
 ) -> Any:
-    """Read a JSON file of at most `limit` bytes and so many values.
+    """Read a JSON file of at most `limit` bytes and `values` values.
 
     Raises:
-        JsonFileError: If it is not strict JSON: it names the line and column, or the key that is
-            there twice.
+        JsonFileError: If it is not strict JSON; it names the line and column, or the duplicate
+            key.
         InputFileError: If it cannot be read.
     """
     return parse_json(read_file(path, limit=limit), path, values)
@@ -57,7 +57,7 @@ def loads(text: str | bytes) -> Any:
 
 
 def _most_values(text: str | bytes) -> int:
-    """Count what may be values: every one but the first has a comma, colon or bracket before it."""
+    """Return an upper bound: every value but the first follows a comma, colon or bracket."""
     marks: Any = ",:[{" if isinstance(text, str) else b",:[{"
     parts = (text[start : start + _STEP] for start in range(0, len(text), _STEP))
     return sum(part.count(mark) for part in parts for mark in marks)
@@ -66,8 +66,8 @@ def _most_values(text: str | bytes) -> int:
 def parse_json(data: bytes, path: str | PathLike[str], values: int = MAX_JSON_VALUES) -> Any:
     """Parse a file's content; the path is for error messages only.
 
-    Stricter than Python: no NaN or Infinity, no key twice in an object, and not more values than
-    memory should hold.
+    This is stricter than `json.loads`: no NaN or Infinity, no duplicate keys, and a limit to the
+    number of values.
 
     Raises:
         JsonFileError: See `read_json`.
@@ -78,7 +78,7 @@ def parse_json(data: bytes, path: str | PathLike[str], values: int = MAX_JSON_VA
         text = decode_utf8(data, path)
     except InputFileError as error:
         raise JsonFileError(path, error.reason) from None
-    del data  # as large as what is made of it
+    del data  # as large as the text
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
     except json.JSONDecodeError as error:
@@ -96,21 +96,21 @@ def parse_json(data: bytes, path: str | PathLike[str], values: int = MAX_JSON_VA
 
 _WORDS = {
     "Expecting property name": "a key in double quotes is missing here",
-    "Illegal trailing comma": "a comma stands before the end",
+    "Illegal trailing comma": "there is a comma before the end",
     "Expecting value": "a value is missing here",
     "Expecting ',' delimiter": "a comma is missing here, or a quote before",
     "Expecting ':' delimiter": "a colon is missing here",
-    "Unterminated string": "the text that begins here has no closing quote",
+    "Unterminated string": "the string that starts here has no closing quote",
     "Invalid control character": "a control character: write it as \\u and four digits",
-    "Invalid \\escape": "there is no such escape: write a backslash as two",
-    "Invalid \\uXXXX escape": "four hexadecimal digits are missing behind \\u",
+    "Invalid \\escape": "not a valid escape: write a backslash as two",
+    "Invalid \\uXXXX escape": "four hexadecimal digits are missing after \\u",
     "Extra data": "the JSON ends before here, and more follows",
 }
-"""What the messages of `json` mean, by how they begin."""
+"""Explanations of the messages of `json`, by their start."""
 
 
 def in_words(error: ValueError | RecursionError) -> str:
-    """Say what is wrong in JSON text that `json` does not read, in words of our own."""
+    """Return an explanation of an error of `json`."""
     if isinstance(error, RecursionError):
         return "this JSON nests too deeply"
     if isinstance(error, _TooManyValuesError):
@@ -119,7 +119,7 @@ def in_words(error: ValueError | RecursionError) -> str:
         return "a number has too many digits"
     if not error.doc[error.pos :].strip():
         return "it is cut off here, or a bracket is not closed"
-    words = (words for begins, words in _WORDS.items() if error.msg.startswith(begins))
+    words = (words for start, words in _WORDS.items() if error.msg.startswith(start))
     return next(words, error.msg)
 
 
@@ -132,11 +132,11 @@ _PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
 Step = str | int | None
-"""A key of an object or a number in a list; None in an object before its first key."""
+"""A key of an object or an index in a list; None in an object before its first key."""
 
 
 def _walk(text: str) -> Iterator[tuple[int, str, list[Step], bool]]:
-    """Give the position of every key and value of JSON text, its text, where it is, and which."""
+    """Yield the position, text, path and kind (True for a key) of every key and value."""
     stack: list[Step] = []
     before = ""
     for match in _PARTS.finditer(text):
@@ -157,7 +157,7 @@ def _walk(text: str) -> Iterator[tuple[int, str, list[Step], bool]]:
 
 
 def _fault(text: str) -> tuple[int | None, str]:
-    """Find what Python reads and strict JSON has not: a key twice, NaN, a number without end."""
+    """Find an error that `json` accepts: a duplicate key, NaN, or an overlong number."""
     keys: dict[int, set[str]] = {}
     for position, part, stack, is_key in _walk(text):
         if part == "{":
@@ -174,7 +174,7 @@ def _fault(text: str) -> tuple[int | None, str]:
 
 
 def located(error: InputFileError) -> InputFileError:
-    """Add line and column to an error about a place in a JSON file, such as `model.merges[3]`."""
+    """Add line and column to an error about a part of a JSON file, such as `model.merges[3]`."""
     place = _JSON_PLACE.match(error.reason)
     try:
         if place is None or os.path.getsize(error.path) > _MOST_LOCATED:
@@ -182,7 +182,7 @@ def located(error: InputFileError) -> InputFileError:
         text = decode_utf8(read_file(error.path), error.path)
     except (OSError, InputFileError):
         return error
-    import ast
+    import ast  # needed only for errors
 
     steps = [*(place["keys"] or "").split("."), ast.literal_eval(place["key"])]
     steps = [step for step in steps if step != ""]
@@ -194,14 +194,14 @@ def located(error: InputFileError) -> InputFileError:
     return error
 
 
-def _is_step(found: Step, wanted: str | int) -> bool:
-    if isinstance(found, str) and isinstance(wanted, str):
-        return found[1:-1] == wanted or bool(json.loads(found) == wanted)
-    return found == wanted
+def _is_step(step: Step, wanted: str | int) -> bool:
+    if isinstance(step, str) and isinstance(wanted, str):
+        return step[1:-1] == wanted or bool(json.loads(step) == wanted)
+    return step == wanted
 
 
 _MOST_LOCATED = 10_000_000
-"""Bytes of a file in which a place is looked for: that takes a second."""
+"""Maximum size of a file in which a location is searched for, which takes a second."""
 
 _JSON_PLACE = re.compile(
     r"(?P<place>(?:(?P<keys>[a-z_.]+)\[|item |key )"
@@ -209,7 +209,7 @@ _JSON_PLACE = re.compile(
 )
 
 _MOST_DIGITS = 4300
-"""Of a number that Python reads."""
+"""Maximum number of digits that Python converts."""
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What a folder holds and what a typed path means."""
+"""Folder listings, and completion of typed paths."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class FolderEntry(NamedTuple):
     """A file or folder in a folder."""
 
     name: str
-    """Its name as the system gives it: it may hold anything, undecodable bytes as surrogates."""
+    """Its name from the system, with any characters, and undecodable bytes as surrogates."""
     is_folder: bool
     size: int | None = None
-    """Bytes, None for a folder and where it cannot be told."""
+    """Size in bytes, None for a folder or if unknown."""
     modified: float | None = None
-    """Seconds since the epoch, None where it cannot be told."""
+    """Modification time in seconds since the epoch, None if unknown."""
 
 
 UP = FolderEntry("..", True)
@@ -31,19 +31,19 @@ UP = FolderEntry("..", True)
 
 
 def read_folder(folder: Path, stop: Callable[[], bool] = lambda: False) -> list[FolderEntry]:
-    """Read a folder: folders first, each kind by name.
+    """Return the entries of a folder: folders first, each kind sorted by name.
 
     Args:
         folder: The folder to read.
-        stop: Asked now and then; once it says True, what is known so far is returned.
+        stop: Called regularly; once it returns True, the entries read so far are returned.
 
     Raises:
-        InputFileError: If it is missing, no folder or unreadable.
+        InputFileError: If it is missing, not a folder or unreadable.
     """
     entries: list[FolderEntry] = []
     try:
-        with os.scandir(folder) as found:
-            for number, item in enumerate(found):
+        with os.scandir(folder) as items:
+            for number, item in enumerate(items):
                 if number % 256 == 0 and stop():
                     break
                 entries.append(_entry(item))
@@ -70,26 +70,26 @@ def _entry(item: os.DirEntry[str]) -> FolderEntry:
 
 
 def filter_entries(entries: Sequence[FolderEntry], text: str, *, hidden: bool) -> list[FolderEntry]:
-    """Find the entries whose name begins with a text, then those that hold it, in any case.
+    """Return the entries whose name starts with a text, then those that contain it, in any case.
 
-    Hidden entries (a leading dot) count if `hidden` is set or the text itself begins with a dot.
+    Hidden entries (a leading dot) are included if `hidden` is set or the text starts with a dot.
     """
     hidden = hidden or text.startswith(".")
     shown = [entry for entry in entries if hidden or not entry.name.startswith(".")]
     if not text:
         return shown
     wanted = text.casefold()
-    first: list[FolderEntry] = []
-    then: list[FolderEntry] = []
+    starting: list[FolderEntry] = []
+    containing: list[FolderEntry] = []
     for entry in shown:
         at = entry.name.casefold().find(wanted)
         if at >= 0:
-            (then if at else first).append(entry)
-    return first + then
+            (containing if at else starting).append(entry)
+    return starting + containing
 
 
 def cleaned_path(text: str) -> str:
-    """Take away what comes with a dragged or copied path: quotes, a file URL, escaped spaces."""
+    """Remove the quotes, file URL or escaped spaces of a dragged or copied path."""
     text = text.strip("\r\n")
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
@@ -101,12 +101,12 @@ def cleaned_path(text: str) -> str:
 
 
 def typed_path(text: str, folder: Path) -> Path:
-    """Say which path is meant by a text typed while a folder is shown. It need not exist."""
+    """Return the path for a text typed while a folder is shown; it need not exist."""
     return Path(absolute(os.path.join(folder, os.path.expanduser(cleaned_path(text)))))
 
 
 def split_typed(text: str, folder: Path) -> tuple[Path, str]:
-    """Split a typed text into the folder to list and the beginning of a name in it.
+    """Split a typed text into the folder to list and the start of a name in it.
 
     >>> split_typed("note", Path("/home/ann"))
     (PosixPath('/home/ann'), 'note')
@@ -121,34 +121,34 @@ def split_typed(text: str, folder: Path) -> tuple[Path, str]:
 
 
 def completion(text: str, entries: Sequence[FolderEntry], folder: Path) -> str:
-    """Complete a typed text as far as it is certain, like a shell does.
+    """Complete a typed text as far as it is unambiguous, like a shell.
 
     Args:
-        text: What is typed.
-        entries: What the folder holds in which the last part is looked for.
-        folder: The folder that is shown, for texts that are no absolute path.
+        text: The typed text.
+        entries: The entries of the folder that contains the last part.
+        folder: The folder that is shown, for relative paths.
 
     Returns:
-        The text, longer where something could be added. A folder gets its slash.
+        The text, possibly extended. A folder gets a trailing slash.
     """
     _, name = split_typed(text, folder)
     if not name and text and not text.endswith(os.sep):
         return text + os.sep
-    fitting = [entry for entry in entries if entry.name.startswith(name)]
-    if not fitting:
+    matching = [entry for entry in entries if entry.name.startswith(name)]
+    if not matching:
         wanted = name.casefold()
-        fitting = [entry for entry in entries if entry.name.casefold().startswith(wanted)]
-    if not fitting:
+        matching = [entry for entry in entries if entry.name.casefold().startswith(wanted)]
+    if not matching:
         return text
-    common = common_beginning([entry.name for entry in fitting])
+    common = common_beginning([entry.name for entry in matching])
     if len(common) < len(name):
         return text
-    slash = os.sep if len(fitting) == 1 and fitting[0].is_folder else ""
+    slash = os.sep if len(matching) == 1 and matching[0].is_folder else ""
     return text[: len(text) - len(name)] + common + slash
 
 
 def common_beginning(texts: Collection[str]) -> str:
-    """Give what all of some texts begin with."""
+    """Return the longest common prefix of some texts."""
     first, last = min(texts), max(texts)
     for index, char in enumerate(first):
         if char != last[index]:
@@ -157,13 +157,13 @@ def common_beginning(texts: Collection[str]) -> str:
 
 
 def check_readable(path: Path) -> bool:
-    """Look whether a file can be opened as a text.
+    """Check that a file can be opened.
 
     Returns:
-        True if its beginning looks like a text, False if it looks binary.
+        True if its start looks like text, False if it looks binary.
 
     Raises:
-        InputFileError: If it is missing, no ordinary file, unreadable or too large.
+        InputFileError: If it is missing, not a regular file, unreadable or too large.
     """
     with reading(path.name):
         status = path.stat()
@@ -179,7 +179,7 @@ def check_readable(path: Path) -> bool:
 
 
 def size_label(n_bytes: int | None) -> str:
-    """Spell a size in at most 8 characters.
+    """Return a size in at most 8 characters.
 
     >>> size_label(999), size_label(1_000), size_label(12_345_678)
     ('999 B', '1.0 kB', '12 MB')
@@ -197,7 +197,7 @@ def size_label(n_bytes: int | None) -> str:
 
 
 def time_label(seconds: float | None) -> str:
-    """Spell a time as `2024-05-01 12:30` in local time, empty where it is unknown or absurd."""
+    """Return a time as `2024-05-01 12:30` in local time, empty if unknown or out of range."""
     if seconds is None:
         return ""
     try:
@@ -207,7 +207,7 @@ def time_label(seconds: float | None) -> str:
 
 
 def home_label(path: Path) -> str:
-    """Spell a path with ~ for the home folder."""
+    """Return a path with ~ for the home folder."""
     text, home = str(path), os.path.expanduser("~")
     if home not in ("/", "~") and (text == home or text.startswith(home + os.sep)):
         return "~" + text[len(home) :]

@@ -1,4 +1,4 @@
-"""Locks between processes. They end with the process that holds them, however that ends."""
+"""Locks between processes; the system releases them when their process ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RETRY_SECONDS = 0.01
 
 
 def at_once(path: str, flags: int) -> int:
-    """Open a file, for `open(..., opener=at_once)`: a pipe that somebody put there opens too."""
+    """Open a file without blocking, even if it is a pipe: `open(..., opener=at_once)`."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -22,17 +22,17 @@ def hold(file: IO[bytes], patience: float = 0.0) -> bool:
 
     Args:
         file: The file.
-        patience: How many seconds to wait for another holder.
+        patience: Maximum number of seconds to wait for another holder.
 
     Returns:
-        Whether it is locked now; False too where the file system has no locks.
+        Whether it is locked now; False also if the file system has no locks.
     """
-    gives_up = time.monotonic() + patience
+    deadline = time.monotonic() + patience
     while True:
         try:
             _lock(file)
         except BlockingIOError:
-            if time.monotonic() >= gives_up:
+            if time.monotonic() >= deadline:
                 return False
             time.sleep(_RETRY_SECONDS)
         except OSError:
@@ -56,18 +56,18 @@ def _lock(file: IO[bytes]) -> None:
 
 
 class FileLock:
-    """A lock that is a file of its own, since what it guards is replaced by renaming."""
+    """A lock on a separate file, because the protected file is replaced by renaming."""
 
     def __init__(self, path: Path) -> None:
-        """Take where the file is to be; it is made when the lock is taken."""
+        """Create a lock at a path; the file is created when the lock is taken."""
         self._path = path
         self._file: IO[bytes] | None = None
 
     def take(self, patience: float = 0.0) -> bool:
-        """Try to hold the lock; see `hold`.
+        """Try to take the lock; see `hold`.
 
         Raises:
-            OSError: If the file cannot be made.
+            OSError: If the file cannot be created.
         """
         while self._file is None:
             file = open(self._path, "ab", opener=at_once)  # noqa: SIM115 (open as long as it is held)
@@ -87,11 +87,11 @@ class FileLock:
             return False
 
     def release(self, *, remove: bool = False) -> None:
-        """Let others have it. With `remove` its file goes too."""
+        """Release the lock, and delete its file if `remove` is true."""
         file, self._file = self._file, None
         if file is None:
             return
-        if sys.platform == "win32":  # where an open file cannot be removed
+        if sys.platform == "win32":  # which cannot remove an open file
             file.close()
         if remove:
             with suppress(OSError):

@@ -1,8 +1,8 @@
-r"""Byte text: a `str` that stands for bytes, exactly.
+r"""Byte text: a `str` that represents bytes exactly.
 
-Text that is valid UTF-8 stands for itself. A byte that is not part of valid UTF-8 is one character,
-U+DC80 to U+DCFF (PEP 383, `surrogateescape`). So a file with a broken byte can be shown, edited and
-saved again without losing it, and offsets in characters still make sense.
+A byte that is not part of valid UTF-8 is one character, U+DC80 to U+DCFF (PEP 383,
+`surrogateescape`); other text is unchanged. So a file with invalid bytes can be shown, edited and
+saved without losing them, and offsets in characters remain meaningful.
 
 >>> from_bytes(b"caf\xe9")
 'caf\udce9'
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 RAW_BYTES = re.compile("[\udc80-\udcff]")
-"""Matches one character that stands for a raw byte."""
+"""Matches one character that represents a raw byte."""
 
 
 def from_bytes(data: bytes | memoryview) -> str:
-    """Turn any bytes into byte text."""
+    """Convert any bytes to byte text."""
     return str(data, "utf-8", "surrogateescape")
 
 
 def from_blocks(blocks: Iterable[bytes]) -> Iterator[str]:
-    r"""Turn bytes that come in blocks into byte text in parts.
+    r"""Convert bytes that arrive in blocks to byte text in parts.
 
     >>> list(from_blocks([b"caf\xc3", b"\xa9 \xe9"]))
     ['caf', 'é ', '\udce9']
@@ -42,21 +42,21 @@ def from_blocks(blocks: Iterable[bytes]) -> Iterator[str]:
 
 
 def to_bytes(text: str) -> bytes:
-    """Turn byte text back into its bytes, the exact inverse of `from_bytes`.
+    """Convert byte text to its bytes, the exact inverse of `from_bytes`.
 
     Raises:
-        UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
+        UnicodeEncodeError: If the text contains a surrogate that represents no byte.
     """
     return text.encode("utf-8", "surrogateescape")
 
 
 def n_bytes(text: str) -> int:
-    """Count the bytes that byte text stands for."""
+    """Return the number of bytes of byte text."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 
 def utf8_sizes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.int8]:
-    """Give the number of bytes that each character of byte text stands for.
+    """Return the number of bytes of each character of byte text.
 
     Args:
         codes: Code points, shape (n,).
@@ -71,12 +71,12 @@ def utf8_sizes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.int8]:
 
 
 def has_raw_bytes(text: str) -> bool:
-    """Tell whether any character stands for a raw byte."""
+    """Return whether any character represents a raw byte."""
     return not text.isascii() and RAW_BYTES.search(text) is not None
 
 
 def n_raw_bytes(text: str) -> int:
-    """Count the characters that stand for a raw byte."""
+    """Count the characters that represent a raw byte."""
     if text.isascii():
         return 0
     try:
@@ -87,7 +87,7 @@ def n_raw_bytes(text: str) -> int:
 
 
 def as_byte_text(text: str) -> str:
-    """Keep byte text as it is; in any other text, replace the surrogates that stand for no byte."""
+    """Return byte text unchanged; in other text, replace surrogates that represent no byte."""
     if text.isascii():
         return text
     try:
@@ -98,7 +98,7 @@ def as_byte_text(text: str) -> str:
 
 
 def replace_surrogates(text: str) -> tuple[str, int]:
-    r"""Make a `str` encodable as tiktoken does: pairs join, lone surrogates become U+FFFD.
+    r"""Make a `str` encodable like tiktoken: join pairs and replace lone surrogates by U+FFFD.
 
     Source: `Encoding.encode` in tiktoken/core.py.
 
@@ -116,21 +116,21 @@ def replace_surrogates(text: str) -> tuple[str, int]:
     except UnicodeEncodeError:
         pass
     before = text.count("\ufffd")
-    mended = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return mended, mended.count("\ufffd") - before
+    fixed = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return fixed, fixed.count("\ufffd") - before
 
 
 _IS_START = bytes(0 if 0x80 <= byte < 0xC0 else 1 for byte in range(256))
 
 
 def char_starts(text: str) -> bytes:
-    r"""Tell for every byte of byte text whether a character starts there (1) or not (0).
+    r"""Return, for every byte of byte text, 1 if a character starts there, else 0.
 
     >>> char_starts("aé\udca9")
     b'\x01\x01\x00\x01'
     """
     try:
         data = text.encode()
-    except UnicodeEncodeError:  # to look for them first takes several times as long
+    except UnicodeEncodeError:  # searching for surrogates first is several times slower
         data = RAW_BYTES.sub("?", text).encode()
     return data.translate(_IS_START)

@@ -1,4 +1,4 @@
-"""Finding a Unicode character by its number or its name."""
+"""Search for Unicode characters by number or name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OWN_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """A code point and its name."""
+    """A code point with its name."""
 
     code: int
     name: str
@@ -45,24 +45,24 @@ class Character:
 
     @property
     def label(self) -> str:
-        """Its number, such as U+00E9."""
+        """Its number in the form U+00E9."""
         return f"U+{self.code:04X}"
 
 
 def named(code: int) -> Character:
-    """Return a code point with its name; one without a name says so."""
+    """Return a code point with its name, or with "(no name)"."""
     return Character(code, _OWN_NAMES.get(code, "") or unicodedata.name(chr(code), "(no name)"))
 
 
 USEFUL: tuple[Character, ...] = tuple(named(ord(character)) for character in _USEFUL)
-"""Characters that tokenizers treat in surprising ways, for a start."""
+"""Characters that tokenizers treat in surprising ways, listed before a search."""
 
 
 def by_number(text: str) -> Character | str | None:
     r"""Read `U+E9`, `0xE9`, `\u00e9` or plain hexadecimal digits.
 
     Returns:
-        The character; a sentence where the number is no character; None if it is no number.
+        The character; an error message for an invalid code point; None if it is not a number.
     """
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
@@ -71,13 +71,13 @@ def by_number(text: str) -> Character | str | None:
     if code > 0x10FFFF:
         return f"U+{code:X} is beyond Unicode, which ends at U+10FFFF."
     if 0xD800 <= code <= 0xDFFF:
-        return f"U+{code:X} is half of a UTF-16 pair: no text can hold it."
+        return f"U+{code:X} is half of a UTF-16 pair: no text can contain it."
     return named(code)
 
 
 @lru_cache(maxsize=1)
 def all_names() -> dict[int, str]:
-    """Map every code point whose name is its own, about 40,000, to it; takes 50 ms at first."""
+    """Return the names of the 40,000 individually named code points; the first call takes 50 ms."""
     return {
         code: name
         for codes in _LAST_NAMED
@@ -90,8 +90,8 @@ def search(text: str, *, stop: Callable[[], bool] = lambda: False) -> Sequence[C
     """Find characters by number or by words of their name, the shortest names first.
 
     Args:
-        text: A number, an official name or alias (such as ZWSP or ESC), or the beginnings of words.
-        stop: Asked now and then; once it says True, the search ends.
+        text: A number, an official name or alias (such as ZWSP or ESC), or the starts of words.
+        stop: Called regularly; the search ends once it returns True.
     """
     wanted = text.strip().upper()
     if not wanted:
@@ -107,17 +107,17 @@ def search(text: str, *, stop: Callable[[], bool] = lambda: False) -> Sequence[C
     except KeyError:
         pass
     words = wanted.split()
-    found: list[Character] = []
+    matches: list[Character] = []
     for position, (code, name) in enumerate(all_names().items()):
         if position % 4096 == 0 and stop():
             break
         if all(word in name for word in words):
-            found.append(Character(code, name))
-    found.sort(key=lambda item: (not _begins_words(item.name, words), len(item.name), item.code))
-    listed = {character.code: character for character in (*first, *found[:_MOST_FOUND])}
+            matches.append(Character(code, name))
+    matches.sort(key=lambda item: (not _starts_words(item.name, words), len(item.name), item.code))
+    listed = {character.code: character for character in (*first, *matches[:_MOST_FOUND])}
     return list(listed.values())[:_MOST_FOUND]
 
 
-def _begins_words(name: str, words: Sequence[str]) -> bool:
+def _starts_words(name: str, words: Sequence[str]) -> bool:
     spaced = f" {name}"
     return all(f" {word}" in spaced for word in words)

@@ -1,11 +1,11 @@
-"""Turn any text into what a terminal may receive: the one sanitizer of the project.
+"""Glyphs: safe and visible forms of any text for a terminal, the only sanitizer of the project.
 
-A terminal obeys some characters instead of drawing them (escapes and other controls), draws others
-nowhere (zero width, tags) or elsewhere (bidi controls), and disagrees with other terminals about
-the width of some sequences (emoji joined by U+200D, variation selectors, skin tones, keycaps,
-flags, spacing marks). None of these passes through here: each becomes visible glyphs of its own.
+A terminal interprets some characters instead of drawing them (escapes and other controls), does not
+show others (zero width, tags) or moves them (bidi controls). Terminals also disagree about the
+width of some sequences (emoji joined by U+200D, variation selectors, skin tones, keycaps, flags,
+spacing marks). All of these are replaced by visible glyphs.
 
-There are four ways to draw them, as `Glyphs` tables: `PLAIN` for a line of text in a message or a
+There are four `Glyphs` tables: `PLAIN` for a line of text in a message or a
 command's output, `LABEL` for the text of a token in a panel, and `SHOWN` and `HIDDEN` for the
 editor with its invisible characters shown and hidden.
 """
@@ -21,7 +21,7 @@ from tokviz.text.bytetext import from_bytes
 NEWLINE = "⏎"
 TAB = "→"
 RAW_BYTE_RUNS = re.compile("[\udc80-\udcff]+")
-"""Matches the characters of byte text that stand for bytes which are no UTF-8."""
+"""Matches the characters of byte text that represent bytes outside UTF-8."""
 
 UNSAFE = re.compile(
     "["
@@ -51,9 +51,9 @@ _EMPTY = re.compile(
     "\U0001e6f5"
     "]"
 )
-"""Matches what Rich, and so Textual, gives no cell though its category does not say so.
+"""Matches characters to which Rich, and so Textual, gives no cell, unlike their category suggests.
 
-They are letters of old Korean syllables, and marks that are younger than Python's Unicode tables.
+These are letters of old Korean syllables, and marks newer than Python's Unicode tables.
 """
 
 _RING = "◌"
@@ -66,7 +66,7 @@ _MARKS_PER_BASE = 2
 _CACHE_SIZE = 16_384
 _LONGEST_LABEL = 40
 _SPACING_MARK, _ENCLOSING_MARK, _SIMPLE_MARK = "Mc", "Me", "Mn"
-# The letters of a decomposed Korean syllable and their look-alikes that stand alone.
+# The letters of a decomposed Korean syllable and their standalone counterparts.
 _JAMO_VOWELS = {0x1161 + i: chr(0x314F + i) for i in range(21)}
 _FINAL_LETTERS = "ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
 _JAMO_FINALS = {0x11A8 + i: letter for i, letter in enumerate(_FINAL_LETTERS)}
@@ -74,7 +74,7 @@ _JAMO = _JAMO_VOWELS | _JAMO_FINALS
 
 
 class GlyphStyle(NamedTuple):
-    """How a table draws what cannot be drawn as it is."""
+    """The way a table draws characters that cannot be drawn unchanged."""
 
     blanks: bool
     """Draw spaces as glyphs."""
@@ -83,25 +83,25 @@ class GlyphStyle(NamedTuple):
     compact: bool
     """Draw skin tones and spacing marks in one cell even where others have names."""
     clusters: bool
-    """Leave simple combining marks on their letters instead of drawing them apart."""
+    """Keep simple combining marks on their letters instead of drawing them separately."""
 
 
 class Glyphs(dict[str, str]):
-    """What stands for each character; worked out when first asked for.
+    """The glyph of each character, computed on first use.
 
     Every value is safe and takes at least one cell. A simple combining mark is drawn on a dotted
-    circle, `◌́`; `display` puts it back on its letter if the style says so.
+    circle, `◌́`; `display` puts it back on its letter if the style has `clusters`.
     """
 
     def __init__(self, style: GlyphStyle) -> None:
-        """Take the style; the table fills itself."""
+        """Create an empty table for a style."""
         super().__init__()
         self.style = style
         self.marks: set[str] = set()
         """The simple combining marks seen so far."""
 
     def __missing__(self, char: str) -> str:
-        """Work out a character's glyph and remember it."""
+        """Compute the glyph of a character."""
         if len(self) > _CACHE_SIZE:
             self.clear()
         glyph = _glyph(char, self.style)
@@ -122,7 +122,7 @@ HIDDEN = Glyphs(GlyphStyle(blanks=False, names=False, compact=True, clusters=Tru
 
 
 def safe(text: str) -> str:
-    r"""Turn any text into one line that a terminal may receive.
+    r"""Return any text as one line that is safe for a terminal.
 
     >>> safe("a\tb\x1b[0m\n")
     'a→b␛[0m⏎'
@@ -133,12 +133,12 @@ def safe(text: str) -> str:
 
 
 def safe_lines(text: str) -> str:
-    """Do what `safe` does, but leave the line feeds as they are."""
+    """Return safe text like `safe`, but keep line feeds."""
     return "\n".join(map(safe, text.split("\n")))
 
 
 def n_cells(text: str) -> int:
-    """Count the cells that glyphs take; a mark stands on the letter before it."""
+    """Return the width of glyphs in cells; a mark takes none."""
     return sum(
         2 if unicodedata.east_asian_width(char) in "WF" else not unicodedata.combining(char)
         for char in text
@@ -146,7 +146,7 @@ def n_cells(text: str) -> int:
 
 
 def token_label(data: bytes) -> str:
-    r"""Show a token's bytes to people: text where they are text, else hexadecimal.
+    r"""Return a token's bytes in readable form: text if possible, else hexadecimal.
 
     >>> token_label(b" the"), token_label(b"\xe4\xb8")
     ('·the', '‹e4 b8›')
@@ -164,7 +164,7 @@ def token_label(data: bytes) -> str:
 
 
 def short_label(data: bytes) -> str:
-    """Show a token as `token_label` does, a very long one by its beginning."""
+    """Return the `token_label` of a token, truncated if it is very long."""
     shown = token_label(data)
     return shown if len(shown) <= _LONGEST_LABEL else f"{shown[: _LONGEST_LABEL - 1]}…"
 
@@ -184,7 +184,7 @@ def display(text: str, glyphs: Glyphs) -> list[str]:
 
 
 def _put_marks_on_letters(text: str, drawn: list[str], marks: set[str]) -> None:
-    """Move marks to the letter before them, as many as terminals agree about."""
+    """Move marks to the letter before them, as many as all terminals support."""
     base, room = 0, 0
     for index, char in enumerate(text):
         if char in marks:
@@ -213,7 +213,7 @@ def _glyph(char: str, style: GlyphStyle) -> str:
 
 
 def _unsafe_glyph(char: str, style: GlyphStyle) -> str:
-    """Draw a control, a format character, a raw byte and the like."""
+    """Return the glyph of an unsafe character, such as a control or a raw byte."""
     code = ord(char)
     if code == 0x0A:
         return NEWLINE
@@ -231,7 +231,7 @@ def _unsafe_glyph(char: str, style: GlyphStyle) -> str:
 
 
 def _part_glyph(char: str, style: GlyphStyle) -> str:
-    """Draw a part of a sequence whose width is uncertain; "" for every other character."""
+    """Return the glyph of a character whose width is uncertain; "" for any other character."""
     code, category = ord(char), unicodedata.category(char)
     one_cell = _name(code) if style.names else _BOX
     if category == _SIMPLE_MARK:

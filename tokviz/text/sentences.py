@@ -1,15 +1,15 @@
-"""Sentences about tokens: words and bytes, mixed. Whoever shows one shows the bytes as tokens."""
+"""Sentences with tokens in them, as words and bytes, and helpers for messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 Sentence = tuple[str | bytes, ...]
-"""Words and tokens; a screen shows the bytes as it shows tokens."""
+"""Words, and tokens as bytes; a screen draws the bytes as tokens."""
 
 
 def as_python(token: bytes) -> str:
-    """Show a token as Python writes it."""
+    """Return a token as a Python literal."""
     return repr(token)[1:]
 
 
@@ -28,7 +28,7 @@ def format_sentences(
 
 
 def failure_message(what: str, reason: object) -> str:
-    """Say in a sentence what did not happen and why.
+    """Return a sentence about a failed action and its reason.
 
     >>> failure_message("Not saved", "notes.txt: no permission to write it")
     'Not saved: notes.txt: no permission to write it.'
@@ -39,7 +39,7 @@ def failure_message(what: str, reason: object) -> str:
 
 
 def sentence(text: str) -> str:
-    """Let words begin with a capital and end with a stop.
+    """Return text with a capital at the start and a full stop at the end.
 
     >>> sentence("no pair is left to merge")
     'No pair is left to merge.'
@@ -53,5 +53,5 @@ def _ended(text: str) -> str:
 
 
 def pluralize(number: int, unit: str) -> str:
-    """Write a number with its unit: 1 byte, 2 bytes."""
+    """Return a number with its unit: 1 byte, 2 bytes."""
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"

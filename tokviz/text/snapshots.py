@@ -1,4 +1,4 @@
-"""Snapshots of an edited text: its parts, which never change, and how to compare them."""
+"""Snapshots of an edited text as lists of immutable parts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _T = TypeVar("_T")
 
 
 def changed_range(old: Sequence[_T], new: Sequence[_T]) -> tuple[int, int, int]:
-    """Compare two lists of parts: `old[first:old_last]` became `new[first:new_last]`.
+    """Compare two lists: return `first, old_last, new_last` of the range that differs.
 
-    Parts are compared by value, which costs next to nothing where they are the same objects.
+    `old[first:old_last]` became `new[first:new_last]`. Comparing identical objects is fast.
 
     >>> changed_range(["a", "b", "c"], ["a", "x", "y", "c"])
     (1, 2, 3)
@@ -32,35 +32,35 @@ def changed_range(old: Sequence[_T], new: Sequence[_T]) -> tuple[int, int, int]:
 
 
 def n_same(some: Sequence[_T], others: Sequence[_T]) -> int:
-    """Count how many are the same up to the first that is not."""
+    """Return the length of the common prefix of two sequences."""
     differs = compress(count(), map(ne, some, others))
     return next(differs, min(len(some), len(others)))
 
 
-class Part:
-    """Some characters of a text, measured once. Parts of the same text are equal.
+class TextPart:
+    """A part of a text with its sizes. Parts with the same text are equal.
 
     Attributes:
-        n_chars: Its characters.
-        n_bytes: Its bytes.
-        n_newlines: Its line feeds.
-        n_raw_bytes: Its bytes that are not valid UTF-8.
+        n_chars: Number of characters.
+        n_bytes: Number of bytes.
+        n_newlines: Number of line feeds.
+        n_raw_bytes: Number of bytes that are not valid UTF-8.
     """
 
-    __slots__ = ("_kept", "_newlines", "n_bytes", "n_chars", "n_newlines", "n_raw_bytes")
+    __slots__ = ("_newlines", "_stored", "n_bytes", "n_chars", "n_newlines", "n_raw_bytes")
 
     def __init__(self, text: str, *, packed: bool = False) -> None:
-        """Measure the text.
+        """Create a part from byte text.
 
         Args:
             text: The byte text.
-            packed: Whether to keep it in little memory: as UTF-8, unless it is ASCII, or bytes of
-                it are not UTF-8 (edits may have put some side by side that look as if they were).
+            packed: Whether to store it as UTF-8 to save memory. Text with raw bytes is never
+                packed, because edits may have joined some that would decode differently.
 
         Raises:
-            UnicodeEncodeError: If the text holds a surrogate that stands for no byte.
+            UnicodeEncodeError: If the text contains a surrogate that represents no byte.
         """
-        self._kept: str | bytes = text
+        self._stored: str | bytes = text
         self.n_chars = self.n_bytes = len(text)
         self.n_raw_bytes = 0
         self._newlines: array[int] | None = None
@@ -69,17 +69,17 @@ class Part:
             return
         try:
             data = text.encode()
-        except UnicodeEncodeError:  # to look for them first takes several times as long
+        except UnicodeEncodeError:  # searching for surrogates first is several times slower
             data = bytetext.to_bytes(text)
             self.n_raw_bytes = len(bytetext.RAW_BYTES.findall(text))
         self.n_bytes = len(data)
         self.n_newlines = data.count(b"\n")
         if packed and not self.n_raw_bytes:
-            self._kept = data
+            self._stored = data
 
     def __eq__(self, other: object) -> bool:
         """Compare the texts."""
-        if not isinstance(other, Part):
+        if not isinstance(other, TextPart):
             return NotImplemented
         return self is other or (self.n_bytes == other.n_bytes and self.text == other.text)
 
@@ -88,28 +88,28 @@ class Part:
     @property
     def text(self) -> str:
         """The byte text."""
-        kept = self._kept
-        return kept if isinstance(kept, str) else kept.decode()
+        stored = self._stored
+        return stored if isinstance(stored, str) else stored.decode()
 
     def unpack(self) -> str:
-        """Give the byte text, which will be asked for again."""
-        self._kept = text = self.text
+        """Return the byte text, and store it unpacked for the next access."""
+        self._stored = text = self.text
         return text
 
     @property
     def data(self) -> bytes:
         """The bytes."""
-        kept = self._kept
-        return kept if isinstance(kept, bytes) else bytetext.to_bytes(kept)
+        stored = self._stored
+        return stored if isinstance(stored, bytes) else bytetext.to_bytes(stored)
 
     def byte_of_char(self, char: int) -> int:
-        """Give the byte offset at which a character starts."""
+        """Return the byte offset at which a character starts."""
         if self.n_bytes == self.n_chars:
             return char
         return bytetext.n_bytes(self.text[:char])
 
     def char_of_byte(self, byte: int) -> int:
-        """Give the character that a byte is part of."""
+        """Return the character that contains a byte."""
         if self.n_bytes == self.n_chars:
             return byte
         return bytetext.char_starts(self.text)[: byte + 1].count(1) - 1
@@ -119,7 +119,7 @@ class Part:
         return self.text.count("\n", 0, char)
 
     def newline(self, number: int) -> int:
-        """Give the character offset of a line feed, counted from 0."""
+        """Return the character offset of a line feed, numbered from 0."""
         if self._newlines is None:
             line_lengths = map(len, self.text.split("\n")[:-1])
             ends = accumulate(line_lengths, lambda end, length: end + 1 + length, initial=-1)
@@ -127,12 +127,12 @@ class Part:
         return self._newlines[number]
 
 
-def joined(parts: Iterable[Part]) -> str:
-    """Give the byte text of parts."""
+def joined(parts: Iterable[TextPart]) -> str:
+    """Return the byte text of parts."""
     return "".join([part.text for part in parts])
 
 
-def parts_of(text: str, size: int) -> list[Part]:
-    """Cut a text into parts of about that many characters; an empty text is one part."""
+def parts_of(text: str, size: int) -> list[TextPart]:
+    """Divide a text into parts of about `size` characters; an empty text is one part."""
     step = -(-len(text) // max(round(len(text) / size), 1)) or 1
-    return [Part(text[at : at + step]) for at in range(0, len(text) or 1, step)]
+    return [TextPart(text[at : at + step]) for at in range(0, len(text) or 1, step)]

@@ -1,4 +1,4 @@
-"""What is noticed about a tokenizer: findings, each with its place and a remedy."""
+"""Reports on loading a tokenizer: findings, each with its location and a remedy."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any, Literal
 Severity = Literal["error", "warning", "note"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""The worst first."""
+"""The severities, worst first."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileFinding:
-    """One thing that was noticed.
+    """A problem or a note about a tokenizer file.
 
     Attributes:
-        severity: "error" if the tokenizer cannot be used, "warning" if it will surprise, "note" if
-            it is worth knowing.
+        severity: "error" if the tokenizer cannot be used, "warning" if it behaves unexpectedly,
+            "note" for information.
         code: A stable short name, such as "duplicate-id".
-        where: The place: a line, a key, a token; empty if it is the whole.
-        message: What is the matter.
-        remedy: What to do about it; empty if nothing is to be done.
+        where: The location: a line, a key or a token; empty for the whole file.
+        message: A description of the problem.
+        remedy: A suggested fix, or empty.
     """
 
     severity: Severity
@@ -31,7 +31,7 @@ class FileFinding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        """Make one sentence of it."""
+        """Return the finding as one sentence."""
         place = f"{self.where}: " if self.where else ""
         remedy = f": {self.remedy}" if self.remedy else ""
         return f"{place}{self.message}{remedy}"
@@ -39,12 +39,12 @@ class FileFinding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was noticed about a tokenizer, and what was found to be in order.
+    """All findings about a tokenizer, and the checks it passed.
 
     Attributes:
         subject: The file or the tokenizer's name.
-        findings: The findings, the worst first.
-        checks: What was checked and holds, a sentence each.
+        findings: The findings, worst first.
+        checks: The checks it passed, one sentence each.
     """
 
     subject: str
@@ -53,7 +53,7 @@ class Report:
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Report:
-        """Put a report together again from what `dataclasses.asdict` made of one, or JSON of it."""
+        """Create a report from the result of `dataclasses.asdict`, possibly via JSON."""
         findings = tuple(FileFinding(**finding) for finding in fields["findings"])
         return cls(fields["subject"], findings, tuple(fields["checks"]))
 
@@ -63,7 +63,7 @@ class Report:
         return self.findings[0].severity if self.findings else None
 
     def joined(self, findings: list[FileFinding], checks: tuple[str, ...] = ()) -> Report:
-        """Add findings and checks."""
+        """Return a report with more findings and checks."""
         everything = sorted(
             (*self.findings, *findings), key=lambda finding: SEVERITIES.index(finding.severity)
         )

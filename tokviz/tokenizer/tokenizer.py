@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def _format_module(name: str) -> ModuleType:
-    """Find a module of the file formats, which depend on tokenizers and not the other way round."""
+    """Import a module of `tokviz.formats` late, because the formats import this module."""
     return import_module(f"tokviz.formats.{name}")
 
 
@@ -49,11 +49,11 @@ class Tokenization(NamedTuple):
         ids: The token ids, n of them.
         byte_spans: Start and end of every token in the text's bytes; shape (n, 2), int64. The spans
             tile the bytes.
-        pre_tokens: Start and end of every pre-token (pre-token or special token) in bytes; shape
-            (m, 2), int64. They tile the bytes too.
+        pre_tokens: Start and end of every pre-token or special token in bytes; shape (m, 2),
+            int64. They tile the bytes too.
         special: Whether each token is a special token; shape (n,), bool.
-        n_replaced: Number of lone surrogates in the text that became U+FFFD; the spans count the
-            bytes of the text after that.
+        n_replaced: Number of lone surrogates in the text that became U+FFFD; the spans refer to the
+            text after that replacement.
     """
 
     ids: list[int]
@@ -67,17 +67,17 @@ class Tokenizer:
     """Byte-level BPE: text → pre-tokens → tokens, and back without loss.
 
     Attributes:
-        name: A name to show, such as "cl100k_base".
-        split_pattern: How text is cut into pre-tokens before any merge.
+        name: A display name, such as "cl100k_base".
+        split_pattern: The pattern that splits text into pre-tokens before any merge.
         special_tokens: Special token text → id.
-        specials: The same tokens with what a file says of them, and the search for them in a text.
-        source: Where it comes from, in words: the kind of file, and what was guessed.
-        lossy: Whether text may be normalized before it is encoded, so that decoding gives another
-            text back.
-        pattern_doubt: That the split pattern is a guess, in words, where the file does not say it.
-        load_report: What was noticed and checked when it was loaded; None if it was made in memory.
-        remote: Whether another process encodes: then a call takes as long as that process likes,
-            within its limits, and raises `JobError` when it dies.
+        specials: The same tokens with their flags from the file, and the search for them in a text.
+        source: A description of its origin: the kind of file, and any guesses.
+        lossy: Whether text may be normalized before it is encoded, so that decoding may return
+            different text.
+        pattern_doubt: A warning that the split pattern is a guess, if the file does not name it.
+        load_report: Findings and checks from loading; None if it was made in memory.
+        remote: Whether another process encodes. A call then takes as long as that process needs,
+            within its limits, and raises `JobError` if the process dies.
     """
 
     source: str = "made in memory"
@@ -86,12 +86,12 @@ class Tokenizer:
     load_report: Report | None = None
     remote: bool = False
     ignore_merges: bool = False
-    """Whether a pre-token that is a token becomes it whatever the merges make of it."""
+    """Whether a pre-token that is a token is encoded as that token without merging."""
     nfc: bool = False
-    """Whether text between special tokens is composed (Unicode's NFC) before it is cut."""
+    """Whether text between special tokens is normalized to Unicode NFC before it is split."""
 
     post_processor: PostProcessor = PostProcessor()
-    """What `add_special_tokens` adds around a text."""
+    """The special tokens that `add_special_tokens` adds around a text."""
 
     def __init__(
         self,
@@ -103,26 +103,26 @@ class Tokenizer:
         ignore_merges: bool = False,
         name: str = "custom",
     ) -> None:
-        """Make a tokenizer from a vocabulary and an ordered merge list.
+        """Create a tokenizer from a vocabulary and an ordered merge list.
 
         Args:
-            vocab: Token id → bytes. It may hold special tokens too.
+            vocab: Token id → bytes. It may contain special tokens too.
             merges: The merges in the order in which they apply.
             special_tokens: Special tokens with their ids; or a list of them, which get the ids
-                after the rest unless the vocabulary already holds them; or `SpecialTokens`, which
-                say more about them.
-            split_pattern: A named split pattern or any regex, which runs in a child process: it
-                may take for ever over a few characters. A `SplitPattern` that is not guarded runs
-                here.
-            ignore_merges: Whether a pre-token that is a token becomes it whatever the merges make
-                of it, as with Hugging Face's option of this name.
-            name: A name to show.
+                after the rest unless the vocabulary already contains them; or `SpecialTokens` with
+                their flags.
+            split_pattern: A named split pattern or any regex. A regex runs in a child process,
+                because it may take years for a few characters; a `SplitPattern` that is not
+                guarded runs in this process.
+            ignore_merges: Whether a pre-token that is a token is encoded as that token without
+                merging, as with Hugging Face's option of this name.
+            name: A display name.
 
         Raises:
-            VocabularyError: If the vocabulary and the merges do not hold together.
-            SpecialTokenError: If a special token is empty or its id is another token's.
-            PatternError: If the split pattern is no valid regex. What encodes raises it where a
-                step from one pre-token to the next takes too long.
+            VocabularyError: If the vocabulary and the merges are inconsistent.
+            SpecialTokenError: If a special token is empty or has the id of another token.
+            PatternError: If the split pattern is not a valid regex. Encoding raises it too, if
+                a step from one pre-token to the next takes too long.
         """
         pattern = get_split_pattern(split_pattern)
         specials = _specials(special_tokens, vocab)
@@ -134,7 +134,7 @@ class Tokenizer:
 
     @property
     def in_child(self) -> bool:
-        """Whether a call may wait for another process: for one that encodes, or that splits."""
+        """True if calls may wait for a child process that encodes or splits."""
         return self.remote or self.split_pattern.guarded
 
     @classmethod
@@ -148,20 +148,20 @@ class Tokenizer:
         nfc: bool = False,
         name: str = "custom",
     ) -> Tokenizer:
-        """Make a tokenizer from tables that are known to hold together.
+        """Create a tokenizer from tables that are known to be consistent.
 
         Args:
-            tables: The tokens, and what merges them.
+            tables: The tokens and merges.
             special_tokens: Special token text → id.
             split_pattern: A named split pattern or any regex.
             ignore_merges: See `Tokenizer`.
-            nfc: Whether text is composed before it is encoded.
-            name: A name to show.
+            nfc: Whether text is normalized to NFC before it is encoded.
+            name: A display name.
 
         Raises:
             VocabularyError: If a single byte has no rank.
-            SpecialTokenError: If a special token is empty or its id is another token's.
-            PatternError: If the split pattern is no valid regex.
+            SpecialTokenError: If a special token is empty or has the id of another token.
+            PatternError: If the split pattern is not a valid regex.
         """
         lacking = [byte for byte in range(256) if tables.id_of(bytes([byte])) is None]
         if tables.by_ranks and lacking:
@@ -184,19 +184,19 @@ class Tokenizer:
         *,
         split_pattern: str | SplitPattern = "gpt2",
     ) -> Tokenizer:
-        """Read GPT-2's `vocab.json` and `merges.txt`, or the forms of them that CS336 asks for.
+        """Read GPT-2's `vocab.json` and `merges.txt`, or their variants in CS336.
 
         Args:
             vocab_path: JSON: token → id, or id → token.
-            merges_path: One merge a line, or JSON; see `tokviz.formats.merge_files`.
-            special_tokens: See `Tokenizer`. None means none, also where the vocabulary holds text
-                like `<|endoftext|>`.
-            split_pattern: A named split pattern or any regex; the files hold none.
+            merges_path: One merge per line, or JSON; see `tokviz.formats.merge_files`.
+            special_tokens: See `Tokenizer`. None means none, even if the vocabulary contains
+                text like `<|endoftext|>`.
+            split_pattern: A named split pattern or any regex; the files contain none.
 
         Raises:
-            InputFileError: If a file cannot be read, or what it holds does not hold together; it
-                names the file and the line or key.
-            SpecialTokenError: If a special token is empty or its id is another token's.
+            InputFileError: If a file cannot be read or its content is inconsistent; it names the
+                file and the line or key.
+            SpecialTokenError: If a special token is empty or has the id of another token.
         """
         read: Callable[..., Tokenizer] = _format_module("vocab_files").from_files
         return read(vocab_path, merges_path, special_tokens, split_pattern)
@@ -204,35 +204,35 @@ class Tokenizer:
     def save(self, path: str | PathLike[str], format: str = "huggingface") -> None:
         """Write the tokenizer in a format that other libraries read; see `tokviz.formats.save`.
 
-        A file that is there is replaced in one step. `tokviz.formats.save.what_is_lost` says
-        beforehand what the format cannot hold.
+        An existing file is replaced in one step. `tokviz.formats.save.what_is_lost` lists the
+        properties that a format cannot store.
 
         Args:
             path: The file; with "gpt2" the folder for `vocab.json` and `merges.txt`.
             format: "huggingface", "tiktoken", "gpt2" or "minbpe".
 
         Raises:
-            FormatError: If the format cannot hold the tokenizer so that it gives the same ids.
+            FormatError: If the format cannot store the tokenizer so that it produces the same ids.
             OutputFileError: If the file cannot be written.
         """
         write: Callable[..., None] = _format_module("save").save
         write(self, path, format)
 
     def close(self) -> None:
-        """Give back what the tokenizer holds beside memory: a process, where it is remote."""
+        """Release resources: the child process of a remote tokenizer."""
 
     def with_parts(
         self, split_pattern: SplitPattern, specials: SpecialTokens, *, nfc: bool
     ) -> Tokenizer:
-        """Make a tokenizer of the same tokens and merges, and nothing else of this one.
+        """Create a tokenizer with the same tokens and merges, but other properties.
 
         Args:
-            split_pattern: How it cuts text.
+            split_pattern: Its split pattern.
             specials: Its special tokens.
-            nfc: Whether it composes text before it encodes it.
+            nfc: Whether it normalizes text to NFC before encoding.
 
         Raises:
-            SpecialTokenError: If the id of a special token is another token's.
+            SpecialTokenError: If a special token has the id of another token.
         """
         made = Tokenizer.of(
             self.tables, specials, split_pattern=split_pattern,
@@ -242,7 +242,7 @@ class Tokenizer:
         return made
 
     def encoding_by(self, encoder: Any) -> Tokenizer:
-        """Make a tokenizer like this one, whose texts are left to another `SegmentEncoder`."""
+        """Return a copy of this tokenizer with another `SegmentEncoder`."""
         made = copy(self)
         made._encoder = encoder
         return made
@@ -272,7 +272,7 @@ class Tokenizer:
         """One more than the largest id: the size of a model's embedding."""
 
     def __repr__(self) -> str:
-        """Say the name and the size."""
+        """Return the name and the size."""
         return f"<Tokenizer {self.name}: {self.n_vocab:,} tokens>"
 
     # -- encoding
@@ -285,17 +285,16 @@ class Tokenizer:
 
         Args:
             text: Any `str`. Surrogate pairs join and lone surrogates become U+FFFD, as in tiktoken.
-            allowed_special: Which special tokens are recognised; the text of the others is plain
-                text. Where special tokens overlap, the leftmost wins, then the longest. For
-                every tokenizer, whoever encodes, special tokens are also those which a
-                `tokenizer.json` adds to its vocabulary without calling them special, such as
-                Qwen3's `<think>` and `<tool_call>`; but for white space (GPT-NeoX's runs of
-                spaces), which is always recognised.
+            allowed_special: The special tokens to recognize; the text of others is plain text. If
+                special tokens overlap, the leftmost wins, then the longest. For every
+                tokenizer, added tokens that a `tokenizer.json` does not flag as special, such
+                as Qwen3's `<think>` and `<tool_call>`, count as special tokens too, except
+                white space (GPT-NeoX's runs of spaces), which is always recognized.
                 "all": All of them.
-                "none": None of them: no text gives the id of a special token.
-                "huggingface": Those that are not called special, as Hugging Face's library has it
-                where special tokens are text (`split_special_tokens`, `encode_special_tokens`).
-                A set of texts: These; not where `remote`.
+                "none": None of them: no text produces the id of a special token.
+                "huggingface": Those not flagged as special, as Hugging Face's library does if
+                special tokens are text (`split_special_tokens`, `encode_special_tokens`).
+                A set of texts: These; not if `remote`.
             add_special_tokens: Add the special tokens, such as BOS and EOS, that the
                 post-processor of a `tokenizer.json` puts around a text, as Hugging Face's library
                 does by default. Other tokenizers add none, as in tiktoken.
@@ -304,16 +303,16 @@ class Tokenizer:
             The token ids.
 
         Raises:
-            SpecialTokenError: If tokviz cannot add what the post-processor adds.
+            SpecialTokenError: If tokviz cannot add the tokens of the post-processor.
         """
         before, after = self.ids_around() if add_special_tokens else ((), ())
         return [*before, *self._encode_any([text], allowed_special)[0], *after]
 
     def ids_around(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Give the ids before and after a text that `add_special_tokens` adds.
+        """Return the ids that `add_special_tokens` adds before and after a text.
 
         Raises:
-            SpecialTokenError: If tokviz cannot add what the post-processor adds.
+            SpecialTokenError: If tokviz cannot add the tokens of the post-processor.
         """
         before, after, problem, _ = self.post_processor
         if problem:
@@ -321,7 +320,7 @@ class Tokenizer:
         return before, after
 
     def encode_bytes(self, data: bytes, allowed_special: AllowedSpecial = "all") -> list[int]:
-        """Encode bytes, also such as are not UTF-8: `decode_bytes` gives exactly them back.
+        """Encode any bytes, even invalid UTF-8; `decode_bytes` returns exactly these bytes.
 
         A byte that is not part of valid UTF-8 counts as a symbol for the split pattern.
         """
@@ -334,19 +333,19 @@ class Tokenizer:
 
         Args:
             text: The text.
-            parse_specials: Whether special tokens are recognised, all or none; or which, as
-                `encode` takes it for `allowed_special`.
+            parse_specials: Whether special tokens are recognized, or a value of `allowed_special`;
+                see `encode`.
         """
         return self.encode_to_array(text, parse_specials).tolist()
 
     def encode_with_borders(
         self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> tuple[array[int], array[int] | None]:
-        """Encode byte text and say where its tokens lie.
+        """Encode byte text and return the token boundaries.
 
         Returns:
-            The ids, and the n + 1 byte offsets between the tokens; None if every token is as long
-            as its bytes, which is true where the text is not changed.
+            The ids, and the n + 1 byte offsets between the tokens; None if they follow from the
+            lengths of the tokens, because normalization does not change the text.
         """
         if not self.changes(text):
             return self.encode_to_array(text, parse_specials), None
@@ -356,28 +355,28 @@ class Tokenizer:
         )
 
     def changes(self, text: str) -> bool:
-        """Tell whether byte text is composed to another; of a `remote` one that is not known."""
+        """Return whether normalization changes byte text; unknown and False if `remote`."""
         return self.nfc and not is_nfc(text)
 
     def normalized(self, text: str, parse_specials: bool | AllowedSpecial = True) -> str:
-        """Give the byte text that is encoded in the place of another."""
+        """Return byte text normalized as it is encoded."""
         if not self.changes(text):
             return text
-        found = segments(text, self.specials.search(parse_specials))
-        return "".join(part if special else nfc(part) for part, special in found)
+        parts = segments(text, self.specials.search(parse_specials))
+        return "".join(part if special else nfc(part) for part, special in parts)
 
     def encode_iterable(
         self, lines: Iterable[str], allowed_special: AllowedSpecial = "all"
     ) -> Iterator[int]:
-        """Encode items one by one, lazily; memory is bounded by the longest item.
+        """Encode items lazily, one at a time; memory is bounded by the longest item.
 
-        Each item is encoded by itself: no pre-token reaches over its end.
+        Items are encoded independently: no pre-token extends beyond the end of an item.
         """
         for line in lines:
             yield from self.encode(line, allowed_special)
 
     def prepare(self, text: str = "") -> None:
-        """Do now, perhaps in a thread, what would otherwise delay the first long text, or this."""
+        """Do the slow one-time work for long texts, and for this text. Callable from any thread."""
         self._encoder.prepare()
         self.specials.search("all")
         if self.split_pattern.unicode_of_tiktoken:
@@ -386,29 +385,29 @@ class Tokenizer:
     def encode_to_numpy(
         self, text: str, allowed_special: AllowedSpecial = "all"
     ) -> npt.NDArray[np.uint32]:
-        """Do what `encode` does, into an array; shape (n,), uint32."""
-        import numpy as np
+        """Encode text into an array; see `encode`. Shape (n,), uint32."""
+        import numpy as np  # `encode` does not need it
 
         return np.frombuffer(self._encode_any([text], allowed_special)[0], np.uint32)
 
     def encode_batch(
         self, texts: Iterable[str], allowed_special: AllowedSpecial = "all"
     ) -> list[list[int]]:
-        """Encode texts, each by itself; many are faster together than one by one."""
+        """Encode texts independently, faster than in separate calls."""
         return [ids.tolist() for ids in self._encode_any([*texts], allowed_special)]
 
     def _encode_any(self, texts: Sequence[str], allowed: AllowedSpecial) -> list[array[int]]:
-        """Encode any texts; that one holds surrogates is noticed when bytes are made of it."""
+        """Encode any texts; replace surrogates only after a conversion to bytes has failed."""
         try:
             return [*self.encode_byte_texts(texts, allowed, str.encode)]
         except UnicodeEncodeError:
-            mended = [bytetext.replace_surrogates(text)[0] for text in texts]
-            return [*self.encode_byte_texts(mended, allowed)]
+            fixed = [bytetext.replace_surrogates(text)[0] for text in texts]
+            return [*self.encode_byte_texts(fixed, allowed)]
 
     def encode_to_array(
         self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> array[int]:
-        """Do what `encode_byte_text` does, into an array; typecode "I"."""
+        """Encode byte text into an array, typecode "I"; see `encode_byte_text`."""
         (ids,) = self.encode_byte_texts([text], parse_specials)
         return ids
 
@@ -418,13 +417,13 @@ class Tokenizer:
         allowed: AllowedSpecial | bool,
         to_bytes: ToBytes = bytetext.to_bytes,
     ) -> Iterator[array[int]]:
-        """Encode byte texts, each by itself, into arrays; see `encode_byte_text`.
+        """Encode byte texts independently into arrays; see `encode_byte_text`.
 
         Raises:
             UnicodeEncodeError: If `to_bytes` raises it.
         """
         stops: list[tuple[int, int | None]] = []
-        """Behind how many segments there is which special token; None where a text ends."""
+        """Number of plain segments before each special token, and its id; None at a text's end."""
 
         at = 0
 
@@ -464,21 +463,22 @@ class Tokenizer:
                 ids.append(special_id)
 
     def _split_ahead(self, texts: Sequence[str]) -> AbstractContextManager[None]:
-        """Ask a child once for many texts; those that hold special tokens are asked for alone."""
+        """Split many texts in one request to a child; those with special tokens are split later."""
         if len(texts) == 1 or not self.split_pattern.guarded:
             return nullcontext()
+        # Only a guarded pattern needs child processes.
         from tokviz.tokenizer.pretokenize.guard import split_ahead
 
         return split_ahead(self.split_pattern, texts)
 
     def _segments(self, text: str, allowed: AllowedSpecial | bool) -> Iterator[tuple[str, bool]]:
-        """Give the parts of a text, and whether each is a special token."""
+        """Yield the parts of a text, and whether each is a special token."""
         return segments(text, self.specials.search(allowed))
 
     # -- decoding
 
     def decode_bytes(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> bytes:
-        """Join the bytes of tokens; see `decode`.
+        """Return the concatenated bytes of tokens; see `decode`.
 
         Raises:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
@@ -494,12 +494,12 @@ class Tokenizer:
         return b"".join(map(tokens.__getitem__, listed))
 
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:
-        """Join tokens to text; bytes that are not UTF-8 become U+FFFD.
+        """Return the text of tokens; bytes that are not UTF-8 become U+FFFD.
 
         Args:
             ids: The token ids.
-            skip_special_tokens: Leave out special tokens, but not those that a `tokenizer.json`
-                adds without calling them special, as Hugging Face's library does.
+            skip_special_tokens: Omit special tokens, but not added tokens that a `tokenizer.json`
+                does not flag as special, as Hugging Face's library does.
 
         Raises:
             TokenIdError: If an id is not in the vocabulary.
@@ -507,10 +507,10 @@ class Tokenizer:
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         return data.decode("utf-8", "replace")
 
-    # -- the whole story of a text
+    # -- tokens with their positions
 
     def tokenize(self, text: str, allowed_special: AllowedSpecial = "all") -> Tokenization:
-        """Encode text and say where its tokens and pre-tokens lie.
+        """Encode text and return the spans of its tokens and pre-tokens.
 
         Args:
             text: Any `str`; see `encode`.
@@ -519,13 +519,13 @@ class Tokenizer:
         try:
             return self._tokenize(text, allowed_special, to_bytes=str.encode)
         except UnicodeEncodeError:
-            mended, n_replaced = bytetext.replace_surrogates(text)
-            return self._tokenize(mended, allowed_special, n_replaced)
+            fixed, n_replaced = bytetext.replace_surrogates(text)
+            return self._tokenize(fixed, allowed_special, n_replaced)
 
     def tokenize_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> Tokenization:
-        """Do what `tokenize` does, for byte text; see `encode_byte_text`."""
+        """Encode byte text and return spans; see `tokenize` and `encode_byte_text`."""
         return self._tokenize(text, parse_specials)
 
     def split_byte_text(
@@ -556,7 +556,7 @@ class Tokenizer:
         import numpy as np
 
         noted: list[tuple[str, str, bool]] = []
-        """The segments as they are, as they are encoded, and whether they are special tokens."""
+        """Each segment, its normalized form, and whether it is a special token."""
 
         def segments() -> Iterator[tuple[str, bool]]:
             for segment, special in self._segments(text, allowed):
@@ -595,7 +595,7 @@ class Tokenizer:
         return Tokenization(ids.tolist(), spans, pre_tokens, flags, n_replaced)
 
     def _pre_tokens(self, text: str) -> list[int]:
-        """Give where the pre-tokens of plain text end, in its characters."""
+        """Return the end of each pre-token of plain text, in characters."""
         ends = split(self.split_pattern, nfc(text) if self.nfc else text).ends
         if not self.changes(text):
             return list(ends)
@@ -606,22 +606,22 @@ class Tokenizer:
 
     @property
     def by_ranks(self) -> bool:
-        """Whether any two neighbours merge whose concatenation has a rank, as in tiktoken."""
+        """True if adjacent tokens merge whenever their concatenation has a rank, as in tiktoken."""
         return self.tables.by_ranks
 
     @cached_property
     def vocab(self) -> dict[int, bytes]:
-        """Every token id → bytes, special tokens too."""
+        """Every token id → bytes, including special tokens."""
         ordinary = zip(self.tables.ids(), self.tables.tokens(), strict=True)
         return dict(ordinary) | self._special_bytes
 
     @property
     def merges(self) -> list[Merge]:
-        """All merges in the order in which they apply; recovered where only ranks are given."""
+        """All merges in the order in which they apply; recovered if there are only ranks."""
         return self.tables.merges()
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Give a token's bytes.
+        """Return a token's bytes.
 
         Raises:
             TokenIdError: If the id is not in the vocabulary.
@@ -632,30 +632,30 @@ class Tokenizer:
         return token
 
     def token_id(self, token: bytes) -> int | None:
-        """Give the id of an ordinary token, None if the vocabulary does not hold it."""
+        """Return the id of an ordinary token, None if it is not in the vocabulary."""
         return self.tables.id_of(token)
 
     def is_special(self, token_id: int) -> bool:
-        """Tell whether an id is a special token's."""
+        """Return whether an id is that of a special token."""
         return token_id in self._special_bytes
 
     def rank(self, token_id: int) -> int | None:
-        """Give the rank of the merge that makes a token; None for special tokens.
+        """Return the rank of the merge that makes a token; None for special tokens.
 
-        In a rank vocabulary every token has one, the single bytes too: its id. With a merge list it
-        is the index of the merge that makes it when its bytes are encoded, and tokens that no merge
-        makes have none.
+        In a rank vocabulary, the rank of every token, including single bytes, is its id. With a
+        merge list, it is the index of the merge that makes the token when its bytes are encoded,
+        or None if no merge does.
         """
         return None if self.is_special(token_id) else self.tables.rank(token_id)
 
     def pair_rank(self, left: bytes, right: bytes) -> int | None:
-        """Give the rank at which two neighbouring tokens merge, None if they never do."""
+        """Return the rank at which two adjacent tokens merge, None if they never do."""
         return self.tables.pair_rank(left, right)
 
     def merge_number(self, token_id: int) -> int | None:
         """Return the number of the merge that makes a token, None if no merge does.
 
-        Merges count from 1 everywhere that people read them: the first one learned is merge 1.
+        Merge numbers start at 1: the first merge learned is merge 1.
         """
         rank = self.rank(token_id)
         if rank is None or len(self.token_bytes(token_id)) < 2:
@@ -668,12 +668,12 @@ class Tokenizer:
         return None if rank is None else self.tables.merge_number(rank)
 
     def merge_of(self, token_id: int) -> Merge | None:
-        """Give the merge that makes a token, None if no merge does."""
+        """Return the merge that makes a token, None if no merge does."""
         is_ordinary = self.bytes_of(token_id) is not None and not self.is_special(token_id)
         return self.tables.merge_of(token_id) if is_ordinary else None
 
     def bytes_of(self, token_id: int) -> bytes | None:
-        """Give a token's bytes, None if the id is not in the vocabulary."""
+        """Return a token's bytes, None if the id is not in the vocabulary."""
         special = self._special_bytes.get(token_id)
         return self.tables.token(token_id) if special is None else special
 
@@ -689,7 +689,7 @@ def _specials(
     for name in special_tokens:
         if bytetext.replace_surrogates(name)[1]:
             raise SpecialTokenError(
-                f"special token {name!r} holds half a character: no text has it"
+                f"special token {name!r} contains a lone surrogate: no text contains it"
             )
     if isinstance(special_tokens, Mapping):
         return SpecialTokens(special_tokens)
@@ -699,14 +699,14 @@ def _specials(
     for name in special_tokens:
         if name in ids:
             raise SpecialTokenError(f"special token {name!r} is listed twice")
-        held = id_of.get(name.encode())
-        ids[name] = next_id if held is None else held
-        next_id += held is None
+        known_id = id_of.get(name.encode())
+        ids[name] = next_id if known_id is None else known_id
+        next_id += known_id is None
     return SpecialTokens(ids)
 
 
 def spans_between(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Give start and end of things that lie one behind another; both are one memory."""
+    """Return the spans between n + 1 borders, shape (n, 2), as a view of the borders."""
     import numpy as np
 
     spans: npt.NDArray[np.int64] = np.ndarray((len(borders) - 1, 2), np.int64, borders, 0, (8, 8))
@@ -715,7 +715,7 @@ def spans_between(borders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _origins(segments: Iterable[tuple[str, str, bool]]) -> npt.NDArray[np.int64]:
-    """Say for every byte offset in the composed text where it is in the text; see `origins`."""
+    """Return the offset in the text of every byte of the normalized text; see `origins`."""
     import numpy as np
 
     places: list[Sequence[int] | npt.NDArray[np.int64]] = [[0]]

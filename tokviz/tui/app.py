@@ -891,9 +891,10 @@ class TokvizApp(App[None]):
 
     def on_unmount(self) -> None:
         """Remember the choices; nobody waits any more for a regex."""
-        from tokviz.tokenizer.pretokenize import guard  # which a start need not wait for
+        # The start of the app need not wait for this.
+        from tokviz.tokenizer.pretokenize import regex_process
 
-        guard.close()
+        regex_process.close()
         self.session.write_settings()
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]

@@ -28,7 +28,7 @@ from tokviz.storage.json_file import parse_json
 from tokviz.storage.locks import FileLock
 from tokviz.text.bytetext import from_bytes, to_bytes
 from tokviz.text.sentences import failure_message
-from tokviz.text.snapshots import Part, changed_range
+from tokviz.text.snapshots import TextPart, changed_range
 
 MAX_RECORDS = 1_000
 """So many changes are replayed quickly; with more of them the whole text is written anew."""
@@ -94,7 +94,7 @@ class Leftover(NamedTuple):
 class _Wish(NamedTuple):
     """What is to be kept: the parts of a text, None for nothing, and the file that is open."""
 
-    parts: Iterable[str | Part] | None
+    parts: Iterable[str | TextPart] | None
     source: Path | None
 
 
@@ -115,14 +115,14 @@ class Autosave:
         self._busy = threading.Lock()
         self._wishes: deque[_Wish] = deque(maxlen=1)
         self._source: Path | None = None
-        self._parts: Sequence[str | Part] = ()
+        self._parts: Sequence[str | TextPart] = ()
         self._sizes: Sequence[int] = ()
         self._n_records = self._n_changed = 0
         """What has been written since the whole text; no records where that is not there."""
 
     # -- what this process keeps
 
-    def want(self, parts: Iterable[str | Part] | None, source: Path | None = None) -> None:
+    def want(self, parts: Iterable[str | TextPart] | None, source: Path | None = None) -> None:
         """Say what `flush` is to keep from now on; it costs next to nothing.
 
         Args:
@@ -167,7 +167,7 @@ class Autosave:
     def _path(self) -> Path:
         return self._open_folder() / (self._name + _DATA)
 
-    def _write(self, parts: Sequence[str | Part], source: Path | None) -> None:
+    def _write(self, parts: Sequence[str | TextPart], source: Path | None) -> None:
         if self._lock is None:
             self._lock = FileLock(self._open_folder() / (self._name + _LOCK))
         self._lock.take()  # where there are no locks it is kept all the same
@@ -198,7 +198,7 @@ class Autosave:
         self._sizes = [*sizes[:first], *map(len, changed), *sizes[old_last:]]
         self._n_records, self._n_changed = self._n_records + 1, n_changed
 
-    def _write_all(self, parts: Sequence[str | Part], source: Path | None) -> None:
+    def _write_all(self, parts: Sequence[str | TextPart], source: Path | None) -> None:
         # Part by part, twice: the text may be so long that nobody wants a copy of it.
         sizes, check = [], 0
         for part in parts:
@@ -242,8 +242,8 @@ class Autosave:
         return sorted(found, key=lambda leftover: leftover.when, reverse=True)
 
 
-def _data(part: str | Part) -> bytes:
-    return part.data if isinstance(part, Part) else to_bytes(part)
+def _data(part: str | TextPart) -> bytes:
+    return part.data if isinstance(part, TextPart) else to_bytes(part)
 
 
 def _header(at: int, removed: int, n_bytes: int, check: int, **about: Any) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 from tokviz.errors import TokvizError
 from tokviz.process.jobs.split_client import PreToken, SplitClient, SplitPart, SplitResult
 from tokviz.process.limits import Limits
-from tokviz.text.snapshots import Part
+from tokviz.text.snapshots import TextPart
 
 WAIT = 60.0
 """Seconds after which a test gives up."""
@@ -18,10 +18,10 @@ EXPLODING = r"(a|aa)+$"
 """Takes time exponential in the length of "aaa…b"."""
 
 
-class _Watched(list[Part]):
+class _Watched(list[TextPart]):
     """Chunks that signal when they are read, at the start of their run."""
 
-    def __init__(self, chunks: list[Part]) -> None:
+    def __init__(self, chunks: list[TextPart]) -> None:
         super().__init__(chunks)
         self.read = Event()
 
@@ -44,11 +44,11 @@ class Splitter:
         )
 
     def start(self, regex: str, *chunks: str) -> int:
-        return self.client.split(regex, [*map(Part, chunks)])
+        return self.client.split(regex, [*map(TextPart, chunks)])
 
     def start_and_hang(self) -> int:
         """Start an endless run, and wait until the child has received it."""
-        chunks = _Watched([Part("a" * 100 + "b")])
+        chunks = _Watched([TextPart("a" * 100 + "b")])
         run = self.client.split(EXPLODING, chunks)
         assert chunks.read.wait(WAIT)
         return run

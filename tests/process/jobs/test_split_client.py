@@ -18,7 +18,7 @@ from tokviz.process.jobs.split_client import (
     text_requests,
 )
 from tokviz.process.limits import Limits
-from tokviz.text.snapshots import Part
+from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.pretokenize.split import split
 
@@ -67,10 +67,10 @@ def test_edits_sent_as_differences_equal_a_fresh_split(
 
 def test_a_kept_text_is_not_sent_again() -> None:
     memory: dict[str, object] = {}
-    chunks = [Part("one "), Part("two "), Part("three")]
+    chunks = [TextPart("one "), TextPart("two "), TextPart("three")]
     assert len(list(text_requests(memory, chunks))) == 2
     assert list(text_requests(memory, list(chunks))) == []
-    assert list(text_requests(memory, [chunks[0], Part("2 "), Part("three")])) == [
+    assert list(text_requests(memory, [chunks[0], TextPart("2 "), TextPart("three")])) == [
         {"do": "text", "text": "2 "},
         {"do": "replace", "start": 4, "removed": 4},
     ]

@@ -43,7 +43,7 @@ def encoder(source, *, whole: bool) -> BulkEncoder:
 
 @cache
 def of_name(name: str, small: bool = False) -> BulkEncoder:
-    """Make a built-in tokenizer's encoder; a small one meets full arrays and old entries often."""
+    """Return the encoder of a built-in tokenizer; a small one often has full arrays."""
     with pytest.MonkeyPatch.context() as patch:
         if small:
             make_small(patch)
@@ -120,7 +120,7 @@ def test_qwens_ids_follow_the_ranks(text: str) -> None:
 
 @st.composite
 def vocabularies(draw: st.DrawFn) -> PackedMerges:
-    """Draw merges of few letters, so that they overlap: several for a token, dead ones, gaps."""
+    """Draw overlapping merges of few letters, with duplicates, unused merges and gaps."""
     letters = [*b"abc", 0xFF, *"世界日".encode()]
     tokens = [bytes([letter]) for letter in dict.fromkeys(letters)]
     merges: list[Merge] = []
@@ -268,14 +268,6 @@ def test_an_error_is_told_though_another_thread_ends_after_it(
     made._free = Free(made._vocabulary)
     with pytest.raises(UnicodeEncodeError):
         made.encode(tok.split_pattern, [("b " * 5 + "\ud800", False)], to_bytes=str.encode)
-
-
-def test_memory_for_a_long_pre_token_is_given_back() -> None:
-    made = encoder(tokviz.load("gpt2").tables, whole=True)
-    ids_of(made, SPLIT_PATTERNS["none"], "ab" * 200_000)
-    assert len(made._free._free) == 2
-    for worker in made._free._free:
-        assert worker._state[bulk_kernels.ROOM] == bulk._IDS_AT_ONCE + bulk_kernels.MOST_IDS
 
 
 def test_of_what_many_threads_work_with_little_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

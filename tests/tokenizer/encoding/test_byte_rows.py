@@ -33,7 +33,7 @@ def test_rows_are_their_strings_sorted_and_without_leading_spaces(strings: list[
 
 
 def test_what_is_known_of_a_vocabulary_is_no_object_for_each_token() -> None:
-    """The app reads one at every switch of the tokenizer, while other things come and stay."""
+    """The app creates one at every change of the tokenizer, among other objects."""
     tok, other = tokviz.load("gpt2"), tokviz.load("r50k_base")
     unstable_end(other, "once upon a ")
     gc.collect()

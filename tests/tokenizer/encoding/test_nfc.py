@@ -26,7 +26,7 @@ texts = st.lists(
 
 
 def composed(text: str) -> str:
-    """Compose what stands between special tokens."""
+    """Normalize the text between special tokens."""
     parts = text.split("<|im_end|>")
     return "<|im_end|>".join(unicodedata.normalize("NFC", part) for part in parts)
 

@@ -13,7 +13,7 @@ from tokviz.tokenizer.pretokenize.scan import Scanner
 from tokviz.tokenizer.pretokenize.scan_kernels import Texts, find_pre_tokens
 
 BATCH = 1 << 10
-"""How many pre-tokens are found at a time."""
+"""Number of pre-tokens found at a time."""
 
 
 @kernel
@@ -37,7 +37,7 @@ def batches(
     is_open: bool = False,
     most: int = BATCH,
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Cut the texts at `starts` to `ends`; yields where pre-tokens start and end in `data`: (n, 2).
+    """Split texts; yield the starts and ends of pre-tokens in `data`, shape (n, 2).
 
     If `is_open`, the last text goes on after its end here; its last pre-token may then be missing,
     and comes when its bytes are scanned again together with more.
@@ -54,7 +54,7 @@ def batches(
 
 
 def pre_tokens_of(scanner: Scanner, data: bytes) -> list[bytes]:
-    """Cut a whole text into its pre-tokens."""
+    """Return the pre-tokens of a text."""
     return [
         data[a:b] for batch in batches(scanner, data, [0], [len(data)]) for a, b in batch.tolist()
     ]

@@ -31,7 +31,7 @@ from tokviz.tokenizer.pretokenize.unicode_classes import CLASSES, N_CODE_POINTS,
 
 @cache
 def code_points_of(class_name: str) -> list[int]:
-    """List the code points that tiktoken puts into a Unicode class, ascending."""
+    """Return the code points that tiktoken puts into a Unicode class, ascending."""
     import tiktoken
 
     encoding = tiktoken.Encoding(
@@ -78,7 +78,7 @@ _FLAGS = {
 
 
 def flags_of_code_points() -> bytearray:
-    """Give the flags of every code point, from the table of classes; 0 for surrogates."""
+    """Return the flags of every code point, from the table of classes; 0 for surrogates."""
     flags = stored_classes().translate(
         bytes([SYMBOL, *(_FLAGS[name] for name in CLASSES)]).ljust(256, b"\0")
     )

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from tokviz.errors import PatternError
 from tokviz.process.runner import JobClient, JobDroppedError
-from tokviz.tokenizer.pretokenize import guard
+from tokviz.tokenizer.pretokenize import guard, regex_process
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, get_split_pattern
-from tokviz.tokenizer.pretokenize.split import join_steps, split, split_in_steps
+from tokviz.tokenizer.pretokenize.split import split
+from tokviz.tokenizer.pretokenize.split_steps import join_steps, split_in_steps
 from tokviz.tokenizer.pretokenize.step_limit import StepLimit
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -125,14 +126,15 @@ def test_a_tokenizer_made_in_python_ends_what_explodes_and_asks_once_for_many_te
 
 
 def test_what_hears_no_signal_is_killed(monkeypatch):
-    monkeypatch.setattr(guard, "STEP_SECONDS", 0.4)
-    monkeypatch.setattr(guard, "PATIENCE_SECONDS", 0.3)
-    guard.close()
+    for module in (guard, regex_process):
+        monkeypatch.setattr(module, "STEP_SECONDS", 0.4)
+    monkeypatch.setattr(regex_process, "PATIENCE_SECONDS", 0.3)
+    regex_process.close()
     with pytest.raises(PatternError, match="takes too long to compile"):
-        guard.check("(?:(?:a{1000}){1000}){1000}")
+        regex_process.check("(?:(?:a{1000}){1000}){1000}")
     with pytest.raises(PatternError, match=r"takes longer than 0\.4 s for one pre-token"):
         spans(f"ab {Z34}b\n{Z34} cd")
-    guard.close()
+    regex_process.close()
     monkeypatch.undo()
     assert spans("ab cd") == ([(0, 2), (2, 5)], ())
 
@@ -149,10 +151,9 @@ def test_who_waits_is_let_go_when_it_is_closed():
 
     thread = threading.Thread(target=wait)
     thread.start()
-    client = guard._clients["split"]
-    while not client._calls.locked():
+    while not regex_process.client_for("split").pid:
         pass
-    guard.close()
+    regex_process.close()
     thread.join(10)
     assert ends == [JobDroppedError]
 

@@ -23,7 +23,7 @@ from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern, 
 from tokviz.tokenizer.pretokenize.scan import Scanner, scanner_of
 from tokviz.tokenizer.pretokenize.split import split
 
-NAMES = [name for name in SPLIT_PATTERNS if name != "deepseek3"]
+NAMES = [name for name, pattern in SPLIT_PATTERNS.items() if scanner_of(pattern) is not None]
 REPRESENTATIVES = ["A", "s", "l", "e", "ǅ", "中", "\u0301", "1", " ", "\n", "\u3000", "'", "/", "!"]
 
 
@@ -39,7 +39,7 @@ def scanner(name: str) -> Scanner:
 
 
 def ends_by_regex(name: str, parts: list[str]) -> npt.NDArray[np.int64]:
-    """Tell where the pre-tokens of texts end, in bytes of all these texts together."""
+    """Return the ends of the pre-tokens of texts, in bytes of the concatenated texts."""
     ends, start = array("q"), 0
     for part in parts:
         ends.extend([start + end for end in split(SPLIT_PATTERNS[name], part).ends])
@@ -50,7 +50,7 @@ def ends_by_regex(name: str, parts: list[str]) -> npt.NDArray[np.int64]:
 
 
 def ends_by_scanner(name: str, parts: list[str]) -> npt.NDArray[np.int64]:
-    """Scan many texts of one buffer at once, and tell the same."""
+    """Return the same from one scan of a buffer with all texts."""
     datas = [part.encode() for part in parts]
     ends = list(accumulate(map(len, datas)))
     data = b"".join(datas)
@@ -64,7 +64,7 @@ def assert_same_pre_tokens(name: str, parts: list[str]) -> None:
 
 
 def pre_tokens_in_blocks(name: str, blocks: list[bytes]) -> list[bytes]:
-    """Scan a text that comes in blocks, as a reader would: the undecided rest comes again."""
+    """Scan a text that arrives in blocks; the undecided rest of each is scanned again."""
     pre_tokens: list[bytes] = []
     rest = b""
     for index, block in enumerate(blocks):
@@ -101,7 +101,7 @@ def test_every_four_characters_of_different_classes(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_few_characters_within_a_long_text(name: str) -> None:
-    """Which is looked at by blocks, as far as it is ASCII; these are at all places of a block."""
+    """ASCII text is scanned in blocks; these characters are at all positions of a block."""
     some = ["".join(some) for some in product("Asl1 \n\t'/!", repeat=4)]
     both = ["".join(some) for some in product(REPRESENTATIVES, repeat=3)]
     apart = [f"x{part}y" for part in some]
@@ -132,7 +132,7 @@ def test_the_mask_of_64_bytes_is_that_of_each(low: int, high: int) -> None:
 
 
 def test_blocks_know_the_classes_of_ascii() -> None:
-    """What `block_kernels` says of ASCII is what the table says of it."""
+    """The ASCII classes of `block_kernels` are those of the table."""
     expected = {
         scan_table.UPPER: string.ascii_uppercase,
         scan_table.LOWER: string.ascii_lowercase,
@@ -221,7 +221,8 @@ def test_no_text_has_no_pre_tokens() -> None:
     assert ends_by_scanner("gpt4", ["", "a b", "", ""]).tolist() == [1, 3]
 
 
-def test_only_the_named_patterns_have_a_scanner() -> None:
+def test_only_named_patterns_have_a_scanner() -> None:
+    assert {"gpt2", "gpt4", "gpt4o", "llama3", "qwen2", "nanochat", "whitespace"} <= set(NAMES)
     assert scanner_of(get_split_pattern(r"\w+")) is None
     assert scanner_of(SplitPattern("gpt2", "a", "a pattern that took the name")) is None
 

@@ -12,7 +12,8 @@ from tests.oracles.nasty import FRAGMENTS, byte_texts
 from tests.tokenizer.pretokenize import tables
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS, SplitPattern
 from tokviz.tokenizer.pretokenize.skeleton import LONGEST, pre_tokens, skeleton, skeleton_regex
-from tokviz.tokenizer.pretokenize.split import split, split_in_steps
+from tokviz.tokenizer.pretokenize.split import split
+from tokviz.tokenizer.pretokenize.split_steps import split_in_steps
 from tokviz.tokenizer.pretokenize.unicode_classes import AGREED, CLASSES, as_tiktoken_sees
 
 CERTAIN = "".join(
@@ -21,8 +22,12 @@ CERTAIN = "".join(
     for char in map(chr, range(first, last + 1))
     if skeleton(char) is not None
 )
-NAMES = [name for name in SPLIT_PATTERNS if name != "deepseek3"]
-"""That one asks for punctuation and symbols, which a skeleton does not tell apart."""
+NAMES = [
+    name
+    for name, pattern in SPLIT_PATTERNS.items()
+    if pattern.unicode_of_tiktoken and pre_tokens(pattern.regex, "a") is not None
+]
+"""Patterns that work on a skeleton, which does not distinguish punctuation from symbols."""
 TELLING = "aAsStTreLD0² \t\n\r\v\x01\x04\x1c\x85\u3000.'#/éÉǅ々中\u0301🙂\udcff"
 PLACES = ("{}", "a{}", "A{}a", "1{}1", " {}x", ".{}.", "'{} ", "\n{}\n", "{}'s", "\t{} 1")
 
@@ -36,10 +41,14 @@ def lengths_by_skeleton(name: str, text: str) -> list[int] | None:
     return None if found is None else list(map(len, found))
 
 
+def test_common_patterns_work_on_a_skeleton() -> None:
+    assert {"gpt2", "gpt4", "gpt4o", "llama3", "qwen2", "nanochat", "whitespace"} <= set(NAMES)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=30), more=byte_texts)
 def test_pre_tokens_are_those_of_regex(name: str, parts: list[str], more: str) -> None:
-    """A text is left to the regex only for a character that is not certain, or its length."""
+    """Only long texts and texts with uncertain characters are left to the regex."""
     text = "".join(parts) + more
     is_ours = len(text) <= LONGEST and all(skeleton(char) is not None for char in text)
     assert lengths_by_skeleton(name, text) == (lengths_by_regex(name, text) if is_ours else None)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 import tokviz
-from tokviz.training.replay.advice import Advice, advise
+from tokviz.training.replay.advice import KNEE, Advice, Size, advice_of, advise
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,25 @@ def test_the_knee_is_where_twice_the_size_saves_little(texts: tuple[str, str]) -
     advice = advise(tokenizer, [b" hello" * 50], 1000)
     assert [size.saved for size in advice.sizes] == [None, 0, 0] and advice.knee == 512
     assert advice.reason == (
-        "512 tokens are enough: 1,024 would save 0.0% of the tokens and cost 0.5 M weights more"
+        "512 tokens are enough: 1,024 would save 0.0% of the tokens and need 0.5 M more weights"
     )
     small = advise(tokviz.train([corpus], 300).tokenizer, [held_out.encode()], 1)
     assert (small.knee, len(small.sizes)) == (None, 1)
     assert small.lines()[-1].startswith("More tokens") and small.lines()[-1].endswith("ends.")
+
+
+@pytest.mark.parametrize(
+    ("saved", "knee"),
+    [
+        ([0.3, 0.2, 0.1], None),
+        ([0.3, KNEE, KNEE], None),
+        ([0.3, KNEE - 0.001, 0.2], 1_000),
+        ([0.01, 0.01, 0.01], 500),
+        ([], None),
+    ],
+)
+def test_the_knee_is_the_first_size_whose_double_saves_less(
+    saved: list[float], knee: int | None
+) -> None:
+    sizes = [Size(500 << number, 4.0, share, 0) for number, share in enumerate([None, *saved])]
+    assert advice_of(sizes).knee == knee

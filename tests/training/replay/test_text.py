@@ -43,15 +43,14 @@ def listed(*merges: tuple[bytes, bytes], pattern: str = "none") -> Tokenizer:
 
 
 def list_lengths(merges: list[tuple[bytes, bytes]]) -> list[int]:
-    """How many merges of a list are made after 0, 1, … tokens: neighbours may make the same one."""
+    """Return the length of the merge list after 0, 1, … tokens: adjacent merges may share one."""
     products = [left + right for left, right in merges]
     new = [at for at, token in enumerate(products) if products[at - 1 : at] != [token]]
     return [*new, len(merges)]
 
 
 def limits(replay: Replay, k: int) -> int:
-    ranks = replay._steps.new_ids()
-    return ranks[k] if k < len(ranks) else ranks[-1] + 1
+    return replay.step(k + 1).new_id if k < replay.n_merges else replay.step(k).new_id + 1
 
 
 @pytest.mark.parametrize("name", list(OPEN))
@@ -87,7 +86,7 @@ ALPHABET = [b"a", b"b", b"c"]
 
 @st.composite
 def merge_lists(draw: st.DrawFn) -> list[tuple[bytes, bytes]]:
-    """Lists in any order, in which a merge may take what only a later one makes."""
+    """Merge lists in any order, in which a merge may use the token of a later one."""
     tokens = list(ALPHABET)
     merges: list[tuple[bytes, bytes]] = []
     for _ in range(draw(st.integers(1, 9))):
@@ -143,7 +142,7 @@ def test_text_of_any_ranks_is_that_of_the_ranks_below(tokens, pre_token) -> None
 def test_pre_tokens_that_are_tokens_are_looked_up_where_merges_are_ignored(
     merges, extra, pre_token
 ):
-    """From the first merge that makes the token on; from the start if none does."""
+    """From the first merge that makes the token, or from the start if none does."""
     products = [left + right for left, right in merges]
     vocab = BYTES | dict(enumerate(dict.fromkeys([*products, extra]), 256))
     tok = Tokenizer(vocab, list(merges), split_pattern="none", ignore_merges=True)

@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
-from tokviz.live import chunked_text
+from tokviz.live import chunking
 from tokviz.live.document import LiveDocument
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.file_dialog import FileDialog, PathField
@@ -142,7 +142,7 @@ async def test_letters_do_not_wait_for_the_text_of_a_session(
 ) -> None:
     path, go_on, n_prepared = tmp_path / "theirs.tokviz.json", Event(), []
     path.write_bytes(to_bytes(SavedSession(theirs := "their text " * 50_000)))
-    prepared = chunked_text._Prepared
+    prepared = chunking.PreparedText
 
     def slowly(*arguments: Any) -> Any:
         n_prepared.append(1)
@@ -153,7 +153,7 @@ async def test_letters_do_not_wait_for_the_text_of_a_session(
     app = TokvizApp(session)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        monkeypatch.setattr(chunked_text, "_Prepared", slowly)
+        monkeypatch.setattr(chunking, "PreparedText", slowly)
         app._open_session(path)
         await until(pilot, lambda: n_prepared)
         await pilot.press("x")

@@ -36,7 +36,7 @@ def export(index: VocabularyIndex, rows: Iterable[int], kind: ExportKind) -> byt
         lines = (f"{index.ids[row]}\t{escaped(index.tokens[row])}\n" for row in rows)
         return "".join(lines).encode()
     if kind == "jsonl":
-        lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in _records(index, rows))
+        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in _records(index, rows))
         return "".join(lines).encode()
     buffer = io.StringIO(newline="")
     # The csv module quotes a lone CR only if the line terminator contains it.

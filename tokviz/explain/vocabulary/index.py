@@ -9,6 +9,9 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from tokviz.errors import TokvizError
 from tokviz.explain.vocabulary.scripts import BYTES, COMMON, MIXED, scripts_of
 from tokviz.text import bytetext
@@ -16,9 +19,6 @@ from tokviz.tokenizer.encoding.byte_rows import ByteRows
 from tokviz.tokenizer.encoding.packed import NO_MERGE
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from tokviz.tokenizer.tokenizer import Tokenizer
 
 # A surrogate that represents no byte, so byte text never contains it.
@@ -63,8 +63,6 @@ class VocabularyIndex:
         Raises:
             Cancelled: If `cancelled` returned True.
         """
-        import numpy as np
-
         self.tokenizer, tables = tokenizer, tokenizer.tables
         specials = tokenizer.special_tokens
         special_ids = np.fromiter(specials.values(), np.int64, len(specials))
@@ -86,8 +84,6 @@ class VocabularyIndex:
 
     def _characters(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """Return the characters of all tokens, and the position of the mark after each token."""
-        import numpy as np
-
         # A line feed never combines with adjacent bytes into a character.
         ends = np.cumsum(self.lengths)
         data = np.insert(self.tokens.blob, ends, ord("\n")).tobytes()
@@ -98,8 +94,6 @@ class VocabularyIndex:
         return codes, marks
 
     def _read_characters(self, codes: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64]) -> None:
-        import numpy as np
-
         starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
         self.n_chars = ends - starts
         if not len(ends):
@@ -111,8 +105,8 @@ class VocabularyIndex:
         scripts = scripts_of(codes)
         highest = np.maximum.reduceat(scripts, starts)
         lowest = np.minimum.reduceat(np.where(scripts == COMMON, 255, scripts), starts)
-        one = (highest == lowest) | (highest == COMMON)
-        self.scripts = np.where(one, highest, MIXED).astype(np.uint8)
+        is_single = (highest == lowest) | (highest == COMMON)
+        self.scripts = np.where(is_single, highest, MIXED).astype(np.uint8)
         self.scripts[self.partial] = BYTES
 
     def __len__(self) -> int:
@@ -121,8 +115,6 @@ class VocabularyIndex:
 
     def row_of(self, token_id: int) -> int | None:
         """Return the row of an id, None if no token has it."""
-        import numpy as np
-
         row = int(np.searchsorted(self.ids, token_id))
         return row if row < len(self.ids) and self.ids[row] == token_id else None
 
@@ -134,8 +126,6 @@ class VocabularyIndex:
     @cached_property
     def text_order(self) -> npt.NDArray[np.int64]:
         """Position of every row when sorted by text, ignoring case and leading spaces."""
-        import numpy as np
-
         places = np.empty(len(self), np.int64)
         places[self.folded.without_leading(b" ").order()] = np.arange(len(self))
         return places
@@ -143,8 +133,6 @@ class VocabularyIndex:
 
 def _rows_of(codes: npt.NDArray[np.uint32]) -> ByteRows:
     """Convert characters with a mark after each token to byte rows."""
-    import numpy as np
-
     is_mark = codes == _BETWEEN_TOKENS
     sizes = np.where(is_mark, 0, bytetext.utf8_sizes(codes))
     lengths = np.diff(np.cumsum(sizes, dtype=np.int64)[is_mark], prepend=0)
@@ -152,8 +140,6 @@ def _rows_of(codes: npt.NDArray[np.uint32]) -> ByteRows:
 
 
 def _codes_of(text: str) -> npt.NDArray[np.uint32]:
-    import numpy as np
-
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
 
 

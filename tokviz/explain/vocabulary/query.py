@@ -207,18 +207,18 @@ def _term(word: Word) -> Term:
             return TextTerm(_hex(value.strip('"').removeprefix("0x"), "bytes:"), False)
     if value.startswith("#") and len(value) > 1 and not value[1:].strip("0123456789-<>=_,"):
         return RangeTerm("id", *_range(value[1:], "#498, #0-255 or #1000-"))
-    if found := _HEX.fullmatch(value):
-        return TextTerm(_hex(found[1], "0x"), False)
+    if match := _HEX.fullmatch(value):
+        return TextTerm(_hex(match[1], "0x"), False)
     if value.startswith("/") and len(value) > 1:
         return _regex(value)
     return _text(value)
 
 
 def _range(value: str, example: str) -> tuple[int, int]:
-    found = _RANGE.fullmatch(value)
-    if not value or found is None or value == "-":
+    match = _RANGE.fullmatch(value)
+    if not value or match is None or value == "-":
         raise _Unusable(f"Type a number or a range: {example}.")
-    sign, number, low, high = found.groups()
+    sign, number, low, high = match.groups()
     if number is None:
         return _number(low, 0), _number(high, _MAX_NUMBER)
     bound = _number(number, 0)
@@ -243,19 +243,19 @@ def _scripts(value: str) -> tuple[int, ...]:
         raise _Unusable("Type a script: script:latin, script:han, script:mixed or script:common.")
     numbers: list[int] = []
     for name in names:
-        found = find_scripts(name)
-        if not found:
+        matching = find_scripts(name)
+        if not matching:
             raise _Unusable(f"No script is named {name}. Click one in the overview, or type its "
                             "English name.")  # fmt: skip
-        numbers += found
+        numbers += matching
     return tuple(sorted(set(numbers)))
 
 
 def _flag(value: str) -> Flag:
-    found = [flag for flag in FLAGS if value and flag.startswith(value.lower())]
-    if not found:
+    matching = [flag for flag in FLAGS if value and flag.startswith(value.lower())]
+    if not matching:
         raise _Unusable(f"Type a property: {', '.join(f'is:{flag}' for flag in FLAGS)}.")
-    return found[0]
+    return matching[0]
 
 
 def _hex(digits: str, prefix: str) -> bytes:
@@ -300,10 +300,10 @@ def _unescape(text: str) -> bytes:
     """Decode the escapes of a quoted text, and keep everything else."""
     parts: list[bytes] = []
     end = 0
-    for found in _ESCAPE.finditer(text):
-        parts.append(bytetext.to_bytes(bytetext.as_byte_text(text[end : found.start()])))
-        end = found.end()
-        byte, short, long, other = found.groups()
+    for escape in _ESCAPE.finditer(text):
+        parts.append(bytetext.to_bytes(bytetext.as_byte_text(text[end : escape.start()])))
+        end = escape.end()
+        byte, short, long, other = escape.groups()
         code = int(short or long or "0", 16)
         if byte is not None:
             parts.append(bytes([int(byte, 16)]))

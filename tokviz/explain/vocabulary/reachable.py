@@ -15,17 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from tokviz.errors import PatternError, TokvizError
 from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.merging import merge_pre_token
 from tokviz.tokenizer.pretokenize.guard import split_ahead
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 _SLICE = 512
 _GROUP = 16
@@ -50,10 +48,8 @@ def unreachable_rows(
         Cancelled: If it was.
         PatternError: If the split pattern takes too long on a token.
     """
-    import numpy as np
-
     index.tokenizer.prepare()
-    found = np.zeros(len(index), bool)
+    unreachable = np.zeros(len(index), bool)
     for start in range(0, len(index), _SLICE):
         if cancelled():
             raise Cancelled
@@ -67,12 +63,12 @@ def unreachable_rows(
             if cancelled():
                 raise Cancelled
             among = {row: _among_others(index.tokens[row]) for row in left[first : first + _GROUP]}
-            found[_never_whole(index, among)] = True
+            unreachable[_never_whole(index, among)] = True
         for row in tried:
             if index.partial[row]:
                 token = index.tokens[row]
-                found[row] = merge_pre_token(token, index.tokenizer.pair_rank) != [token]
-    return found
+                unreachable[row] = merge_pre_token(token, index.tokenizer.pair_rank) != [token]
+    return unreachable
 
 
 def _among_others(token: bytes) -> list[bytes]:
@@ -80,21 +76,21 @@ def _among_others(token: bytes) -> list[bytes]:
 
 
 def _never_whole(index: VocabularyIndex, texts_of: Mapping[int, list[bytes]]) -> list[int]:
-    """Give the rows whose token comes out of none of their texts.
+    """Return the rows whose token is not in the encoding of any of their texts.
 
     Raises:
         PatternError: If the split pattern takes too long on one of them.
     """
     tok, left = index.tokenizer, []
-    every = [bytetext.from_bytes(text) for texts in texts_of.values() for text in texts]
-    with split_ahead(tok.split_pattern, every):
+    all_texts = [bytetext.from_bytes(text) for texts in texts_of.values() for text in texts]
+    with split_ahead(tok.split_pattern, all_texts):
         if not tok.split_pattern.guarded:
             with suppress(TokvizError):  # then encode them one by one
-                found = tok.encode_byte_texts(every, "none")
+                encoded = tok.encode_byte_texts(all_texts, "none")
                 return [
                     row
                     for row, texts in texts_of.items()
-                    if not any([int(index.ids[row]) in ids for ids in islice(found, len(texts))])
+                    if not any([int(index.ids[row]) in ids for ids in islice(encoded, len(texts))])
                 ]
         for row, texts in texts_of.items():
             token_id = int(index.ids[row])

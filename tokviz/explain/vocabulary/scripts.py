@@ -5,11 +5,9 @@ Source: the Script property of Unicode (UAX #24), from the `regex` package.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
+import regex
 
 COMMON = 0
 """No letters of a script: digits, punctuation, symbols, white space, and lone combining marks."""
@@ -51,9 +49,6 @@ def scripts_of(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
     Returns:
         Shape (n,), uint8; combining marks used with any script count as `COMMON`.
     """
-    import numpy as np
-    import regex
-
     distinct, places = np.unique(codes, return_inverse=True)
     number_of = np.full(len(distinct), OTHER, np.uint8)
     number_of[(distinct >= 0xD800) & (distinct <= 0xDFFF)] = COMMON
@@ -65,10 +60,10 @@ def scripts_of(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
             members = regex.compile(rf"\p{{Script={name}}}+")
         except regex.error:  # an older `regex` than the script
             continue
-        found = "".join(members.findall(rest))
-        if found:
+        chars = "".join(members.findall(rest))
+        if chars:
             rest = members.sub("", rest)
-            number_of[np.searchsorted(distinct, [ord(char) for char in found])] = number
+            number_of[np.searchsorted(distinct, [ord(char) for char in chars])] = number
     return number_of[places]
 
 

@@ -6,7 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import regex
 
 from tokviz.errors import JobError, PatternError, TokvizError
 from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
@@ -22,10 +26,6 @@ from tokviz.explain.vocabulary.query import (
 from tokviz.explain.vocabulary.scripts import SCRIPTS
 from tokviz.process.runner import JobDroppedError
 from tokviz.tokenizer.pretokenize.interactive_regex import rows
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 Order = Literal["id", "text", "length", "characters", "merge", "uses"]
 ORDERS: tuple[Order, ...] = ("id", "text", "length", "characters", "merge", "uses")
@@ -127,11 +127,9 @@ class Searcher:
         Raises:
             Cancelled: If `cancelled` returned True.
         """
-        import numpy as np
-
         started = time.perf_counter()
         everything = np.ones(len(self.index), bool)
-        beside_scripts, beside_lengths, found = everything.copy(), everything.copy(), everything
+        beside_scripts, beside_lengths, matching = everything.copy(), everything.copy(), everything
         note = ""
         for term in query.terms:
             try:
@@ -139,12 +137,12 @@ class Searcher:
             except RegexError as error:
                 note = str(error)
                 continue
-            found &= mask
+            matching &= mask
             if not isinstance(term, ScriptTerm):
                 beside_scripts &= mask
             if not (isinstance(term, RangeTerm) and term.what == "len"):
                 beside_lengths &= mask
-        rows = self._sorted(np.flatnonzero(found), order, descending, uses or {})
+        rows = self._sorted(np.flatnonzero(matching), order, descending, uses or {})
         return Selection(
             rows,
             self._script_counts(beside_scripts),
@@ -171,8 +169,6 @@ class Searcher:
         return known
 
     def _plain_mask(self, term: Term, cancelled: Callable[[], bool]) -> npt.NDArray[np.bool_]:
-        import numpy as np
-
         index = self.index
         match term:
             case TextTerm():
@@ -197,8 +193,6 @@ class Searcher:
 
     def uses_of_rows(self, uses: Mapping[int, int]) -> npt.NDArray[np.int64]:
         """Return the number of occurrences of each row's token in the current text."""
-        import numpy as np
-
         counts = np.zeros(len(self.index), np.int64)
         ids = np.fromiter(uses.keys(), np.int64, len(uses))
         rows = np.searchsorted(self.index.ids, ids)
@@ -215,8 +209,6 @@ class Searcher:
         descending: bool,
         uses: Mapping[int, int],
     ) -> npt.NDArray[np.int64]:
-        import numpy as np
-
         if order == "id":
             return rows[::-1] if descending else rows
         index = self.index
@@ -236,8 +228,8 @@ class Searcher:
 
     def _script_counts(self, mask: npt.NDArray[np.bool_]) -> tuple[ScriptCount, ...]:
         counts = enumerate(counts_of_scripts(self.index, mask))
-        found = [ScriptCount(SCRIPTS[number], n) for number, n in counts if n]
-        return tuple(sorted(found, key=lambda script: -script.n_tokens))
+        script_counts = [ScriptCount(SCRIPTS[number], n) for number, n in counts if n]
+        return tuple(sorted(script_counts, key=lambda script: -script.n_tokens))
 
     def _length_counts(self, mask: npt.NDArray[np.bool_]) -> tuple[LengthCount, ...]:
         counts = zip(LENGTHS, counts_of_lengths(self.index, mask), strict=True)
@@ -248,8 +240,6 @@ def counts_of_scripts(
     index: VocabularyIndex, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]
 ) -> list[int]:
     """Count the selected tokens by script, in the order of `SCRIPTS`."""
-    import numpy as np
-
     counts: list[int] = np.bincount(index.scripts[which], minlength=len(SCRIPTS)).tolist()
     return counts
 
@@ -258,8 +248,6 @@ def counts_of_lengths(
     index: VocabularyIndex, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]
 ) -> list[int]:
     """Count the selected tokens by length in bytes, in the order of `LENGTHS`."""
-    import numpy as np
-
     firsts = np.array([first for first, _ in LENGTHS])
     places = np.searchsorted(firsts, index.lengths[which], side="right") - 1
     counts: list[int] = np.bincount(places[places >= 0], minlength=len(LENGTHS)).tolist()
@@ -275,18 +263,15 @@ def regex_mask(
         RegexError: If the regex does not compile, or takes too long.
         Cancelled: If `cancelled` returned True.
     """
-    import numpy as np
-    import regex
-
-    found = np.zeros(len(index), bool)
+    mask = np.zeros(len(index), bool)
     flags = int(regex.IGNORECASE) if term.ignore_case else 0
     try:
         ends = np.cumsum(index.n_chars).astype(np.uint32).tobytes()
-        found[rows(term.pattern, index.text(), ends, flags, stop=cancelled)] = True
+        mask[rows(term.pattern, index.text(), ends, flags, stop=cancelled)] = True
     except PatternError as error:
         raise RegexError(f"The regex /{term.pattern}/ does not work: {error.trouble}.") from None
     except JobDroppedError:
         raise Cancelled from None
     except JobError as error:
         raise RegexError(f"The regex /{term.pattern}/ was stopped: {error}.") from None
-    return found
+    return mask

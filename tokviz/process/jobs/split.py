@@ -42,7 +42,7 @@ from tokviz.errors import PatternError
 from tokviz.process.protocol import Body, pack_numbers, unpack_numbers
 from tokviz.tokenizer.pretokenize.alternatives import cut_of
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern, compiled_regex
-from tokviz.tokenizer.pretokenize.split import SplitProgress, join_steps, split_in_steps
+from tokviz.tokenizer.pretokenize.split_steps import SplitProgress, join_steps, split_in_steps
 from tokviz.tokenizer.pretokenize.step_limit import StepLimit, too_long
 
 ANSWER_SECONDS = 0.05
@@ -90,8 +90,10 @@ def _replace(state: dict[str, Any], start: int, removed: int) -> None:
 def _split(request: Body, text: str) -> Iterator[Body]:
     pattern, limit = _prepared(request)
     begin, near = request.get("start", 0), request.get("near")
-    watch = partial(limit.matches, start=begin)
-    steps = split_in_steps(pattern, near or text, n_chars=_STEP_CHARS, begin=begin, watch=watch)
+    find_spans = partial(limit.matches, start=begin)
+    steps = split_in_steps(
+        pattern, near or text, n_chars=_STEP_CHARS, start=begin, find_spans=find_spans
+    )
     if near:
         for body in _pre_tokens(steps):
             yield {**body, "start": body["start"] + request["at"], "near": True}
@@ -117,7 +119,7 @@ def _each(request: Body, text: str) -> Iterator[Body]:
     splits: list[Any] = []
     start, due = 0, time.monotonic() + ANSWER_SECONDS
     for end in unpack_numbers(request["ends"]):
-        found = join_steps(split_in_steps(pattern, text[start:end], watch=limit.matches))
+        found = join_steps(split_in_steps(pattern, text[start:end], find_spans=limit.matches))
         splits.append([found.ends.tolist(), found.gaps, found.n_zero_width])
         start = end
         if time.monotonic() >= due:

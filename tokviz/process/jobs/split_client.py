@@ -13,8 +13,8 @@ from tokviz.process.child import JobTimeoutError
 from tokviz.process.limits import Limits
 from tokviz.process.protocol import Body, Message, unpack_numbers
 from tokviz.process.runner import JobClient, RunHandlers
-from tokviz.text.snapshots import Part, changed_range, joined
-from tokviz.tokenizer.pretokenize.guard import PATIENCE_SECONDS
+from tokviz.text.snapshots import TextPart, changed_range, joined
+from tokviz.tokenizer.pretokenize.regex_process import PATIENCE_SECONDS
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS, too_long
 
 _PART_CHARS = 262_144
@@ -137,7 +137,7 @@ class SplitClient(JobClient):
     def split(
         self,
         regex: str,
-        chunks: Sequence[Part],
+        chunks: Sequence[TextPart],
         *,
         near: tuple[int, str] | None = None,
         start: int = 0,
@@ -173,9 +173,9 @@ class SplitClient(JobClient):
         return self.run(requests, RunHandlers(on_answer, self._on_done, on_error))
 
 
-def text_requests(memory: dict[str, Any], chunks: Sequence[Part]) -> Iterator[Body]:
+def text_requests(memory: dict[str, Any], chunks: Sequence[TextPart]) -> Iterator[Body]:
     """Update the child's text, in parts small enough not to block other threads."""
-    old: Sequence[Part] = memory.get("chunks", ())
+    old: Sequence[TextPart] = memory.get("chunks", ())
     first, old_last, new_last = changed_range(old, chunks)
     if first == old_last and first == new_last:
         return

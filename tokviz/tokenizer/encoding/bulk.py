@@ -112,8 +112,8 @@ class BulkEncoder:
         Args:
             pattern: The split pattern.
             segments: The texts; special tokens between them are not encoded.
-            n_chars: About how long they are together: several threads encode what is long.
-            with_ends: Whether the ends of tokens and pre-tokens are wanted.
+            n_chars: Approximate total length; several threads encode long texts.
+            with_ends: Whether to return the ends of tokens and pre-tokens.
             to_bytes: See `SegmentEncoder.encode`.
 
         Raises:
@@ -124,7 +124,7 @@ class BulkEncoder:
         scanner = scanner_of(pattern)
         if scanner is not None:
             n_threads = n_processors() if n_chars >= _WORTH_THREADS else 1
-            parts = _parts(scanner, segments, to_bytes)
+            parts = _batches(scanner, segments, to_bytes)
             return self._encode(scanner, parts, n_threads, with_ends, n_chars)
         part, n_pre_tokens = _cut_by_regex(pattern, segments, to_bytes)
         encoded = self._encode(_WHOLE, iter([part]), 1, with_ends)
@@ -134,7 +134,7 @@ class BulkEncoder:
     def _encode(
         self,
         scanner: Scanner,
-        parts: Iterator[_Part],
+        parts: Iterator[_Batch],
         n_threads: int,
         with_ends: bool,
         n_chars: int = 0,
@@ -145,42 +145,42 @@ class BulkEncoder:
         the last result if no other thread does.
         """
         lock = Lock()
-        found: list[_Found] = []
+        results: list[_PartialResult] = []
         errors: list[tuple[int, BaseException]] = []
         n_parts = 0
 
-        def next_part(mine: _Found | None) -> tuple[_Part, _Found] | None:
-            """Return the next part and the result to append to; `mine` is the finished result."""
-            part = next(parts, None)
-            if mine is not None:
-                mine.is_done = True
-            while len(found) > 1 and found[0].is_done and found[1].is_done:
-                found[0].add(found.pop(1))
-            if part is None:
+        def next_part(current: _PartialResult | None) -> tuple[_Batch, _PartialResult] | None:
+            """Return the next batch and the result to append to; `current` is finished."""
+            batch = next(parts, None)
+            if current is not None:
+                current.is_done = True
+            while len(results) > 1 and results[0].is_done and results[1].is_done:
+                results[0].add(results.pop(1))
+            if batch is None:
                 return None
-            if not found or not found[-1].is_done:
-                n_ends = n_chars // 3 if with_ends and not found else 0
-                found.append(_Found(part.goes_on, n_ends))
-                return part, found[-1]
-            found[-1].is_done = False
-            if part.goes_on:
-                found[-1].encoded.after.pop()
-            return part, found[-1]
+            if not results or not results[-1].is_done:
+                n_ends = n_chars // 3 if with_ends and not results else 0
+                results.append(_PartialResult(batch.continues, n_ends))
+                return batch, results[-1]
+            results[-1].is_done = False
+            if batch.continues:
+                results[-1].encoded.after.pop()
+            return batch, results[-1]
 
         def run() -> None:
             nonlocal parts, n_parts
             worker = self._free.take()
-            number, mine = 0, None
+            number, current = 0, None
             try:
                 while True:
                     with lock:
                         number, n_parts = n_parts, n_parts + 1
-                        given = next_part(mine)
-                    if given is None:
+                        assigned = next_part(current)
+                    if assigned is None:
                         break
-                    part, mine = given
-                    texts = scanner.texts(part.data, part.starts, part.ends)
-                    worker.encode(texts, with_ends, part.before, self._free, mine.encoded)
+                    batch, current = assigned
+                    texts = scanner.texts(batch.data, batch.starts, batch.ends)
+                    worker.encode(texts, with_ends, batch.before, self._free, current.encoded)
             except BaseException as error:
                 with lock:
                     errors.append((number, error))
@@ -195,35 +195,35 @@ class BulkEncoder:
             thread.join()
         if errors:
             raise min(errors, key=itemgetter(0))[1]
-        return _joined(found)
+        return _joined(results)
 
 
-class _Found:
+class _PartialResult:
     """The result of consecutive parts.
 
     Attributes:
-        goes_on: Whether the first text continues the last text of the previous result.
+        continues: Whether the first text continues the last text of the previous result.
         is_done: Whether no thread is appending to it.
     """
 
-    def __init__(self, goes_on: bool, n_ends: int = 0) -> None:
+    def __init__(self, continues: bool, n_ends: int = 0) -> None:
         """Create an empty result.
 
         Args:
-            goes_on: See the attribute.
+            continues: See the attribute.
             n_ends: Expected number of ends, of tokens and of pre-tokens.
         """
-        self.goes_on = goes_on
+        self.continues = continues
         self.encoded = Encoded.none()
         if n_ends >= _MANY_ENDS:
             ends = _Borders(n_ends), _Borders(n_ends)
             self.encoded = self.encoded._replace(token_borders=ends[0], pre_token_borders=ends[1])
         self.is_done = False
 
-    def add(self, other: _Found) -> None:
+    def add(self, other: _PartialResult) -> None:
         """Append the result that follows."""
         ids, after, *borders = self.encoded
-        if other.goes_on:
+        if other.continues:
             after.pop()
         n = len(ids)
         after.extend([n + count for count in other.encoded.after])
@@ -319,7 +319,7 @@ class _Worker:
         self._state[kernels.ROOM] = n
         self._ids = zeros(n, "i")
         self._token_ends, self._pre_token_ends = zeros(n, "q"), zeros(n, "q")
-        found = {
+        results = {
             "ids": self._ids, "token_ends": self._token_ends, "pre_token_ends": self._pre_token_ends
         }  # fmt: skip
         scratch: list[Any] = [
@@ -327,7 +327,7 @@ class _Worker:
             for _ in range(2)
         ]
         # Keep a reference to the memory that the machine code uses.
-        self._work = kernels.Work(**self._kept, **found), *scratch
+        self._work = kernels.Work(**self._kept, **results), *scratch
         self._run = kernels.encode.bind(self._vocabulary, *self._work)
 
     def encode(
@@ -396,17 +396,17 @@ class _Worker:
         ends = array("q", [start])
         while (at := ends[-1]) < end:
             stop = min(at + length, end)
-            found = other.as_pre_token(data, at, stop, others)
+            stretch = other.as_pre_token(data, at, stop, others)
             if at > start:
-                both = other.as_pre_token(data, ends[-2], found.token_borders[1], others)
-                if both.ids.tolist() != [ids[-1], found.ids[0]]:
+                both = other.as_pre_token(data, ends[-2], stretch.token_borders[1], others)
+                if both.ids.tolist() != [ids[-1], stretch.ids[0]]:
                     # Restart after an earlier token, if necessary with the whole pre-token.
                     del ids[-1], ends[-1]
                     length += length // 8 + 1
                     continue
-            n_sure = len(found.ids) if stop == end else max(len(found.ids) - _UNSURE, 1)
-            ids.extend(found.ids[:n_sure])
-            ends.extend(found.token_borders[1 : n_sure + 1])
+            n_sure = len(stretch.ids) if stop == end else max(len(stretch.ids) - _UNSURE, 1)
+            ids.extend(stretch.ids[:n_sure])
+            ends.extend(stretch.token_borders[1 : n_sure + 1])
         others.put(other)
         del ends[0]
         return ends
@@ -420,7 +420,7 @@ class _Worker:
         return encoded
 
 
-class _Part(NamedTuple):
+class _Batch(NamedTuple):
     """Texts that one thread encodes at a time.
 
     Attributes:
@@ -428,23 +428,23 @@ class _Part(NamedTuple):
         starts: Start of each text in `data`.
         ends: End of each text.
         before: Number of bytes before `data`.
-        goes_on: Whether the first text continues the last text of the previous part.
+        continues: Whether the first text continues the last text of the previous part.
     """
 
     data: bytes
     starts: list[int]
     ends: list[int]
     before: int = 0
-    goes_on: bool = False
+    continues: bool = False
 
 
-def _parts(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterator[_Part]:
+def _batches(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterator[_Batch]:
     """Yield texts in parts; long texts are cut where a pre-token surely ends."""
     held: list[bytes] = []
     starts: list[int] = []
     ends: list[int] = []
     size = before = 0
-    goes_on = False
+    continues = False
     for text, special in segments:
         if not special:
             starts.append(size)
@@ -457,22 +457,22 @@ def _parts(scanner: Scanner, segments: Segments, to_bytes: ToBytes) -> Iterator[
                 rest = held[-1][cut:]
                 held[-1] = held[-1][:cut]
                 ends.append(size - len(rest))
-                yield _Part(b"".join(held), starts, ends, before, goes_on)
+                yield _Batch(b"".join(held), starts, ends, before, continues)
                 before += size - len(rest)
-                held, starts, ends, size, goes_on = [rest], [0], [], len(rest), True
+                held, starts, ends, size, continues = [rest], [0], [], len(rest), True
         if not special:
             ends.append(size)
         if size >= _PART_CHARS:
-            yield _Part(b"".join(held), starts, ends, before, goes_on)
+            yield _Batch(b"".join(held), starts, ends, before, continues)
             before += size
-            held, starts, ends, size, goes_on = [], [], [], 0, False
+            held, starts, ends, size, continues = [], [], [], 0, False
     if starts or not before:  # a single part is not copied
-        yield _Part(held[0] if len(held) == 1 else b"".join(held), starts, ends, before, goes_on)
+        yield _Batch(held[0] if len(held) == 1 else b"".join(held), starts, ends, before, continues)
 
 
 def _cut_by_regex(
     pattern: SplitPattern, segments: Segments, to_bytes: ToBytes
-) -> tuple[_Part, list[int]]:
+) -> tuple[_Batch, list[int]]:
     """Return the pre-tokens of texts as if they were texts, and how many each text has."""
     held: list[bytes] = []
     starts: list[int] = []
@@ -482,17 +482,17 @@ def _cut_by_regex(
     for text, special in segments:
         held.append(to_bytes(text))
         if not special:
-            found = pre_token_ends(pattern, text, at)
-            starts += [at, *found[:-1]] if found else ()
-            ends += found
-            n_pre_tokens.append(len(found))
+            text_ends = pre_token_ends(pattern, text, at)
+            starts += [at, *text_ends[:-1]] if text_ends else ()
+            ends += text_ends
+            n_pre_tokens.append(len(text_ends))
         at += len(held[-1])
-    return _Part(b"".join(held), starts, ends), n_pre_tokens
+    return _Batch(b"".join(held), starts, ends), n_pre_tokens
 
 
-def _joined(found: list[_Found]) -> Encoded:
+def _joined(results: list[_PartialResult]) -> Encoded:
     """Join all results."""
-    whole, *others = found
+    whole, *others = results
     for part in others:
         whole.add(part)
     return whole.result()

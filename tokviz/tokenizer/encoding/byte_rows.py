@@ -10,10 +10,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, SupportsIndex, overload
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
+if TYPE_CHECKING:
     from tokviz.tokenizer.encoding.packed import Tables
 
 _SORTED_BYTES = 32
@@ -30,8 +30,6 @@ class ByteRows(Sequence[bytes]):
 
     def __init__(self, data: bytes, lengths: npt.NDArray[np.int64]) -> None:
         """Create the sequence from the concatenated strings and their lengths."""
-        import numpy as np
-
         self._data, self.lengths = data, lengths
         self.blob = np.frombuffer(data, np.uint8)
         self.starts = np.cumsum(lengths) - lengths
@@ -39,8 +37,6 @@ class ByteRows(Sequence[bytes]):
     @classmethod
     def of(cls, tables: Tables, others: Iterable[bytes] = ()) -> ByteRows:
         """Return the tokens of a vocabulary by place, followed by other strings."""
-        import numpy as np
-
         data, starts, _ = tables.columns()[:3]
         listed = list(others)
         lengths = np.diff(np.frombuffer(starts, np.uint32).astype(np.int64))
@@ -69,8 +65,6 @@ class ByteRows(Sequence[bytes]):
 
     def take(self, rows: npt.NDArray[np.int64]) -> ByteRows:
         """Return the selected strings in the given order."""
-        import numpy as np
-
         lengths = self.lengths[rows]
         shifts = self.starts[rows] - (np.cumsum(lengths) - lengths)
         places = np.repeat(shifts, lengths) + np.arange(lengths.sum())
@@ -78,8 +72,6 @@ class ByteRows(Sequence[bytes]):
 
     def without_leading(self, byte: bytes) -> ByteRows:
         """Remove all leading occurrences of a byte from every string."""
-        import numpy as np
-
         n_others = np.cumsum(self.blob != ord(byte))
         before = np.concatenate([[0], n_others])[self.starts]
         is_leading = n_others == np.repeat(before, self.lengths)
@@ -89,8 +81,6 @@ class ByteRows(Sequence[bytes]):
 
     @cached_property
     def _n_of_byte(self) -> npt.NDArray[np.int64]:
-        import numpy as np
-
         return np.bincount(self.blob, minlength=256)
 
     def containing(self, needle: bytes) -> npt.NDArray[np.bool_]:
@@ -98,11 +88,9 @@ class ByteRows(Sequence[bytes]):
 
         Only the occurrences of the needle's rarest byte are compared.
         """
-        import numpy as np
-
-        found = np.zeros(len(self), bool)
+        mask = np.zeros(len(self), bool)
         if not needle:
-            return ~found
+            return ~mask
         rarest = min(range(len(needle)), key=lambda place: self._n_of_byte[needle[place]])
         places = np.flatnonzero(self.blob == needle[rarest]) - rarest
         places = places[(places >= 0) & (places + len(needle) <= len(self.blob))]
@@ -111,8 +99,8 @@ class ByteRows(Sequence[bytes]):
                 places = places[self.blob[places + offset] == byte]
         rows = np.searchsorted(self.starts, places, side="right") - 1
         whole = places + len(needle) <= self.starts[rows] + self.lengths[rows]
-        found[rows[whole]] = True
-        return found
+        mask[rows[whole]] = True
+        return mask
 
     def starting_with(self, needle: bytes) -> npt.NDArray[np.bool_]:
         """Return which strings start with the needle; shape (n,)."""
@@ -123,29 +111,25 @@ class ByteRows(Sequence[bytes]):
         return self._matching_at(self.starts + self.lengths - len(needle), needle)
 
     def _matching_at(self, places: npt.NDArray[np.int64], needle: bytes) -> npt.NDArray[np.bool_]:
-        import numpy as np
-
-        found = np.zeros(len(self), bool)
+        mask = np.zeros(len(self), bool)
         rows = np.flatnonzero(self.lengths >= len(needle))
         for offset, byte in enumerate(needle):
             rows = rows[self.blob[places[rows] + offset] == byte]
-        found[rows] = True
-        return found
+        mask[rows] = True
+        return mask
 
     def order(self) -> npt.NDArray[np.int64]:
         """Return the rows in sorted order; the sort is stable. Shape (n,)."""
-        import numpy as np
-
         offsets = np.arange(_SORTED_BYTES)
         heads = np.zeros((len(self), _SORTED_BYTES), np.uint8)
         inside = offsets < self.lengths[:, None]
         heads[inside] = self.blob[(self.starts[:, None] + offsets)[inside]]
         keys = heads.view(">u8").astype(np.uint64)
-        found = np.lexsort((self.lengths, *reversed(keys.T)))
+        order = np.lexsort((self.lengths, *reversed(keys.T)))
         # Only long strings can still be tied, and few are.
-        is_long = self.lengths[found] > _SORTED_BYTES
-        alike = (keys[found][1:] == keys[found][:-1]).all(axis=1) & is_long[1:] & is_long[:-1]
+        is_long = self.lengths[order] > _SORTED_BYTES
+        alike = (keys[order][1:] == keys[order][:-1]).all(axis=1) & is_long[1:] & is_long[:-1]
         edges = np.flatnonzero(np.diff(alike, prepend=False, append=False))
         for first, last in edges.reshape(-1, 2).tolist():
-            found[first : last + 1] = sorted(found[first : last + 1], key=self.__getitem__)
-        return found
+            order[first : last + 1] = sorted(order[first : last + 1], key=self.__getitem__)
+        return order

@@ -59,10 +59,10 @@ def pre_token_ends(pattern: SplitPattern, text: str, at: int = 0) -> array[int]:
     ends = split(pattern, text).ends
     if text.isascii():
         return array("q", [at + end for end in ends]) if at else ends
-    import numpy as np
+    import numpy as np  # ASCII text does not need it
 
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     before = np.cumsum(bytetext.utf8_sizes(codes), dtype=np.int64) + at
-    found = array("q")
-    found.frombytes(before[np.asarray(ends, np.int64) - 1].tobytes())
-    return found
+    byte_ends = array("q")
+    byte_ends.frombytes(before[np.asarray(ends, np.int64) - 1].tobytes())
+    return byte_ends

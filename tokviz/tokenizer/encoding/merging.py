@@ -54,7 +54,7 @@ def merge_pre_token(
             return None
         return rank, left, middle, end
 
-    heap = [found for left in range(n - 1) if (found := entry(left)) is not None]
+    heap = [new for left in range(n - 1) if (new := entry(left)) is not None]
     heapify(heap)
     while heap:
         rank, left, middle, end = heappop(heap)
@@ -66,11 +66,11 @@ def merge_pre_token(
         ends[left] = end
         if end < n:
             starts_before[end] = left
-            if (found := entry(left)) is not None:
-                heappush(heap, found)
+            if (new := entry(left)) is not None:
+                heappush(heap, new)
         before = starts_before[left]
-        if before >= 0 and (found := entry(before)) is not None:
-            heappush(heap, found)
+        if before >= 0 and (new := entry(before)) is not None:
+            heappush(heap, new)
     tokens = []
     left = 0
     while left < n:

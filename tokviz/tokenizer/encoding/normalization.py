@@ -35,7 +35,7 @@ def origins(text: str, size: Callable[[str], int]) -> list[int]:
     >>> origins("ae\u0301o", len)
     [0, 1, 3, 4]
     """
-    import regex
+    import regex  # texts in NFC do not need it
 
     clusters: list[str] = regex.findall(_CLUSTER, text)
     composed = [nfc(cluster) for cluster in clusters]

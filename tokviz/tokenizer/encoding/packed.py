@@ -181,8 +181,8 @@ class PackedRanks:
             def pair_rank(left: bytes, right: bytes) -> int | None:
                 return rank_of.get(left + right)
 
-            found = (_last_merge(token, rank, pair_rank) for token, rank in rank_of.items())
-            self._merges = [merge for merge in found if merge is not None]
+            merges = (_last_merge(token, rank, pair_rank) for token, rank in rank_of.items())
+            self._merges = [merge for merge in merges if merge is not None]
         return self._merges
 
 

@@ -49,7 +49,7 @@ class SegmentEncoder:
     def encode(
         self,
         pattern: SplitPattern,
-        found: Segments,
+        segments: Segments,
         n_chars: int,
         *,
         with_ends: bool = False,
@@ -59,7 +59,7 @@ class SegmentEncoder:
 
         Args:
             pattern: The split pattern.
-            found: The texts; special tokens between them are not encoded.
+            segments: The texts; special tokens between them are not encoded.
             n_chars: Approximate total length in characters.
             with_ends: Whether to return the ends of tokens and pre-tokens.
             to_bytes: The conversion of byte text, or `str.encode`, which rejects surrogates.
@@ -73,10 +73,10 @@ class SegmentEncoder:
             self.prepare()
         if self._compiled is not None:
             return self._compiled.encode(
-                pattern, found, n_chars, with_ends=with_ends, to_bytes=to_bytes
+                pattern, segments, n_chars, with_ends=with_ends, to_bytes=to_bytes
             )
         encoded, at, length = Encoded.none(), 0, cache(self._length)
-        for text, special in found:
+        for text, special in segments:
             n_bytes = len(to_bytes(text))
             if not special:
                 ids = self._encode_pre_tokens(pattern, text)

@@ -56,7 +56,7 @@ class ManyTexts:
         lengths: dict[str, set[int]] = {}
         for text in self._texts:
             lengths.setdefault(text[0], set()).add(len(text))
-        self._lengths = {first: sorted(found) for first, found in lengths.items()}
+        self._lengths = {first: sorted(sizes) for first, sizes in lengths.items()}
         self._first = re.compile(f"[{''.join(map(re.escape, sorted(lengths)))}]")
 
     def search(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> Match | None:
@@ -67,9 +67,9 @@ class ManyTexts:
             # A file may list thousands of lengths, most of them longer than the remaining text.
             n_fit = bisect_right(lengths, min(len(text), endpos) - first)
             for number in range(n_fit - 1, -1, -1):
-                found = text[first : first + lengths[number]]
-                if found in self._texts:
-                    return Match(found, first)
+                candidate = text[first : first + lengths[number]]
+                if candidate in self._texts:
+                    return Match(candidate, first)
         return None
 
     def finditer(self, text: str) -> Iterator[Match]:
@@ -189,10 +189,10 @@ def search_for(texts: Iterable[str], normalized: Collection[str] = ()) -> Search
 
 def segments(text: str, search: Search) -> Iterator[tuple[str, bool]]:
     """Cut special tokens out of a text; yield (text, whether it is a special token)."""
-    found: Iterable[tuple[str, bool]] = ((text, False),) if text else ()
+    parts: Iterable[tuple[str, bool]] = ((text, False),) if text else ()
     for pattern in search.patterns:
-        found = _cut(found, pattern, search.as_text)
-    yield from found
+        parts = _cut(parts, pattern, search.as_text)
+    yield from parts
 
 
 def _cut(

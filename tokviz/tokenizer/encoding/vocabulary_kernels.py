@@ -166,9 +166,9 @@ def build_tokens(tokens: Vocabulary, n: int) -> int:
         for k in range(1, length):
             if blob[at + k] >= LEAD and blob[at + k - 1] >= _NOT_ASCII:
                 before = min(k, _SIDE)
-                behind = min(length - k, _SIDE)
-                _set(tokens.contexts, _context(blob, at + k, before, behind))
-                tokens.crossings[_crossing(blob, at + k)] |= 1 << _SIDE * before + behind
+                after = min(length - k, _SIDE)
+                _set(tokens.contexts, _context(blob, at + k, before, after))
+                tokens.crossings[_crossing(blob, at + k)] |= 1 << _SIDE * before + after
     return 1
 
 
@@ -207,10 +207,10 @@ def build_pairs(tokens: Vocabulary, pairs: Int32s, n: int, buffer: Bytes) -> int
 
 
 @helper
-def _context(data: Bytes, at: int, before: int, behind: int) -> int:
+def _context(data: Bytes, at: int, before: int, after: int) -> int:
     """Return the bit of `contexts` for the given numbers of bytes before and after a place."""
-    key = word(before << 2 | behind)
-    for k in range(at - before, at + behind):
+    key = word(before << 2 | after)
+    for k in range(at - before, at + after):
         key = key << 8 | word(data[k])
     return slot_of(key, 64 - CONTEXT_BITS)
 
@@ -233,9 +233,9 @@ def is_cut(tokens: Vocabulary, source: Bytes, start: int, at: int, end: int) -> 
     if known == 0:
         return 1
     for before in range(1, min(_SIDE, at - start) + 1):
-        for behind in range(1, min(_SIDE, end - at) + 1):
-            if known >> _SIDE * before + behind & 1 and _has(
-                tokens.contexts, _context(source, at, before, behind)
+        for after in range(1, min(_SIDE, end - at) + 1):
+            if known >> _SIDE * before + after & 1 and _has(
+                tokens.contexts, _context(source, at, before, after)
             ):
                 return 0
     return 1

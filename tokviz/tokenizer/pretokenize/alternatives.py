@@ -1,4 +1,4 @@
-r"""Which alternative of a split pattern takes a pre-token, and what it means in words.
+r"""The alternative of a split pattern that matches a pre-token, with a description.
 
 >>> from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 >>> gpt4 = SPLIT_PATTERNS["gpt4"]
@@ -15,91 +15,31 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tokviz.errors import PatternError
-from tokviz.tokenizer.pretokenize.patterns import CHINESE_OR_JAPANESE, SplitPattern
+from tokviz.tokenizer.pretokenize.patterns import WORDS, SplitPattern, has_intersection
 from tokviz.tokenizer.pretokenize.unicode_classes import as_tiktoken_sees
 
 if TYPE_CHECKING:
     from regex import Pattern
 
-WORDS = {
-    r" ?\p{L}+": "letters, with the space before them",
-    r" ?\p{N}+": "digits, with the space before them",
-    r" ?[^\s\p{L}\p{N}]+": "punctuation and symbols, with the space before them",
-    r"\s+(?!\S)": "white space; its last character is left to a word behind it",
-    r"\s+": "white space",
-    r"'(?:[sdmt]|ll|ve|re)": "the ending of a contraction",
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)": "the ending of a contraction, small or capital",
-    r"[^\r\n\p{L}\p{N}]?\p{L}+": (
-        "letters, with one character before them that is not a letter, a digit or a line end"
-    ),
-    r"\p{N}{1,3}": "one to three digits",
-    r"\p{N}{1,2}": "one or two digits",
-    r"\p{N}": "one digit",
-    r" ?[^\s\p{L}\p{N}]+[\r\n]*": (
-        "punctuation and symbols, with the space before them and the line ends behind them"
-    ),
-    r" ?[^\s\p{L}\p{N}]+[\r\n/]*": (
-        "punctuation and symbols, with the space before them and the line ends and slashes behind"
-    ),
-    r"\s*[\r\n]+": "line ends, with the white space before them",
-    (
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    ): "a word whose capitals, if any, come first, with one character before it",
-    (
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    ): "a word that begins with capitals, with one character before it",
-    r"\S+": "anything but white space",
-    r"[\s\S]+": "the whole text",
-}
-"""What the alternatives of the named patterns take, in words."""
-
-_DEEPSEEK3 = {
-    r"(?:(?=@)[^\p{L}\p{P}\p{S}])?(?:(?=@)[\p{L}\p{M}])+": "Chinese and Japanese letters",
-    r"(?:(?=@)[\p{P}\p{S}])+": "Japanese punctuation and symbols",
-    r"(?:(?=@)[^\p{L}\p{M}\p{P}\p{S}])+(?!(?=@)[\p{L}\p{M}])": (
-        "code points among the Japanese letters that are not assigned"
-    ),
-    r"""[!"#$%&'()*+,\-./:;<=>?\x40\[\\\]^_`{|}~][A-Za-z]+""": (
-        "ASCII letters, with the punctuation mark or symbol before them"
-    ),
-    r"(?:(?!@)[^\r\n\p{L}\p{N}\p{P}\p{S}])?(?:(?!@)[\p{L}\p{M}])+": (
-        "letters that are not Chinese or Japanese, with one character before them that is not a "
-        "letter, a digit, punctuation, a symbol or a line end"
-    ),
-    r" ?(?:(?!@)[\p{P}\p{S}])+[\r\n]*": (
-        "punctuation and symbols, with the space before them and the line ends behind them"
-    ),
-    r"\s+(?!(?!@)[^\s\p{N}])": (
-        "white space; its last character is left to what follows, unless that is a digit, Chinese "
-        "or Japanese"
-    ),
-    r"(?:(?!@)[^\s\p{L}\p{M}\p{N}\p{P}\p{S}])+(?!(?!@)[\p{L}\p{M}])": (
-        "characters that are not letters, marks, digits, punctuation, symbols or white space"
-    ),
-}
-WORDS |= {part.replace("@", CHINESE_OR_JAPANESE): words for part, words in _DEEPSEEK3.items()}
-
 _GLOBAL_FLAGS = re.compile(r"\(\?[a-zA-Z0-9]+\)")
 _LOOK_AHEAD = re.compile(r"\(\?[!=](?:[^()\[\]\\]|\\.|\[(?:[^\]\\]|\\.)*\])*\)$")
-"""A look ahead at the end of an alternative, without groups inside."""
+"""A lookahead at the end of an alternative, without groups inside."""
 _MOST = re.compile(r"\{\d*,?\d+\}[+?]?$")
-"""A quantifier at the end of an alternative that counts."""
+"""A quantifier with a maximum, at the end of an alternative."""
 _ONE_ATOM = re.compile(r"\\[pP]\{\^?\w+\}|\\[dDwWsS]|\[(?:[^\[\]\\]|\\.)+\]")
-"""An alternative that takes one character."""
+"""An alternative that matches one character."""
 
 Limit = Literal["", "most", "look"]
 
 
 class Alternative(NamedTuple):
-    """The alternative of a pattern that takes a pre-token.
+    """The alternative of a pattern that matches a pre-token.
 
     Attributes:
-        span: Where it stands in the regex.
+        span: Its span in the regex.
         number: Its number among the alternatives, from 1.
-        n_alternatives: How many there are.
-        words: What it takes, in words; empty if there are none.
+        n_alternatives: Number of alternatives.
+        words: A description of what it matches; may be empty.
     """
 
     span: tuple[int, int]
@@ -109,17 +49,17 @@ class Alternative(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """How a pattern took a pre-token, and what kept it from going on.
+    """The match of a pattern on a pre-token, and why it ended.
 
     Attributes:
-        alternative: The alternative that took it; None if that cannot be told.
-        limit: What ended it although the next character would do: "most" for a number that it may
-            not pass, "look" for a look ahead that gives characters back; else empty.
-        limited_by: The part of the regex that does, such as `{1,3}`; empty where none does.
-        reach: The character at which it would have ended without that.
-        longer: The number of a later alternative that would take more and does not get its turn,
-            0 for none.
-        longer_end: The character at which that one would end.
+        alternative: The alternative that matched it; None if unknown.
+        limit: What ended the match although the next character would match too: "most" for a
+            maximum count, "look" for a lookahead that gives characters back; else empty.
+        limited_by: The part of the regex that ended it, such as `{1,3}`, or empty.
+        reach: The character at which the match would have ended without that part.
+        longer: The number of a later alternative that would match more, 0 for none. The first
+            alternative that matches wins.
+        longer_end: The character at which that alternative would end.
     """
 
     alternative: Alternative | None
@@ -131,23 +71,23 @@ class Cut(NamedTuple):
 
 
 def alternative_of(pattern: SplitPattern, text: str, start: int, end: int) -> Alternative | None:
-    """Find the alternative that takes a pre-token.
+    """Return the alternative that matches a pre-token.
 
     Args:
-        pattern: A pattern that is not guarded: it runs in this process.
+        pattern: A pattern that is not guarded, because it runs in this process.
         text: The text as it was split.
-        start: The character at which the pre-token starts.
-        end: The character behind it.
+        start: The first character of the pre-token.
+        end: The character after it.
 
     Returns:
-        The first alternative that matches there; None if it does not end where the pre-token does,
-        as in a regex whose parts depend on each other.
+        The first alternative that matches there; None if it does not end with the pre-token, for
+        example because the alternatives depend on each other.
     """
     return cut_of(pattern, text, start, end).alternative
 
 
 def cut_of(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
-    r"""Find out how a pattern took a pre-token; the arguments are those of `alternative_of`.
+    r"""Return how a pattern matched a pre-token; the arguments are those of `alternative_of`.
 
     >>> from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
     >>> cut = cut_of(SPLIT_PATTERNS["gpt4"], "in 12345", 3, 6)
@@ -182,7 +122,7 @@ def cut_of(pattern: SplitPattern, text: str, start: int, end: int) -> Cut:
 
 
 def _limit(part: str, end: int, end_of: Callable[[str], int]) -> tuple[Limit, str, int]:
-    """Find what in an alternative keeps it from going on, and where it would have ended."""
+    """Return the fields `limit`, `limited_by` and `reach` of a `Cut`."""
     look = _LOOK_AHEAD.search(part)
     if look is not None and (reach := end_of(part[: look.start()])) > end:
         return "look", look.group(), reach
@@ -209,7 +149,7 @@ def _compiled(flags: str, part: str) -> Pattern[str] | None:
 
 @lru_cache(maxsize=64)
 def top_level(regex_text: str) -> tuple[tuple[int, int], ...]:
-    r"""Find the alternatives of a regex: the stretches between its bars outside of any brackets.
+    r"""Return the spans of the top-level alternatives of a regex.
 
     >>> [r"a\||[|]|(b|c)"[slice(*span)] for span in top_level(r"a\||[|]|(b|c)")]
     ['a\\|', '[|]', '(b|c)']
@@ -234,7 +174,8 @@ def top_level(regex_text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _end_of_class(regex_text: str, start: int) -> int:
-    """Find the bracket that ends a character class; the last character if none does."""
+    """Return the position of the bracket that ends a character class, or of the last character."""
+    is_nested = has_intersection(regex_text)
     at = start + 1 + regex_text.startswith("^", start + 1)
     at += regex_text.startswith("]", at)
     while at < len(regex_text) and regex_text[at] != "]":
@@ -242,5 +183,7 @@ def _end_of_class(regex_text: str, start: int) -> int:
             at += 1
         elif regex_text.startswith("[:", at):
             at = max(at, regex_text.find(":]", at))
+        elif is_nested and regex_text[at] == "[":
+            at = _end_of_class(regex_text, at)
         at += 1
     return min(at, len(regex_text) - 1)

@@ -1,9 +1,9 @@
-r"""Parts of the compiled scanner: where the pre-tokens of 64 bytes start, all at once.
+r"""Starts of the pre-tokens of 64 bytes at once, as a part of the compiled scanner.
 
-A *mask* is a word whose bit k tells something of byte k. A few operations on the masks of the
-classes decide for all bytes what `scan_kernels` decides for one pre-token after the other, where
-every character is one of ASCII. What is rarer, such as contractions, is left to it: the masks say
-where the pre-tokens start before that.
+A *mask* is a word whose bit k describes byte k. If all characters are ASCII, a few operations on
+the masks of the classes decide for all bytes what `scan_kernels` decides for one pre-token at a
+time. Rare cases, such as contractions, are left to it: the masks then give only the pre-tokens that
+start before them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 from tokviz.kernels import Bytes, bytes_between, helper, integer, trailing_zeros, word
 
 BLOCK = 64
-"""Bytes that are looked at together."""
+"""Number of bytes that are scanned together."""
 
 GPT2, GPT4, GPT4O, WORDS, WHOLE = range(5)
-"""The families of patterns."""
+"""The families of split patterns."""
 
 BY_BLOCK = (GPT2, GPT4, GPT4O, WORDS)
-"""Those that `block_starts` knows."""
+"""The families that `block_starts` supports."""
 
 _TAB, _LF, _CR, _BLANK, _APOSTROPHE, _SLASH = b"\t\n\r '/"
 _ALL = (1 << 64) - 1
@@ -27,77 +27,77 @@ _AFTER_APOSTROPHE = sum(1 << (letter - ord("a")) for letter in b"dlmrstv")
 
 @helper
 def block_starts(data: Bytes, at: int, family: int, max_digits: int) -> int:
-    """Find where pre-tokens start within a block, as far as its bytes tell.
+    """Return the starts of pre-tokens in a block, as far as its bytes determine them.
 
     Args:
-        data: Holds the text.
-        at: Where the block starts, and a pre-token with it.
-        family: Which family's pre-tokens.
-        max_digits: How many digits a pre-token may hold (GPT4 only).
+        data: Bytes that contain the text.
+        at: Start of the block and of a pre-token.
+        family: The family of the pattern.
+        max_digits: Maximum number of digits in a pre-token (GPT4 only).
 
     Returns:
-        A mask: bit k tells that a pre-token starts at `at + k`; bit 0 is not to be looked at. Where
-        the pre-token that starts last ends is not known.
+        A mask whose bit k is set if a pre-token starts at `at + k`; bit 0 is undefined. The end of
+        the last of these pre-tokens is unknown.
     """
     blank = bytes_between(data, at, _BLANK, _BLANK)
     space = bytes_between(data, at, _TAB, _CR) | blank
     unknown = bytes_between(data, at, 0x80, 0xFF)
     if family == WORDS:
-        return _known(space ^ _behind(space), unknown)
+        return _known(space ^ _after(space), unknown)
     upper = bytes_between(data, at, ord("A"), ord("Z"))
     lower = bytes_between(data, at, ord("a"), ord("z"))
     number = bytes_between(data, at, ord("0"), ord("9"))
     letter = upper | lower
     symbol = ~(space | unknown | letter | number)
-    opening = symbol & ~_behind(symbol | blank)  # symbols at which a pre-token starts
-    # The last of white space before something else starts a pre-token, which that may belong to.
+    opening = symbol & ~_after(symbol | blank)  # symbols at which a pre-token starts
+    # The last white space character before other text starts a pre-token, which may include it.
     last_space = space & ~(space >> word(1))
     if family == GPT2:
-        starts = (letter & ~_behind(letter | blank)) | (number & ~_behind(number | blank)) | opening
-        starts |= space & (~_behind(space) | last_space)
-        unknown |= _behind(_contractions(data, at, opening))
+        starts = (letter & ~_after(letter | blank)) | (number & ~_after(number | blank)) | opening
+        starts |= space & (~_after(space) | last_space)
+        unknown |= _after(_contractions(data, at, opening))
         return _known(starts, unknown)
     breaks = bytes_between(data, at, _LF, _LF) | bytes_between(data, at, _CR, _CR)
     gaps = space & ~breaks
-    # A letter goes on with what is no letter, number or break, if a pre-token starts there.
-    starts = opening | (letter & _behind(number | breaks | (symbol & ~opening)))
+    # A letter continues a pre-token that starts with any character but a number or break.
+    starts = opening | (letter & _after(number | breaks | (symbol & ~opening)))
     starts |= _number_starts(number, max_digits)
-    starts |= breaks & ~_behind(space | symbol)
-    starts |= gaps & (~_behind(gaps) | last_space)
-    # White space between breaks belongs to them, as long as these do not belong to symbols.
-    between = gaps & _behind(breaks)
+    starts |= breaks & ~_after(space | symbol)
+    starts |= gaps & (~_after(gaps) | last_space)
+    # White space between breaks belongs to them, unless the breaks belong to symbols.
+    between = gaps & _after(breaks)
     ends = between + gaps
     if ends & (breaks | unknown) or ends < gaps:
         unknown |= (between & (~between + word(1))) << word(1)
     if family == GPT4O:
-        starts |= upper & _behind(lower)
-        slashes = bytes_between(data, at, _SLASH, _SLASH) & _behind(breaks)
-        # Here they belong to the word before them: not even whether a pre-token starts is known.
-        contractions = _contractions(data, at, opening & _behind(letter))
+        starts |= upper & _after(lower)
+        slashes = bytes_between(data, at, _SLASH, _SLASH) & _after(breaks)
+        # Here they belong to the word before them, so it is unknown whether a pre-token starts.
+        contractions = _contractions(data, at, opening & _after(letter))
         return _known(starts, unknown | slashes | contractions)
-    return _known(starts, unknown | _behind(_contractions(data, at, opening)))
+    return _known(starts, unknown | _after(_contractions(data, at, opening)))
 
 
 @helper
-def _behind(mask: int) -> int:
-    """The bytes behind those of a mask."""
+def _after(mask: int) -> int:
+    """Return the mask of the bytes after those of a mask."""
     return mask << word(1)
 
 
 @helper
 def _known(starts: int, unknown: int) -> int:
-    """Leave the starts at which the byte behind is before all that is unknown."""
+    """Keep the starts whose next byte is before all unknown bytes."""
     before = (unknown & (~unknown + word(1))) - word(1)  # all, if nothing is unknown
     return starts & before >> word(1)
 
 
 @helper
 def _number_starts(number: int, max_digits: int) -> int:
-    """Return the digits at which a pre-token starts: every `max_digits` in a number."""
-    starts = number & ~_behind(number)
+    """Return the digits that start a pre-token: every `max_digits`-th digit of a number."""
+    starts = number & ~_after(number)
     inside = number
     for _ in range(max_digits):
-        inside = number & _behind(inside)
+        inside = number & _after(inside)
     new = starts
     while new:
         new = (new << word(max_digits)) & inside
@@ -107,7 +107,7 @@ def _number_starts(number: int, max_digits: int) -> int:
 
 @helper
 def _contractions(data: Bytes, at: int, symbols: int) -> int:
-    """The byte behind the first apostrophe of some symbols with which a contraction may begin."""
+    """Return the byte after the first of `symbols` that may start a contraction."""
     left = symbols & bytes_between(data, at, _APOSTROPHE, _APOSTROPHE) & word(_ALL >> 1)
     while left:
         k = integer(trailing_zeros(left))

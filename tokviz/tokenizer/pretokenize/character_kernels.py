@@ -1,4 +1,4 @@
-"""Parts of the compiled scanner: one character of UTF-8, and runs of characters of a kind."""
+"""UTF-8 characters and runs of characters of a class, as a part of the compiled scanner."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ABOVE_Z = (0x7F - ord("z")) * _EACH
 
 @helper
 def decode(data: Bytes, i: int, end: int, table: Bytes) -> tuple[int, int]:
-    """Give the flags and the width in bytes of the character at `i`, whose byte is not ASCII."""
+    """Return the flags and the width in bytes of the character at `i`, which is not ASCII."""
     lead = data[i]
     if lead < 0xC2 or lead > 0xF4:
         return SYMBOL, 1
@@ -55,7 +55,7 @@ def decode(data: Bytes, i: int, end: int, table: Bytes) -> tuple[int, int]:
 
 @helper
 def character(data: Bytes, i: int, end: int, table: Bytes) -> tuple[int, int]:
-    """Give the flags and the width in bytes of the character at `i`."""
+    """Return the flags and the width in bytes of the character at `i`."""
     flags = table[data[i]]
     if flags == NOT_ASCII:
         return decode(data, i, end, table)
@@ -81,7 +81,7 @@ def run(data: Bytes, i: int, end: int, wanted: int, table: Bytes) -> int:
 
 @helper
 def load_word(data: Bytes, at: int) -> int:
-    """Read eight bytes as one number; the compiler makes one load of it."""
+    """Read eight bytes as one number; the compiler turns this into one load."""
     low = data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
     high = data[at + 4] | data[at + 5] << 8 | data[at + 6] << 16 | data[at + 7] << 24
     return word(low) | word(high) << 32
@@ -89,13 +89,13 @@ def load_word(data: Bytes, at: int) -> int:
 
 @helper
 def letters(data: Bytes, i: int, end: int, table: Bytes) -> int:
-    """Skip letters; those of ASCII eight at a time, without asking for each whether it is one."""
+    """Skip letters, ASCII letters eight at a time."""
     return _by_eight(data, i, end, _CASES, LETTER, table)
 
 
 @helper
 def lower_letters(data: Bytes, i: int, end: int, wanted: int, table: Bytes) -> int:
-    """Skip characters with any of the wanted flags, as `run` does; a to z must be among them."""
+    """Skip characters with any of the wanted flags, which must include those of a to z."""
     return _by_eight(data, i, end, 0, wanted, table)
 
 
@@ -105,7 +105,7 @@ def _by_eight(data: Bytes, i: int, end: int, cases: int, wanted: int, table: Byt
     while n == _WORD and i + _WORD <= end:
         eight = load_word(data, i)
         lower = (eight | word(cases)) & word(_ASCII)
-        # The highest bit of a byte tells: from "a" on, not above "z", not beyond ASCII.
+        # The highest bit of a byte is set if it is from "a" on, not above "z", not beyond ASCII.
         found = (lower + word(_FROM_A)) & ~(lower + word(_ABOVE_Z)) & ~eight & word(_HIGHEST)
         n = integer(trailing_zeros(found ^ word(_HIGHEST)) >> 3)
         i += n

@@ -1,7 +1,7 @@
-"""Searching by a regex that a user types, in a child process with a time limit.
+"""Search by a regex that a user types, in a child process with a time limit.
 
-Compiling a few characters such as `(?:(?:a{100}){100}){50}` takes a second in which nothing else of
-a process runs, and so may a match. A new search replaces the one under way.
+Compiling a few characters such as `(?:(?:a{100}){100}){50}` takes a second in which no other code
+of the process runs, and so may a match. A new search cancels the current one.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from tokviz.errors import PatternError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.protocol import Body, Message, pack, unpack_numbers
 from tokviz.process.runner import raise_if_stopped, stopped_by
-from tokviz.tokenizer.pretokenize.guard import client_for, text_requests
+from tokviz.tokenizer.pretokenize.regex_process import client_for, text_requests
 from tokviz.tokenizer.pretokenize.step_limit import STEP_SECONDS
 
 _ALL_ROWS_SECONDS = 10.0
 
 
-class Found(NamedTuple):
-    """Where a regex matches a text: starts and ends in characters; typecode "I"."""
+class RegexMatches(NamedTuple):
+    """The matches of a regex: starts and ends in characters; typecode "I"."""
 
     starts: array[int]
     ends: array[int]
     texts: Sequence[str]
-    """The replacement of each match, if there is one."""
+    """The replacement of each match, if requested."""
 
 
 def find(
@@ -37,25 +37,25 @@ def find(
     *,
     put: str | None = None,
     stop: Callable[[], bool] = lambda: False,
-) -> Found:
-    r"""Find matches in a text; those without any character are left out.
+) -> RegexMatches:
+    r"""Find matches in a text, except those of zero width.
 
     Args:
         regex_text: The regex.
         text: Byte text; the child keeps it for the next search.
         flags: Flags of the `regex` package.
-        most: How many matches are enough.
-        put: What is to take the place of matches; `\1` is what the first group matched.
-        stop: Asked now and then; True ends the search.
+        most: Maximum number of matches.
+        put: Replacement of the matches; `\1` stands for the text of the first group.
+        stop: Called regularly; the search ends once it returns True.
 
     Raises:
         PatternError: If the regex is invalid, or takes too long.
-        JobDroppedError: If the search was ended, or another took its place.
+        JobDroppedError: If the search was cancelled.
     """
     body = {"do": "find", "regex": regex_text, "flags": flags, "most": most, "put": put}
     (answer,) = _ask("find", regex_text, text, body, stop)
     starts, ends = unpack_numbers(answer["starts"]), unpack_numbers(answer["ends"])
-    return Found(starts, ends, answer["texts"])
+    return RegexMatches(starts, ends, answer["texts"])
 
 
 def rows(
@@ -66,14 +66,14 @@ def rows(
     *,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[int]:
-    """Give the numbers of the texts in which a regex matches somewhere; see `find`.
+    """Return the indexes of the texts that contain a match; see `find`.
 
     Args:
         regex_text: The regex.
-        text: The texts, one behind another.
-        ends: Where each ends, in characters; 32 bits each.
+        text: The texts, concatenated.
+        ends: The end of each text, in characters; 32 bits each.
         flags: Flags of the `regex` package.
-        stop: Asked now and then; True ends the search.
+        stop: Called regularly; the search ends once it returns True.
     """
     body = {
         "do": "rows",

@@ -10,17 +10,17 @@ r"""The named split patterns, as data.
 | `deepseek3` | three in sequence, see `_DEEPSEEK3` below | DeepSeek-V3 `tokenizer.json` |
 | `nanochat` | `gpt4` with `\p{N}{1,2}` for `\p{N}{1,3}` | karpathy/nanochat `nanochat/tokenizer.py` |
 | `cs336` | `'(?:[sdmt]\|ll\|ve\|re)\| ?\p{L}+\| ?\p{N}+\| ?[^\s\p{L}\p{N}]+\|\s+(?!\S)\|\s+` | Stanford CS336 assignment 1, after tiktoken's `r50k_base` |
-| `whitespace` | `\S+\|\s+` | Sennrich et al. 2016 (words between white space); here lossless: the white space is a pre-token too |
+| `whitespace` | `\S+\|\s+` | Sennrich et al. 2016 (words between white space); lossless here, because white space is a pre-token too |
 | `none` | `[\s\S]+` | the whole text is one pre-token |
 
-To add a pattern, add one entry to `SPLIT_PATTERNS`.
+To add a pattern, add one entry to `SPLIT_PATTERNS`. Optionally, describe its alternatives in `WORDS`.
 """  # noqa: E501
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.errors import PatternError
 
@@ -29,31 +29,33 @@ if TYPE_CHECKING:
 
 
 CUT_CONTEXT = 2
-"""How many characters on either side of a cut a `SplitPattern.safe_cut` may look at."""
+"""Maximum number of characters on either side of a cut that `SplitPattern.safe_cut` reads."""
 
 
 class SplitPattern(NamedTuple):
-    r"""A regex that cuts text into pre-tokens (pre-tokens); no merge crosses a pre-token boundary.
+    r"""A regex that splits text into pre-tokens; no merge crosses a pre-token boundary.
 
     Attributes:
         name: The registered name, or "custom".
-        regex: The regex in the syntax of the `regex` package.
+        regex: The regex in the syntax of the `regex` package. `&&` within a character class is the
+            intersection of sets, as in tiktoken and Hugging Face's library.
         source: Where the regex comes from.
-        safe_cut: A regex that matches (with no width) between two characters that alone force a
-            pre-token boundary there, whatever stands elsewhere in the text; None if no such rule is
-            known. It may look at most two characters back and one ahead.
-        gapless: True if the regex is known to match every text without gaps. It then captures no
-            group.
-        unicode_of_tiktoken: True if its character classes follow tiktoken's Unicode version;
-            a custom regex follows the `regex` package's.
-        guarded: True if nobody knows what the regex does to a text: it then runs in a child process
-            only, with a limit to every step (see `tokviz.tokenizer.pretokenize.guard`). So it is
-            with every regex from a file, the command line or the app. Those of this package, and
-            one that a Python program gives to its own `Tokenizer` or `train`, run where they are.
-        title: What to call it in no more than 8 columns, where that is not its name.
-        about: A sentence on what is special about it.
-        steps: The regexes as they were published, where each of several cuts what the one before
-            has cut and `regex` does the same in one go.
+        safe_cut: A regex of zero width. Wherever it matches, a pre-token boundary is certain
+            regardless of the rest of the text. It may read at most two characters back and one
+            ahead. None if no such rule is known.
+        gapless: Whether the regex is known to match every text without gaps. It then has no
+            capturing group.
+        unicode_of_tiktoken: Whether its character classes follow tiktoken's Unicode version. They
+            must then be among `unicode_classes.CLASSES`. Otherwise they follow the version of the
+            `regex` package.
+        guarded: Whether the regex is untrusted, as every regex from a file, the command line or
+            the app is. It then runs only in a child process with a time limit for each step (see
+            `tokviz.tokenizer.pretokenize.guard`). The named patterns, and a pattern that a Python
+            program passes to its own `Tokenizer` or `train`, run in this process.
+        title: A display name of at most 8 columns, if it differs from the name.
+        about: A sentence about its special features.
+        steps: The regexes as published, if there are several, each applied to the pre-tokens of
+            the previous one; `regex` gives the same result in one pass.
     """
 
     name: str
@@ -68,46 +70,78 @@ class SplitPattern(NamedTuple):
     steps: tuple[str, ...] = ()
 
     def compile(self) -> Pattern[str]:
-        """Compile the regex, once for every text.
+        """Compile the regex, once for all texts.
 
         Raises:
-            PatternError: If it is no valid regex.
+            PatternError: If it is not a valid regex.
         """
         return compiled_regex(self.regex)
 
+    def as_python(self) -> str:
+        """Return the source of a Python function that splits text with the `regex` package.
 
-_MOST_MATCHED = 1 << 20
-"""Characters that are passed over at a time: no other thread runs meanwhile."""
+        Character classes always follow the Unicode version of `regex`.
+        """
+        version = ", regex.V1" if has_intersection(self.regex) else ""
+        return f"""\
+import regex
+
+PATTERN = regex.compile({self.regex!a}{version})
+
+
+def pre_tokens(text):
+    \"""Split text into pre-tokens; text that the pattern does not match is a pre-token too.\"""
+    parts, end = [], 0
+    for match in PATTERN.finditer(text):
+        if match.end() > match.start():
+            parts += [text[end : match.start()], match.group()]
+            end = match.end()
+    return [part for part in [*parts, text[end:]] if part]
+"""
+
+    def hf_splits(self) -> list[dict[str, Any]]:
+        """Return the equivalent pre-tokenizers of a `tokenizer.json`."""
+        return [
+            {"type": "Split", "pattern": {"Regex": text}, "behavior": "Isolated", "invert": False}
+            for text in self.steps or (self.regex,)
+        ]
+
+
+_RUN_CHARS = 1 << 20
+"""Maximum length of a run that one match skips, because no other thread runs meanwhile."""
 
 
 def first_cut(safe_cut: str, text: str, start: int, end: int) -> int | None:
-    """Find the first place from `start` on and before `end` where a safe cut matches."""
+    """Return the first position in `start` ≤ position < `end` where a safe cut matches, or None."""
     cut = compiled_cut(safe_cut)
     if safe_cut not in _CUTS:
-        found = cut.search(text, start, end + CUT_CONTEXT)
-        return found.start() if found is not None and found.start() < end else None
+        match = cut.search(text, start, end + CUT_CONTEXT)
+        return match.start() if match is not None and match.start() < end else None
     runs, at = compiled_cut(_UNCUT), start
     while at < end and cut.match(text, at) is None:
-        run = runs.match(text, at, min(end, at + _MOST_MATCHED))
+        run = runs.match(text, at, min(end, at + _RUN_CHARS))
         at = at + 1 if run is None else run.end()
     return at if at < end else None
 
 
 @lru_cache(maxsize=32)
 def compiled_cut(safe_cut: str) -> re.Pattern[str]:
-    """Compile a safe cut when it is first needed: that takes longer than searching short text."""
+    """Compile a safe cut on first use: that takes longer than searching a short text."""
     return re.compile(safe_cut)
 
 
 @lru_cache(maxsize=64)
 def compiled_regex(text: str, flags: int = 0) -> Pattern[str]:
-    """Compile a regex that matches from left to right, here and now.
+    """Compile a regex in this process.
 
     Raises:
-        PatternError: If it is no such regex.
+        PatternError: If it is not a valid regex, or does not match from left to right.
     """
+    # Short texts are split without this package; its import takes longer than a frame.
     import regex
 
+    if has_intersection(text):
+        flags = flags & ~regex.VERSION0 | regex.VERSION1
     try:
         compiled = regex.compile(text, flags)
     except regex.error as error:
@@ -116,33 +150,39 @@ def compiled_regex(text: str, flags: int = 0) -> Pattern[str]:
         ) from None
     except (RecursionError, OverflowError, ValueError) as error:
         raise PatternError(text, str(error) or type(error).__name__) from None
-    regex.purge()  # the library would keep 500 more of them, of 10 KB and more each
-    reason, position = why_not_forward(compiled)
-    if reason:
-        raise PatternError(text, reason, position)
+    regex.purge()  # the package would cache 500 more of them, of 10 KB and more each
+    if compiled.flags & regex.REVERSE:
+        raise PatternError(
+            text, "(?r) matches from right to left, but text is split from left to right"
+        )
+    # In a lookaround, \K moves the start of a match to its end or beyond, so that the search would
+    # find the same match forever.
+    if moved_start := _MOVED_START.search(text):
+        reason = r"use a lookbehind instead of \K, which moves the start of a match,"
+        raise PatternError(text, reason, moved_start.end())
     return compiled
 
 
 _MOVED_START = re.compile(r"(?<!\\)(?:\\\\)*(?=\\K)")
+_CLASS_SYNTAX = re.compile(r"\\.|\[:\^?\w+:\]|\[\^?\]?|\]|&&", re.DOTALL)
 
 
-def why_not_forward(pattern: Pattern[str]) -> tuple[str, int | None]:
-    r"""Say why a regex does not match from left to right, each match behind the one before.
+@lru_cache(maxsize=64)
+def has_intersection(regex_text: str) -> bool:
+    r"""Return whether a regex intersects sets: `&&` within a character class.
 
-    `(?r)` searches from the end. `\K` moves the start of a match; in a lookaround it moves it
-    behind the match's end, and the search finds the same place for ever.
-
-    Returns:
-        The reason, empty if it does, and the character offset in the regex if known.
+    >>> has_intersection(r"[\p{L}&&[^\p{Han}]]+"), has_intersection(r"a&&b|[&]")
+    (True, False)
     """
-    import regex
-
-    if pattern.flags & regex.REVERSE:
-        return "(?r) matches from right to left, text is read from left to right", None
-    moved = _MOVED_START.search(pattern.pattern)
-    if moved:
-        return r"use a lookbehind instead of \K, which moves the start of a match,", moved.end()
-    return "", None
+    depth = 0
+    for syntax in _CLASS_SYNTAX.findall(regex_text):
+        if syntax == "&&" and depth:
+            return True
+        if syntax == "]":
+            depth = max(depth - 1, 0)
+        elif syntax[0] == "[" and not syntax.endswith(":]"):
+            depth += 1
+    return False
 
 
 _GPT2 = (
@@ -185,9 +225,9 @@ _DEEPSEEK3 = (
     r"|\s+",
 )
 CHINESE_OR_JAPANESE = r"[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]"
-"""What a step of DeepSeek's takes for that."""
-# What is Chinese or Japanese and what is not share no pre-token; the last alternatives on either
-# side take what the third step leaves over.
+"""The characters of DeepSeek's second step."""
+# No pre-token mixes these characters with others. The last alternatives on either side match the
+# characters that the third step leaves over.
 _DEEPSEEK3_IN_ONE = (
     r"\p{N}{1,3}"
     r"|(?:(?=@)[^\p{L}\p{P}\p{S}])?(?:(?=@)[\p{L}\p{M}])+"
@@ -207,23 +247,23 @@ _LETTERS = "A-Za-z\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud
 _VISIBLE = _LETTERS + "!-@[-`{-~"
 _PUNCTUATION = r"!-/:-@\[-`{-~"
 _CUT_GPT = (
-    # Never matches where the rest would, but says so in a fifth of the time: long words, long
-    # rules and long white space hold no cut.
+    # Redundant, but five times as fast: long words, rulers and long white space contain no cut.
     rf"(?<! |[{_LETTERS}](?=[{_LETTERS}])|[{_PUNCTUATION}](?=[{_PUNCTUATION}])|[0-9](?=[0-9]))"
     "(?:"
-    # A space goes with what follows it, never with a visible character before it.
+    # A space belongs to the pre-token of the next character, never to that of a visible
+    # character before it.
     rf"(?<=[{_VISIBLE}])(?= )"
-    # A line break directly behind a visible character ends a pre-token, unless o200k's `[\r\n/]*`
-    # takes the `/` behind it. (Behind white space it is no cut: the run's end decides there.)
+    # A line break directly after a visible character ends a pre-token, unless o200k's `[\r\n/]*`
+    # matches a `/` after it. (After white space, the end of the run decides.)
     rf"|(?<=[{_VISIBLE}]\n)(?=[{_LETTERS}!-.0-@\[-`{{-~])"
-    # Letters and digits never share a pre-token with punctuation *behind* them but for
+    # Letters and digits never share a pre-token with punctuation *after* them, except in
     # contractions.
     rf"|(?<=[{_LETTERS}0-9])(?=[!-&(-/:-@\[-`{{-~、。，！？：；（「『《])"
     r"|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
     ")"
 )
 _UNCUT = rf"[{_LETTERS}]++|[0-9]++|[{_PUNCTUATION}]++|[^{_LETTERS}!-~]++"
-"""Matches any character and those behind it between which no safe cut is, in little time."""
+"""Matches a run of characters without a safe cut between them, much faster than `_CUT_GPT`."""
 _CUT_WHITESPACE = rf"(?<=[{_VISIBLE}])(?=[ \n])|(?<=[ \n])(?=[{_VISIBLE}])"
 _CUTS = (_CUT_GPT, _CUT_WHITESPACE)
 
@@ -241,15 +281,15 @@ SPLIT_PATTERNS: dict[str, SplitPattern] = {
     for pattern in (
         _gpt_like(
             "gpt2", "GPT-2", _GPT2, "openai/gpt-2 src/encoder.py",
-            "Words, numbers and punctuation take the space before them; numbers have any length.",
+            "Words, numbers and punctuation include the space before; numbers have any length.",
         ),
         _gpt_like(
             "gpt4", "GPT-4", _GPT4, "openai/tiktoken tiktoken_ext/openai_public.py (cl100k_base)",
-            "Three digits at most; contractions in capitals too; line ends go with punctuation.",
+            "At most three digits; contractions in capitals too; line breaks join punctuation.",
         ),
         _gpt_like(
             "gpt4o", "GPT-4o", _GPT4O, "openai/tiktoken tiktoken_ext/openai_public.py (o200k_base)",
-            "As GPT-4, but camelCase is cut at its capitals, and marks belong to words.",
+            "Like GPT-4, but camelCase is split at capitals, and marks belong to words.",
         ),
         _gpt_like(
             "llama3", "Llama 3", _GPT4, "meta-llama/llama3 llama/tokenizer.py",
@@ -257,20 +297,20 @@ SPLIT_PATTERNS: dict[str, SplitPattern] = {
         ),
         _gpt_like(
             "qwen2", "Qwen2", _GPT4.replace("{1,3}", ""), "Qwen2 tokenizer.json",
-            "As GPT-4, but every digit is a pre-token of its own.",
+            "Like GPT-4, but every digit is a separate pre-token.",
         ),
         _gpt_like(
             "deepseek3", "DeepSeek", _DEEPSEEK3_IN_ONE, "DeepSeek-V3 tokenizer.json",
-            "Cuts out digits by threes, then Chinese and Japanese, then the words in between.",
+            "Splits off groups of three digits, then Chinese and Japanese, then words in between.",
             *_DEEPSEEK3,
         ),
         _gpt_like(
             "nanochat", "", _GPT4.replace("{1,3}", "{1,2}"), "karpathy/nanochat",
-            "As GPT-4, but two digits at most: that saves tokens in a small vocabulary.",
+            "Like GPT-4, but at most two digits, which saves tokens in a small vocabulary.",
         ),
         _gpt_like(
             "cs336", "CS336", _CS336, "Stanford CS336 assignment 1",
-            "As GPT-2, with its contractions written as one group.",
+            "Like GPT-2, with the contractions written as one group.",
         ),
         SplitPattern(
             "whitespace", r"\S+|\s+", "Sennrich et al. 2016, https://arxiv.org/abs/1508.07909",
@@ -279,41 +319,101 @@ SPLIT_PATTERNS: dict[str, SplitPattern] = {
         ),
         SplitPattern(
             "none", r"[\s\S]+", "no split at all", gapless=True, unicode_of_tiktoken=True,
-            about="The whole text is one pre-token: merges go across words.",
+            about="The whole text is one pre-token, so merges cross words.",
         ),
     )
 }  # fmt: skip
 """Every named split pattern by name."""
 
+WORDS = {
+    r" ?\p{L}+": "letters, with the space before them",
+    r" ?\p{N}+": "digits, with the space before them",
+    r" ?[^\s\p{L}\p{N}]+": "punctuation and symbols, with the space before them",
+    r"\s+(?!\S)": "white space; its last character is left to the word after it",
+    r"\s+": "white space",
+    r"'(?:[sdmt]|ll|ve|re)": "the ending of a contraction",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)": "the ending of a contraction, small or capital",
+    r"[^\r\n\p{L}\p{N}]?\p{L}+": (
+        "letters, with one character before them that is not a letter, a digit or a line break"
+    ),
+    r"\p{N}{1,3}": "one to three digits",
+    r"\p{N}{1,2}": "one or two digits",
+    r"\p{N}": "one digit",
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*": (
+        "punctuation and symbols, with the space before them and the line breaks after them"
+    ),
+    r" ?[^\s\p{L}\p{N}]+[\r\n/]*": (
+        "punctuation and symbols, with the space before them and the line breaks and slashes after"
+    ),
+    r"\s*[\r\n]+": "line breaks, with the white space before them",
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    ): "a word whose capitals, if any, come first, with one character before it",
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    ): "a word that starts with capitals, with one character before it",
+    r"\S+": "any characters except white space",
+    r"[\s\S]+": "the whole text",
+}
+"""Descriptions of the alternatives of the named patterns."""
+
+_DEEPSEEK3_WORDS = {
+    r"(?:(?=@)[^\p{L}\p{P}\p{S}])?(?:(?=@)[\p{L}\p{M}])+": "Chinese and Japanese letters",
+    r"(?:(?=@)[\p{P}\p{S}])+": "Japanese punctuation and symbols",
+    r"(?:(?=@)[^\p{L}\p{M}\p{P}\p{S}])+(?!(?=@)[\p{L}\p{M}])": (
+        "code points among the Japanese letters that are not assigned"
+    ),
+    r"""[!"#$%&'()*+,\-./:;<=>?\x40\[\\\]^_`{|}~][A-Za-z]+""": (
+        "ASCII letters, with the punctuation mark or symbol before them"
+    ),
+    r"(?:(?!@)[^\r\n\p{L}\p{N}\p{P}\p{S}])?(?:(?!@)[\p{L}\p{M}])+": (
+        "letters that are not Chinese or Japanese, with one character before them that is not a "
+        "letter, a digit, punctuation, a symbol or a line break"
+    ),
+    r" ?(?:(?!@)[\p{P}\p{S}])+[\r\n]*": (
+        "punctuation and symbols, with the space before them and the line breaks after them"
+    ),
+    r"\s+(?!(?!@)[^\s\p{N}])": (
+        "white space; its last character is left to the next pre-token, unless that is a digit, "
+        "Chinese or Japanese"
+    ),
+    r"(?:(?!@)[^\s\p{L}\p{M}\p{N}\p{P}\p{S}])+(?!(?!@)[\p{L}\p{M}])": (
+        "characters that are not letters, marks, digits, punctuation, symbols or white space"
+    ),
+}
+WORDS |= {part.replace("@", CHINESE_OR_JAPANESE): words for part, words in _DEEPSEEK3_WORDS.items()}
+
 STARTERS = (
-    (r"\w+|\s+|[^\w\s]+", "Words, white space and punctuation, each by itself."),
-    (r" ?\w+|\s+|[^\w\s]", "Words with the space before them; every sign by itself."),
-    (r" ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+", "As GPT-2, but digits one by one."),
+    (r"\w+|\s+|[^\w\s]+", "Separate words, white space and punctuation."),
+    (r" ?\w+|\s+|[^\w\s]", "Words with the space before them; every punctuation mark alone."),
+    (r" ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+", "Like GPT-2, but each digit alone."),
     (
         r" ?\p{L}+|\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))| ?[^\s\p{L}\p{N}]+|\s+",
-        "Digits by threes from the right, as one says numbers: 1 234 567.",
+        "Digits in groups of three from the right: 1 234 567.",
     ),
     (
         r" ?\p{Lu}?\p{Ll}+| ?\p{Lu}+(?!\p{Ll})|\p{L}|\p{N}+|_+| ?[^\w\s]+|\s+",
         "The parts of camelCase and snake_case names.",
     ),
-    (r"\n+|[ \t]+(?=\S)|[^\n]+?(?=\n|$|[ \t])|\s", "For code: indentation and blanks apart."),
+    (r"\n+|[ \t]+(?=\S)|[^\n]+?(?=\n|$|[ \t])|\s", "For code: separate indentation and spaces."),
     (r"[^\n]*\n|[^\n]+", "Whole lines."),
-    (r"[^.!?]*[.!?]+\s*|[^.!?]+", "Sentences, as far as a full stop tells."),
-    (r"\X", "Every character as a reader sees it: marks and emoji stay together."),
+    (r"[^.!?]*[.!?]+\s*|[^.!?]+", "Sentences, as far as punctuation shows them."),
+    (r"\X", "Every user-perceived character: marks and emoji stay together."),
 )
-"""Regexes to begin one's own with, each with a sentence about it."""
+"""Regexes that users can start their own from, each with a description."""
 
 _ALIASES = {"cl100k": "gpt4", "cl100k_base": "gpt4", "o200k": "gpt4o", "o200k_base": "gpt4o"}
 
 
 def get_split_pattern(pattern: str | SplitPattern, *, guarded: bool = True) -> SplitPattern:
-    """Find a split pattern by name; any other text is taken as a custom regex.
+    """Return a split pattern by name, or a custom pattern for any other text.
 
     Args:
-        pattern: The name, the regex, or what was found before.
-        guarded: Whether a regex that is not a named pattern's is guarded. Only what is sure to
-            come from the program itself need not be.
+        pattern: A name or a regex. A `SplitPattern` is returned unchanged.
+        guarded: Whether to guard a regex that is not a named pattern's. Pass False only for a regex
+            from the program itself.
 
     Raises:
         PatternError: If the text is neither a known name nor a valid regex.
@@ -325,7 +425,8 @@ def get_split_pattern(pattern: str | SplitPattern, *, guarded: bool = True) -> S
         return known
     custom = SplitPattern("custom", pattern, "custom")
     if guarded and all(named.regex != pattern for named in SPLIT_PATTERNS.values()):
-        from tokviz.tokenizer.pretokenize.guard import check
+        # Only a guarded pattern needs child processes.
+        from tokviz.tokenizer.pretokenize.regex_process import check
 
         check(pattern)
         return custom._replace(guarded=True)

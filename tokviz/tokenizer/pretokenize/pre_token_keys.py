@@ -1,7 +1,7 @@
-"""Parts of compiled hash tables of byte strings: a key of eight bytes, and where it is looked for.
+"""Keys and slots for compiled hash tables of byte strings.
 
-The key of a string shorter than eight bytes is its bytes and its length, so that two strings with
-one key are one string; the key of a longer one is a hash, and its bytes are compared.
+The key of a string shorter than eight bytes consists of its bytes and its length, so that equal
+keys mean equal strings. The key of a longer string is a hash, so its bytes must be compared too.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from tokviz.kernels import Bytes, helper, integer, word
 from tokviz.tokenizer.pretokenize.character_kernels import load_word
 
 WORD = 8
-"""From this length on bytes have to be compared where keys are equal."""
+"""From this length on, strings with equal keys must be compared."""
 
 GOLDEN = 0x9E3779B97F4A7C15
 MIXER = 0x9FB21C651E98DF25
 _SEED = 0x243F6A8885A308D3
-_LONG = 0xFF << 56  # in the place of a short string's length
+_LONG = 0xFF << 56  # in the byte that holds the length of a short string
 
 
 @helper
 def shift_for(n_slots: int) -> int:
-    """How far to shift a product so that its highest bits number the slots."""
+    """Return the shift that turns the highest bits of a product into a slot number."""
     shift = 64
     while n_slots > 1:
         n_slots >>= 1
@@ -30,13 +30,13 @@ def shift_for(n_slots: int) -> int:
 
 @helper
 def slot_of(key: int, shift: int) -> int:
-    """Where to look for a key first."""
+    """Return the first slot to search for a key."""
     return integer((key * GOLDEN) >> shift)
 
 
 @helper
 def key_of(source: Bytes, n_bytes: int, start: int, length: int) -> int:
-    """Make the key of a string; `n_bytes` is the size of what it lies in."""
+    """Return the key of a string; `n_bytes` is the size of the buffer that contains it."""
     if length < WORD:
         if start + WORD <= n_bytes:
             bits = load_word(source, start) & (word(1 << 8 * length) - word(1))
@@ -58,7 +58,7 @@ def key_of(source: Bytes, n_bytes: int, start: int, length: int) -> int:
 
 @helper
 def same(one: Bytes, at_one: int, other: Bytes, at_other: int, length: int) -> int:
-    """Tell whether two strings of at least eight bytes are equal."""
+    """Return whether two strings of at least eight bytes are equal."""
     last = length - WORD
     i = 0
     while i < last:

@@ -1,8 +1,7 @@
-"""Compiled scanners for the named split patterns, over bytes, block by block.
+"""Compiled scanners of the named split patterns, for bytes that arrive in blocks.
 
-`scanner_of` says whether a pattern has one; counting runs it as a part of its own loops. They cut
-as `tokviz.tokenizer.pretokenize.split.split` does, at ten times its speed. A custom regex has no
-scanner.
+They produce the pre-tokens of `tokviz.tokenizer.pretokenize.split.split` at ten times its speed.
+Counting and bulk encoding run them inside their own loops. A custom regex has no scanner.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ _WINDOWS = (1 << 10, 1 << 16)
 
 
 class Scanner(NamedTuple):
-    """The compiled twin of a split pattern.
+    """The compiled form of a split pattern.
 
     Attributes:
-        family: Its family among those of `block_kernels`, by name.
-        max_digits: How many digits a pre-token may hold, where the family asks for it.
-        cuts_at_blanks: Whether a pre-token always ends between an ASCII letter and a blank behind
-            it, whatever stands elsewhere.
+        family: The name of its family in `block_kernels`.
+        max_digits: Maximum number of digits in a pre-token, if the family uses it.
+        cuts_at_blanks: Whether a pre-token always ends between an ASCII letter and a space after
+            it, regardless of the rest of the text.
     """
 
     family: str
@@ -38,20 +37,21 @@ class Scanner(NamedTuple):
     def texts(
         self, data: bytes, starts: Sequence[int], ends: Sequence[int], *, is_open: bool = False
     ) -> Texts:
-        """Hand texts to the kernels.
+        """Return texts in the form that the kernels use.
 
         Args:
-            data: Holds the texts.
-            starts: Where each text starts.
-            ends: Where each ends.
-            is_open: Whether the last text goes on after its end here.
+            data: Bytes that contain the texts.
+            starts: Start of each text.
+            ends: End of each text.
+            is_open: Whether the last text continues after its end here.
         """
+        # Plain encoding of short texts does not need the kernels.
         from tokviz.tokenizer.pretokenize import block_kernels, scan_kernels
         from tokviz.tokenizer.pretokenize.scan_table import scan_table
 
         family: int = getattr(block_kernels, self.family)
         numbers = array("q", [len(starts), len(data), is_open, family, self.max_digits])
-        # Whoever has them keeps them alive; any buffer is a pointer to the kernels.
+        # The result keeps the buffers alive; the kernels take them as pointers.
         columns: tuple[Any, ...] = (
             data,
             array("q", starts),
@@ -62,17 +62,17 @@ class Scanner(NamedTuple):
         return scan_kernels.Texts(*columns)
 
     def last_cut(self, data: bytes, start: int, end: int) -> int:
-        """Find a late place, not before `start`, where a pre-token ends whatever follows `end`.
+        """Return a late position from `start` on where a pre-token ends, whatever follows `end`.
 
-        `start` itself if there is none, or none soon enough.
+        Return `start` if there is none near the end.
         """
         if self.cuts_at_blanks:
             for window in _WINDOWS:
                 first = max(start, end - window)
-                # Without a blank the regex would go back over the whole window, letter by letter.
-                found = data.find(b" ", first, end) >= 0 and _LAST_CUT.match(data, first, end)
-                if found:
-                    return found.end()
+                # Without a space, the regex would backtrack over the whole window.
+                match = data.find(b" ", first, end) >= 0 and _LAST_CUT.match(data, first, end)
+                if match:
+                    return match.end()
         return start
 
 
@@ -90,5 +90,5 @@ _SCANNERS = {
 
 
 def scanner_of(pattern: SplitPattern) -> Scanner | None:
-    """Find the compiled scanner of a named pattern; None for any other."""
+    """Return the compiled scanner of a named pattern; None for any other."""
     return _SCANNERS.get(pattern.name) if pattern == SPLIT_PATTERNS.get(pattern.name) else None

@@ -1,13 +1,13 @@
-r"""The compiled scanner: where the pre-tokens of the named split patterns end, over UTF-8 bytes.
+r"""The compiled scanner, which finds the pre-tokens of the named split patterns in UTF-8 bytes.
 
-What each regex does is written out as the decisions that its alternatives come to, in their order;
-tests hold the pre-tokens against the regexes themselves. A byte that is not part of valid UTF-8 is
-one symbol, as in byte text.
+Each regex is written as code that makes the decisions of its alternatives in order; tests compare
+the pre-tokens with those of the regex. A byte that is not part of valid UTF-8 is one symbol, as in
+byte text.
 
-Text comes in blocks, and where a pre-token ends may depend on what follows it. Wherever a decision
-would look past the last byte of a text that goes on, the answer is UNDECIDED instead, and the
-caller asks again from the start of that pre-token when it has more. So cutting into blocks never
-changes a pre-token. Such a text must be cut between two characters.
+Text arrives in blocks, and the end of a pre-token may depend on the following text. If a decision
+needs bytes after the last one of a text that continues, the result is UNDECIDED, and the caller
+tries again from the start of that pre-token when it has more. So the division into blocks, which
+must be between two characters, never changes a pre-token.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ from tokviz.tokenizer.pretokenize.scan_table import (
 UNDECIDED = -1
 
 _FEW = 3
-"""A block where fewer pre-tokens are known was not worth a look. After two, the next bytes get
-none.
-"""
+"""A block with fewer known pre-tokens was not worth scanning as a whole. After two of them, the
+next bytes are scanned one by one."""
 
 _VISIBLE = MARK | SYMBOL
 _NO_SPACE = LETTER | NUMBER | _VISIBLE
@@ -61,20 +60,20 @@ _ASCII_CASE = 0x20
 
 
 N_TEXTS, N_BYTES, IS_OPEN, FAMILY, MAX_DIGITS = range(5)
-"""The places of `Texts.numbers`."""
+"""The indexes of `Texts.numbers`."""
 
 
 class Texts(NamedTuple):
-    """Texts, and how they are cut into pre-tokens.
+    """Texts, and how they are split into pre-tokens.
 
     Attributes:
-        data: Holds the texts.
-        starts: Where each text starts in `data`.
-        ends: Where each ends.
+        data: Bytes that contain the texts.
+        starts: Start of each text in `data`.
+        ends: End of each text.
         flags: The flags of all characters, from `scan_table`.
-        numbers: How many texts there are; the size of `data`; 1 if the last text goes on after its
-            end here, else 0 (its rest may then be undecided); which family's pre-tokens; how many
-            digits a pre-token may hold (GPT4 only).
+        numbers: Number of texts; size of `data`; 1 if the last text continues after its end here
+            (its rest may then be undecided), else 0; the family of the pattern; the maximum number
+            of digits in a pre-token (GPT4 only).
     """
 
     data: Bytes
@@ -86,15 +85,15 @@ class Texts(NamedTuple):
 
 @helper
 def find_pre_tokens(texts: Texts, reached: Int64s, pre_tokens: Int64s, most: int) -> int:
-    """Find the pre-tokens of some texts until all are done or `pre_tokens` is full.
+    """Find the pre-tokens of texts until all are done or `pre_tokens` is full.
 
     Args:
         texts: The texts.
-        reached: The text and the position in it to go on with; receives them too. The text is
-            their number when all is done, and the last one, with room left in `pre_tokens`, when
-            its rest is undecided.
-        pre_tokens: Shape (most, 2), receives where each pre-token starts and ends.
-        most: How many pre-tokens there is room for.
+        reached: The index of the text and the position in it to continue at; updated. Afterwards
+            the index is the number of texts if all are done, and that of the last text, although
+            `pre_tokens` is not full, if its rest is undecided.
+        pre_tokens: Shape (most, 2), receives the start and end of each pre-token.
+        most: Maximum number of pre-tokens.
 
     Returns:
         The number of pre-tokens found.
@@ -116,7 +115,7 @@ def find_pre_tokens(texts: Texts, reached: Int64s, pre_tokens: Int64s, most: int
         while position < end:
             if n_found == most:
                 break
-            # Bytes beyond ASCII, of which one would be unknown at once, come many together.
+            # Bytes beyond ASCII usually come in groups, and the first one would end the block.
             is_long = by_block and position + BLOCK <= end and position >= worth_it
             if is_long and data[position] | data[position + 1] < 0x80:
                 n_now = _find_in_block(texts, position, pre_tokens, n_found, most)
@@ -149,7 +148,7 @@ def find_pre_tokens(texts: Texts, reached: Int64s, pre_tokens: Int64s, most: int
 
 @helper
 def _find_in_block(texts: Texts, at: int, pre_tokens: Int64s, n_found: int, most: int) -> int:
-    """Add the whole pre-tokens of a block; return the number found so far."""
+    """Append the complete pre-tokens of a block; return the total number found."""
     numbers = texts.numbers
     starts = block_starts(texts.data, at, numbers[FAMILY], numbers[MAX_DIGITS]) & ~word(1)
     start = at
@@ -166,15 +165,15 @@ def _find_in_block(texts: Texts, at: int, pre_tokens: Int64s, n_found: int, most
 def end_of_pre_token(
     data: Bytes, i: int, end: int, at_end: int, family: int, max_digits: int, table: Bytes
 ) -> int:
-    """Find where the pre-token at `i` ends.
+    """Return the end of the pre-token at `i`.
 
     Args:
-        data: Holds the text.
-        i: Where the pre-token starts.
-        end: Where the text ends, as far as it is known.
-        at_end: The answer where the pre-token goes as far: `end`, or UNDECIDED if the text goes on.
-        family: Which family's pre-token.
-        max_digits: How many digits a pre-token may hold (GPT4 only).
+        data: Bytes that contain the text.
+        i: Start of the pre-token.
+        end: End of the text, as far as known.
+        at_end: The result if the pre-token reaches `end`: `end`, or UNDECIDED if text may follow.
+        family: The family of the pattern.
+        max_digits: Maximum number of digits in a pre-token (GPT4 only).
         table: The flags of all characters, from `scan_table`.
     """
     if family == GPT2:
@@ -190,9 +189,9 @@ def end_of_pre_token(
 
 @helper
 def _contraction(data: Bytes, i: int, end: int, any_case: bool) -> int:
-    r"""Match `'s|'t|'re|'ve|'m|'ll|'d` at `i`; give the length, 0 for none.
+    r"""Match `'s|'t|'re|'ve|'m|'ll|'d` at `i`; return the length, 0 for none.
 
-    The longest takes three bytes, so that the caller must know as many.
+    The longest has three bytes, so the caller must know that many.
     """
     if i + 1 >= end or data[i] != _APOSTROPHE:
         return 0
@@ -217,7 +216,7 @@ def _contraction(data: Bytes, i: int, end: int, any_case: bool) -> int:
 def _end_of_space(data: Bytes, i: int, end: int, at_end: int, breaks: bool, table: Bytes) -> int:
     r"""Match `\s+(?!\S)|\s+` at white space, and before them `\s*[\r\n]+` if `breaks` is true.
 
-    A run of white space leaves its last character to what follows it, unless it is the only one.
+    A run of white space leaves its last character to the next pre-token, unless it is the only one.
     """
     last = i
     after_break = i
@@ -239,7 +238,7 @@ def _end_of_space(data: Bytes, i: int, end: int, at_end: int, breaks: bool, tabl
 
 @helper
 def _end_gpt2(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
-    """Find where the pre-token at `i` ends for GPT-2's pattern."""
+    """Return the end of the pre-token at `i` for GPT-2's pattern."""
     if data[i] == _APOSTROPHE:
         if i + 3 > end and at_end == UNDECIDED:
             return UNDECIDED
@@ -263,7 +262,7 @@ def _end_gpt2(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
 
 @helper
 def _end_gpt4(data: Bytes, i: int, end: int, at_end: int, max_digits: int, table: Bytes) -> int:
-    """Find where the pre-token at `i` ends for GPT-4's pattern and its relatives."""
+    """Return the end of the pre-token at `i` for GPT-4's pattern and its relatives."""
     first, width = character(data, i, end, table)
     j = i + width
     if first & LETTER:
@@ -294,7 +293,7 @@ def _end_gpt4(data: Bytes, i: int, end: int, at_end: int, max_digits: int, table
 def _end_of_number(
     data: Bytes, i: int, end: int, at_end: int, max_digits: int, table: Bytes
 ) -> int:
-    """Match the rest of a number behind its first digit."""
+    """Match the rest of a number after its first digit."""
     for _ in range(max_digits - 1):
         if i >= end:
             return at_end
@@ -316,7 +315,7 @@ def _end_of_symbols(data: Bytes, i: int, end: int, at_end: int, slashes: bool, t
 
 @helper
 def _end_gpt4o(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
-    """Find where the pre-token at `i` ends for o200k's pattern."""
+    """Return the end of the pre-token at `i` for o200k's pattern."""
     first, width = character(data, i, end, table)
     if first & NUMBER:
         return _end_of_number(data, i + width, end, at_end, 3, table)
@@ -339,14 +338,14 @@ def _end_gpt4o(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
 def _end_of_word(
     data: Bytes, i: int, end: int, at_end: int, first: int, width: int, table: Bytes
 ) -> int:
-    r"""Match the two first alternatives of o200k's pattern; `i` itself says that none matches.
+    r"""Match the first two alternatives of o200k's pattern; return `i` if neither matches.
 
     With S for `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]` and E for `[\p{Ll}\p{Lm}\p{Lo}\p{M}]` they are
-    `x?S*E+` and `x?S+E*`, where x is what is no letter, number or line break. S* takes all it
-    can. If an E follows, the first alternative goes on over all E; if not, it gives characters
-    back up to the last that is an E too, and ends behind it: "A中BC" is "A中" and "BC". Only
-    if there is none comes the second, which is then S+ alone. A mark may be the x, but rather
-    than fail the first alternative takes it as its one E.
+    `x?S*E+` and `x?S+E*`, where x is not a letter, number or line break. S* matches as many as
+    possible. If an E follows, the first alternative continues over all E; otherwise it gives
+    characters back up to the last one that is an E too, and ends after it: "A中BC" is "A中" and
+    "BC". Only without such an E does the second alternative match, which is then S+ alone. A mark
+    can be the x, unless the first alternative needs it as its only E.
     """
     start = i if first & LETTER else i + width
     last_end = i + width if first & MARK else i
@@ -374,7 +373,7 @@ def _end_of_word(
 
 @helper
 def _end_words(data: Bytes, i: int, end: int, at_end: int, table: Bytes) -> int:
-    """Find where the pre-token at `i` ends for words between white space."""
+    """Return the end of the pre-token at `i` for the pattern `whitespace`."""
     first, width = character(data, i, end, table)
     wanted = SPACE if first & SPACE else _NO_SPACE
     j = run(data, i + width, end, wanted, table)

@@ -1,14 +1,15 @@
-"""The table of the compiled scanners: `python -m tests.tokenizer.pretokenize.tables` makes it.
+"""The table of character flags for the compiled scanners.
 
-Flags instead of classes: one bit test answers "may this character go on the run?". The table is
-stored as it is used, so that nothing is built at start, and in two levels, so that the part that
-common text needs stays in the processor's nearest cache:
+With flags instead of classes, one bit test decides whether a character continues a run. The table
+is stored as it is used, so that nothing is built at start, and in two levels, so that the part that
+common text needs stays in the processor's nearest cache. `python -m
+tests.tokenizer.pretokenize.tables` makes it:
 
 | at | bytes | content |
 |---|---|---|
 | 0 | 256 | the flags of each byte, for ASCII |
-| PAGES_AT | 8,704 | for each page of 128 code points, which of the different pages it is |
-| FLAGS_AT | 128 n | the n different pages: the flags of each code point, 0 for a surrogate |
+| PAGES_AT | 8,704 | for each page of 128 code points, the index of its distinct page |
+| FLAGS_AT | 128 n | the n distinct pages: the flags of each code point, 0 for a surrogate |
 """
 
 from __future__ import annotations

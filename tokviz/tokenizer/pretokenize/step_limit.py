@@ -1,9 +1,9 @@
-"""A processor-time limit for each step of a regex, so that a busy machine changes nothing.
+"""A limit for each step of a regex, in processor time, so that a busy machine makes no difference.
 
 The `regex` package checks for signals while it matches, so the signal of a timer can end a step.
-(Its own `timeout` covers all steps together, and no compiling.) A process that checks for no signal
-is killed by a second timer of the same clock. On systems without such timers, the watchdog of the
-parent process does that.
+(Its own `timeout` covers all steps together, but not compiling.) A process that does not check for
+signals is killed by a second timer of the same clock. On systems without such timers, the watchdog
+of the parent process kills it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TICK_SECONDS = 0.02
 """How often the time is checked."""
 
 _SILENT_SECONDS = 0.2
-"""How much longer than a step a process may run without handling a signal."""
+"""Additional time beyond a step that a process may run without handling a signal."""
 
 _SILENT_SECONDS_PER_CHAR = 2e-7
 
@@ -39,17 +39,17 @@ _TOO_MUCH = "needs too much memory for one pre-token"
 
 
 class _TooLongError(Exception):
-    """A step took longer than it may."""
+    """A step exceeded its time limit."""
 
 
 class StepLimit:
-    """Limits the steps of a regex. For the main thread, one at a time."""
+    """Time limit for the steps of a regex. Use one at a time, in the main thread."""
 
     def __init__(self, seconds: float = STEP_SECONDS) -> None:
-        """Take the processor time of a step."""
+        """Create a limit of so many seconds of processor time per step."""
         self._seconds = seconds
         self._place = 0
-        self._found: list[Match[str]] = []
+        self._matched: list[Match[str]] = []
         self._seen = (0, 0)
         self._since = 0.0
         self._silent_seconds = _SILENT_SECONDS
@@ -57,7 +57,7 @@ class StepLimit:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Limit the block to the time of one step.
+        """Limit a block to the time of one step.
 
         Raises:
             TimeoutError: If it takes longer.
@@ -75,9 +75,7 @@ class StepLimit:
     def matches(
         self, pattern: Pattern[str], text: str, *, start: int = 0
     ) -> Iterator[tuple[int, int] | None]:
-        """Yield the spans of matches from `start` on, and None now and then.
-
-        See `split_in_steps`.
+        """Yield the spans of matches from `start` on, and None regularly; see `split_in_steps`.
 
         Raises:
             PatternError: If a step takes too long or too much memory.
@@ -101,12 +99,12 @@ class StepLimit:
 
     @contextmanager
     def watching(self, n_chars: int) -> Iterator[None]:
-        """Limit the steps made in the block on texts of up to `n_chars` characters."""
+        """Limit the steps of a block, on texts of up to `n_chars` characters."""
         with self._ticking(n_chars * _SILENT_SECONDS_PER_CHAR):
             yield
 
     def find_all(self, pattern: Pattern[str], text: str) -> list[str]:
-        """Find what `findall` does; nothing if all of it takes longer than a step may."""
+        """Return the result of `findall`, or nothing if it takes longer than one step."""
         if self._is_slow:
             return []
         self._place += 1
@@ -122,24 +120,24 @@ class StepLimit:
     def take(
         self, matches: Iterator[Match[str]], most: int, pattern: Pattern[str], text: str, start: int
     ) -> list[Match[str]]:
-        """Take the next matches of a text, so many of them; the last one ended at `start`.
+        """Return the next `most` matches of a text; the previous match ended at `start`.
 
         Raises:
             PatternError: If a step takes too long or too much memory; it names the pre-token.
         """
-        # A list that is extended grows with every step, and a signal's handler sees it grow.
-        found = self._found = []
+        # The list grows with every step, so the signal handler can detect progress.
+        matched = self._matched = []
         try:
             self._is_in_step = True
-            found.extend(islice(matches, most))
-            return found
+            matched.extend(islice(matches, most))
+            return matched
         except _TooLongError:
             reason = too_long(self._seconds)
         except (MemoryError, RecursionError):
             reason = _TOO_MUCH
         finally:
             self._is_in_step = False
-        place = found[-1].end() if found else start
+        place = matched[-1].end() if matched else start
         raise pre_token_error(pattern.pattern, reason, text, place)
 
     @contextmanager
@@ -150,7 +148,7 @@ class StepLimit:
         before = signal.signal(signal.SIGPROF, self._tick)
         signal.setitimer(signal.ITIMER_PROF, _TICK_SECONDS, _TICK_SECONDS)
         self._silent_seconds = _SILENT_SECONDS + silent_seconds
-        self._let_live()
+        self._postpone_kill()
         try:
             yield
         finally:
@@ -158,16 +156,16 @@ class StepLimit:
             allow_silence(None)
             signal.signal(signal.SIGPROF, before)
 
-    def _let_live(self) -> None:
+    def _postpone_kill(self) -> None:
         allow_silence(self._seconds + self._silent_seconds)
 
     def _tick(self, number: int, frame: FrameType | None) -> None:
         self._has_ticked = True
-        self._let_live()
+        self._postpone_kill()
         now = time.process_time()
-        # Whoever takes the matches runs in another frame, and must not be interrupted.
+        # The consumer of the matches runs in another frame and must not be interrupted.
         is_in_step = self._is_in_step or (frame is not None and frame.f_code is _MATCHES)
-        reached = self._place, len(self._found)
+        reached = self._place, len(self._matched)
         if reached != self._seen or not is_in_step:
             self._seen, self._since = reached, now
         elif now - self._since >= self._seconds:
@@ -179,7 +177,7 @@ _MATCHES = StepLimit.matches.__code__
 
 
 def too_long(seconds: float) -> str:
-    """Say that a step took longer than the limit of `seconds`.
+    """Return the message for a step that exceeded the limit.
 
     >>> too_long(0.7)
     'takes longer than 0.7 s for one pre-token'
@@ -188,7 +186,7 @@ def too_long(seconds: float) -> str:
 
 
 def pre_token_error(regex: str, reason: str, text: str, place: int) -> PatternError:
-    """Describe a regex that fails on the pre-token of a text that starts at the character `place`.
+    """Return the error of a regex that fails on the pre-token at character `place` of a text.
 
     >>> pre_token_error("a|b", "takes too long", "abc", 1).trouble
     "takes too long at character 1 of the text, 'bc'"

@@ -1,10 +1,10 @@
 r"""The character classes of tiktoken's Unicode version, for splitting exactly as tiktoken does.
 
 tiktoken and the `regex` package follow different Unicode versions: thousands of code points are
-letters in one and not in the other. The classes that split patterns ask for are stored in
-`assets/unicode/tiktoken_classes.txt` (made by `python -m tests.tokenizer.pretokenize.tables`); a
-character on which the two disagree is replaced, before `regex` sees it, by a stand-in of the right
-class.
+letters in only one of them. The classes that split patterns use are stored in
+`assets/unicode/tiktoken_classes.txt` (made by `python -m tests.tokenizer.pretokenize.tables`). A
+character with different classes is replaced by a substitute of tiktoken's class before `regex` sees
+it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ CLASSES: dict[str, str] = {
     "P": "§",
     "S": "¤",
 }
-"""The classes that the split patterns tell apart, each with a stand-in that no pattern names."""
+"""The classes that split patterns distinguish, each with a substitute that no pattern names."""
 
 OTHER = "\ue000"
-"""Stand-in for a character of none of the classes."""
+"""Substitute for a character in none of the classes."""
 
 N_CODE_POINTS = 0x110000
 
@@ -46,32 +46,32 @@ AGREED: tuple[tuple[int, int], ...] = (
     (0xFEFF, 0xFEFF), (0xFF01, 0xFFBE), (0xFFFD, 0xFFFD), (0x1F1E6, 0x1F1FF), (0x1F300, 0x1F6D2),
     (0x1F900, 0x1F9FF),
 )  # fmt: skip
-"""Blocks, first and last code point, whose characters have been in the same classes in every
-Unicode version since (a test holds them against the installed ones), so that common text needs no
+"""Blocks, as first and last code point, whose characters are in the same classes in all recent
+Unicode versions (a test compares them with the installed ones), so that common text needs no
 table."""
 
 _SETTLED = 0x40000
-"""From here on too; planes without any character of these classes, but for old marks."""
+"""Code points from here on are in the same classes too: only old marks are in any class."""
 
 
 def as_tiktoken_sees(text: str) -> str:
-    """Replace the characters that `regex` would class otherwise than tiktoken does.
+    """Replace the characters that `regex` and tiktoken classify differently.
 
-    The result has the same length, so that offsets carry over.
+    The result has the same length, so offsets stay valid.
     """
-    return text if _is_agreed_on(text) else text.translate(_stand_ins())
+    return text if _is_agreed_on(text) else text.translate(substitutes())
 
 
 def is_agreed(code: int) -> bool:
-    """Tell whether a code point is in one of the blocks `AGREED`."""
+    """Return whether a code point is in one of the blocks `AGREED`."""
     block = bisect_right(AGREED, (code, N_CODE_POINTS)) - 1
     return block >= 0 and code <= AGREED[block][1]
 
 
 def prepare(text: str) -> None:
-    """Build now, perhaps in a thread, the table that a text needs."""
+    """Build the table that a text needs now. Callable from any thread."""
     if not _is_agreed_on(text):
-        _stand_ins()
+        substitutes()
 
 
 def _is_agreed_on(text: str) -> bool:
@@ -84,20 +84,21 @@ def _agreed_only() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
-def _stand_ins() -> dict[int, str]:
+def substitutes() -> dict[int, str]:
+    """Return the substitutes for characters with contested classes, built on first use."""
     contested = array("I")
     for (_, last), (first, _) in pairwise((*AGREED, (_SETTLED, N_CODE_POINTS))):
         contested.extend(range(last + 1, first))
-    return _stand_ins_of(contested)
+    return _substitutes_of(contested)
 
 
-def _stand_ins_of(codes: array[int]) -> dict[int, str]:
-    """Find those of these code points that `regex` classes otherwise, and what stands for each."""
-    stand_ins = [OTHER, *CLASSES.values()]
+def _substitutes_of(codes: array[int]) -> dict[int, str]:
+    """Return the substitute for each of the code points that `regex` classifies differently."""
+    by_class = [OTHER, *CLASSES.values()]
     stored = stored_classes()
     theirs, ours = bytes(map(stored.__getitem__, codes)), _classes_of_regex(codes)
     return {
-        codes[index]: stand_ins[theirs[index]]
+        codes[index]: by_class[theirs[index]]
         for block in range(0, len(codes), 0x80)
         if theirs[block : block + 0x80] != ours[block : block + 0x80]
         for index in range(block, min(block + 0x80, len(codes)))
@@ -106,10 +107,7 @@ def _stand_ins_of(codes: array[int]) -> dict[int, str]:
 
 
 def stored_classes() -> bytearray:
-    """Read tiktoken's classes: the number of one of `CLASSES`, from 1, for each code point.
-
-    It is 0 for none.
-    """
+    """Return tiktoken's classes: by code point, the 1-based index in `CLASSES`, or 0."""
     number_of = {name: number for number, name in enumerate(CLASSES, 1)}
     classes = bytearray(N_CODE_POINTS)
     for line in asset_path(TABLE).read_text("ascii").splitlines():
@@ -123,10 +121,11 @@ def stored_classes() -> bytearray:
 
 
 def _classes_of_regex(codes: array[int]) -> bytearray:
-    """Ask the installed `regex` package for the classes of code points, in the same form."""
+    """Return the classes of code points in the installed `regex` package, in the same form."""
+    # Common text is split without this package; its import takes longer than a frame.
     import regex
 
-    # Surrogates are left as they are in a str; they belong to no class in either.
+    # Surrogates stay in the text; they belong to no class in either version.
     text = codes.tobytes().decode("utf-32", "surrogatepass")
     classes = bytearray(len(codes))
     for index, name in enumerate(CLASSES, 1):

@@ -1,7 +1,7 @@
-"""How large a vocabulary should be: what text costs after ever more merges of one training.
+"""Advice on the size of a vocabulary, from the compression at increasing sizes of one training.
 
-The merges of a small vocabulary are the first ones of a large one, so one training tells about all
-sizes below its own.
+The merges of a small vocabulary are the first merges of a large one, so one training covers all
+smaller sizes.
 """
 
 from __future__ import annotations
@@ -12,24 +12,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokviz.text import bytetext
 from tokviz.text.sentences import sentence
+from tokviz.training.replay.steps import ListedSteps
+from tokviz.training.replay.text import TextTimes
 from tokviz.training.settings import N_BYTES
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
 
 KNEE = 0.04
-"""A vocabulary is large enough if twice its size saves a smaller share of the tokens than this."""
+"""A vocabulary is large enough if doubling it saves a smaller share of the tokens than this."""
 _SMALLEST = 512
 
 
 class Size(NamedTuple):
-    """What a vocabulary size means.
+    """Measurements of a vocabulary size.
 
     Attributes:
-        n_vocab: The tokens, bytes and special tokens included.
-        bytes_per_token: The compression of text that was not learned from.
-        saved: The share of tokens that half the size takes more; None for the smallest size.
-        n_parameters: The weights of an embedding table of this size.
+        n_vocab: Number of tokens, including bytes and special tokens.
+        bytes_per_token: Compression of text outside the corpus.
+        saved: The share of tokens saved compared to the previous size; None for the smallest.
+        n_parameters: Number of weights in an embedding table of this size.
     """
 
     n_vocab: int
@@ -39,12 +41,12 @@ class Size(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """The sizes, each about twice the one before, and where more is hardly worth it.
+    """Measured sizes, each about twice the previous one, with the recommended size.
 
     Attributes:
-        sizes: By rising size.
-        knee: The size that is advised, None if more would still be worth it.
-        reason: Why, in a sentence.
+        sizes: The sizes, ascending.
+        knee: The recommended size, None if a larger vocabulary is still worth it.
+        reason: An explanation, without a capital and a full stop.
     """
 
     sizes: tuple[Size, ...]
@@ -52,16 +54,16 @@ class Advice(NamedTuple):
     reason: str
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as plain values."""
+        """Return the advice as JSON values."""
         return self._asdict() | {"sizes": [size._asdict() for size in self.sizes]}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Advice:
-        """Read what `to_json` wrote."""
+        """Create the advice from the values of `to_json`."""
         return cls(**{**record, "sizes": tuple(Size(**size) for size in record["sizes"])})
 
     def lines(self) -> list[str]:
-        """Write it as a table, and the advice below it."""
+        """Return a table, followed by the advice."""
         rows = [("tokens", "bytes/token", "saves", "weights")]
         for size in self.sizes:
             saved = "" if size.saved is None else f"{size.saved:.1%}"
@@ -73,16 +75,13 @@ class Advice(NamedTuple):
 
 
 def advise(tokenizer: Tokenizer, texts: Sequence[bytes], width: int) -> Advice:
-    """Work out what text costs at every size up to the tokenizer's.
+    """Measure compression at every size up to that of the tokenizer.
 
     Args:
-        tokenizer: What was learned.
-        texts: Texts that it was not learned from.
-        width: The width of the embedding: weights per token.
+        tokenizer: The trained tokenizer.
+        texts: Texts outside its corpus.
+        width: Width of the embedding: weights per token.
     """
-    from tokviz.training.replay.steps import ListedSteps
-    from tokviz.training.replay.text import TextTimes
-
     steps = ListedSteps(tokenizer)
     times = TextTimes(tokenizer, steps)
     prepared = [times.prepare(bytetext.from_bytes(text), False) for text in texts]
@@ -95,16 +94,18 @@ def advise(tokenizer: Tokenizer, texts: Sequence[bytes], width: int) -> Advice:
         ratio = n_bytes / max(n_tokens, 1)
         saved = 1 - sizes[-1].bytes_per_token / ratio if sizes else None
         sizes.append(Size(n_vocab, ratio, saved, n_vocab * width))
-    return Advice(tuple(sizes), *_knee(sizes))
+    return advice_of(sizes)
 
 
-def _knee(sizes: Sequence[Size]) -> tuple[int | None, str]:
+def advice_of(sizes: Sequence[Size]) -> Advice:
+    """Return the advice for measured sizes: the first one whose double saves less than `KNEE`."""
     for size, twice in pairwise(sizes):
         if twice.saved is not None and twice.saved < KNEE:
             more = twice.n_parameters - size.n_parameters
             reason = (
                 f"{size.n_vocab:,} tokens are enough: {twice.n_vocab:,} would save "
-                f"{twice.saved:.1%} of the tokens and cost {more / 1e6:,.1f} M weights more"
+                f"{twice.saved:.1%} of the tokens and need {more / 1e6:,.1f} M more weights"
             )
-            return size.n_vocab, reason
-    return None, "more tokens are still worth it: train a larger vocabulary to see where that ends"
+            return Advice(tuple(sizes), size.n_vocab, reason)
+    reason = "more tokens are still worth it: train a larger vocabulary to see where that ends"
+    return Advice(tuple(sizes), None, reason)

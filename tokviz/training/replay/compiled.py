@@ -1,4 +1,4 @@
-"""Runs the compiled loops of the Replay: makes room for them and keeps the counts of one k."""
+"""The compiled loops of the Replay with their memory: join times and pair counts of a corpus."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from tokviz.training.settings import IdLayout
 
 _CHUNK_BYTES = 1 << 15
-"""So many bytes of pre-tokens are joined at a time: what is needed for them stays in the cache."""
+"""Bytes of pre-tokens joined at a time, so that their data stays in the processor cache."""
 
 _CHUNKS_AT_ONCE = 64
-"""Before the next ones somebody may say that nobody waits for it any more."""
+"""Chunks that are joined between two checks for cancellation."""
 
 _LEAST_SLOTS = 1 << 10
 _BYTES_PER_SLOT = 4
 _FIRST_TIED = 1 << 12
 _BYTES_PER_PLACE = 40
-"""Doing one place of a merge takes about as long as counting so many bytes anew."""
+"""Applying one replacement takes about as long as counting this many bytes again."""
 
 
 class CompiledCorpus(NamedTuple):
-    """A corpus.
+    """A corpus with its join times.
 
     Attributes:
-        times: When its bytes come together.
-        removed: By merge number the tokens that the merge removes from the corpus; the last number
-            stands for the bytes that no merge joins.
-        pairs: Its pairs before the first merge.
+        times: The join times.
+        removed: By merge number, the number of tokens that the merge removes from the corpus; the
+            last element counts the bytes that no merge joins.
+        pairs: The pairs before the first merge.
     """
 
     times: CorpusTimes
@@ -49,7 +49,7 @@ class CompiledCorpus(NamedTuple):
 def compiled_corpus(
     pre_tokens: PreTokenCounts, history: TrainingHistory, layout: IdLayout
 ) -> CompiledCorpus:
-    """Work out when the bytes of a corpus come together, and count its pairs.
+    """Compute the join times of a corpus, and count its pairs.
 
     Args:
         pre_tokens: The pre-tokens of the corpus.
@@ -68,7 +68,7 @@ def compiled_corpus(
 def joined_by(
     pre_tokens: PreTokenCounts, lefts: Int32s, rights: Int32s, chunk_bytes: int = _CHUNK_BYTES
 ) -> tuple[CorpusTimes, Int64s]:
-    """Find the times and what each merge removes, for merges of token numbers."""
+    """Return the join times and the tokens each merge removes, for merges of token numbers."""
     n_merges = len(lefts)
     table = new_table(slots_for(n_merges), 2)
     joining.index_merges(lefts, rights, n_merges, table, len(table))
@@ -90,7 +90,7 @@ def joined_by(
 
 
 def _chunks(offsets: Int64s, chunk_bytes: int) -> Int64s:
-    """Cut the pre-tokens into stretches of about so many bytes: where each begins, and the end."""
+    """Divide the pre-tokens into chunks of about `chunk_bytes`; return their starts and the end."""
     chunks, n_pre_tokens = [0], len(offsets) - 1
     while (first := chunks[-1]) < n_pre_tokens:
         last = int(np.searchsorted(offsets, offsets[first] + chunk_bytes, side="right")) - 1
@@ -99,11 +99,11 @@ def _chunks(offsets: Int64s, chunk_bytes: int) -> Int64s:
 
 
 class CompiledPairs:
-    """The pairs of a large corpus; to a k nearby only what the merges change is counted again."""
+    """The pairs of a large corpus; moving to a nearby k counts only what the merges change."""
 
     def __init__(self, times: CorpusTimes) -> None:
-        """Take the corpus."""
-        n_merges = times.n_merges
+        """Create from the join times of the corpus."""
+        self._n_merges = n_merges = times.n_merges
         pre_token_of = np.empty(len(times.data), np.int32)
         joining.number_pre_tokens(times.offsets, len(times.counts), pre_token_of)
         arrays: tuple[Any, ...] = (
@@ -117,57 +117,57 @@ class CompiledPairs:
         joining.sort_by_merge(times.joined, self._n_bytes, n_merges, self._starts, self._places)
         n_slots = max(_LEAST_SLOTS, 1 << (self._n_bytes // _BYTES_PER_SLOT).bit_length())
         self._table = empty_table(n_slots, pairing.N_COLUMNS)
-        self._tokens = np.empty(256 + n_merges, np.int64)
         self._numbers = np.zeros(pairing.N_NUMBERS, np.int64)
         self._numbers[pairing.K] = -1
-        self._least_wanted = 0
+        self._least_count = 0
 
     @property
     def _counts(self) -> pairing.PairCounts:
-        arrays: tuple[Any, ...] = (self._table, self._tokens, self._numbers)
+        arrays: tuple[Any, ...] = (self._table, self._numbers)
         return pairing.PairCounts(*arrays)
 
     @property
-    def _k(self) -> int:
+    def k(self) -> int:
+        """Number of merges applied, -1 before the first count."""
         return int(self._numbers[pairing.K])
 
     def positions_of(self, k: int) -> Int64s:
-        """Give the bytes that merge k joins to the byte before, ascending."""
+        """Return the bytes that merge k joins to the byte before, ascending."""
         return self._places[self._starts[k] : self._starts[k + 1]].astype(np.int64)
 
     def move_to(self, k: int) -> None:
-        """Make it the state after k merges."""
-        if self._k >= 0:
-            low, high = sorted((k, self._k))
+        """Move to the state after k merges."""
+        if self.k >= 0:
+            low, high = sorted((k, self.k))
             n_places = int(self._starts[high + 1] - self._starts[low + 1])
             if n_places * _BYTES_PER_PLACE <= self._n_bytes:
-                self._walk_to(k)
-        if self._k != k:
+                self.walk_to(k)
+        if self.k != k:
             self._count(k)
 
-    def _walk_to(self, k: int) -> None:
-        """Do or undo one merge after the other, as long as the table has room."""
+    def walk_to(self, k: int) -> None:
+        """Apply or undo merges one by one, as long as the table has room."""
         pairing.walk(self._times, self._counts, len(self._table), self._starts, self._places, k)
 
     def _count(self, k: int) -> None:
-        """Count all pairs anew; the table grows until less than half of it is used."""
+        """Count all pairs again; the table grows until less than half of it is used."""
         while not pairing.count_pairs(
-            self._times, self._n_pre_tokens, k, self._counts, len(self._table), len(self._tokens),
+            self._times, self._n_pre_tokens, k, self._counts, len(self._table),
             np.empty((pairing.AHEAD, 3), np.int64),
         ):  # fmt: skip
             self._table = empty_table(2 * len(self._table), pairing.N_COLUMNS)
-        self._least_wanted = 0
+        self._least_count = 0
 
     def pair_count(self, left: int, right: int) -> int:
-        """Count the occurrences of a pair, overlapping ones too."""
+        """Count the occurrences of a pair, including overlapping ones."""
         slot = pairing.slot_of(self._table, len(self._table), left, right)
         return int(self._table[slot, pairing.COUNT])
 
     def top(self, n: int, order: TieOrder) -> list[CountedPair]:
-        """List the most frequent pairs in the order in which they would be merged."""
+        """Return the most frequent pairs in the order in which they would be merged."""
         if n < 1:
             return []
-        least = self._least_wanted
+        least = self._least_count
         slots = self._slots_from(least) if least else np.empty(0, np.int64)
         if len(slots) < n:
             best_counts = np.empty(n, np.int64)
@@ -178,8 +178,8 @@ class CompiledPairs:
             least = int(np.partition(counts, -n)[-n])
             best = counts >= least
             slots, pairs, counts = slots[best], pairs[best], counts[best]
-            # Steps change the highest counts little: next time one look at the table will do.
-            self._least_wanted = least * 7 // 8
+            # A merge changes the highest counts little, so the next call can search the table once.
+            self._least_count = least * 7 // 8
         lefts, rights = pairs >> 32, pairs & 0xFFFFFFFF
         keys = order.keys(lefts, rights, lambda: self._first_places(slots))
         first = np.lexsort((keys, -counts))[:n]
@@ -187,7 +187,7 @@ class CompiledPairs:
         return [CountedPair(*row) for row in zip(*columns, strict=True)]
 
     def _slots_from(self, least: int) -> Int64s:
-        """Find the pairs that occur at least so often."""
+        """Return the slots of the pairs that occur at least `least` times."""
         table, n_slots = self._table, len(self._table)
         slots = np.empty(_FIRST_TIED, np.int64)
         n_found = pairing.slots_from(table, n_slots, least, slots, len(slots))
@@ -197,10 +197,10 @@ class CompiledPairs:
         return slots[:n_found]
 
     def _first_places(self, slots: Int64s) -> Int64s:
-        """Find where pairs that occur are first met."""
+        """Return the first position of each pair."""
         pairing.settle_first(
-            self._times, self._n_pre_tokens, self._k, self._table, len(self._table),
-            slots, len(slots), np.zeros(len(self._tokens), np.uint8),
+            self._times, self._n_pre_tokens, self.k, self._table, len(self._table),
+            slots, len(slots), np.zeros(256 + self._n_merges, np.uint8),
         )  # fmt: skip
         places: Int64s = self._table[slots, pairing.FIRST]
         return places

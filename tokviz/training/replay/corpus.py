@@ -1,4 +1,4 @@
-"""A corpus at every moment of its training, from its different pre-tokens and the merges alone."""
+"""A corpus after any number of merges, computed from its distinct pre-tokens and the merges."""
 
 from __future__ import annotations
 
@@ -7,45 +7,40 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from tokviz.errors import TokvizError
+from tokviz.training.replay.compiled import CompiledCorpus, CompiledPairs, compiled_corpus
+from tokviz.training.replay.pairs import CorpusTimes
+from tokviz.training.replay.steps import RecordedSteps
 from tokviz.training.settings import N_BYTES
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from tokviz.training.history import TrainingHistory
     from tokviz.training.pre_token_counts import PreTokenCounts
-    from tokviz.training.replay.compiled import CompiledCorpus, CompiledPairs
-    from tokviz.training.replay.pairs import CorpusTimes
-    from tokviz.training.replay.steps import RecordedSteps
     from tokviz.training.settings import IdLayout, TrainSettings
 
-LADDER_BYTES = 1_000
-"""The size of a corpus up to which its pre-tokens are drawn after every merge, one row per
-merge.
-"""
 
 MOST_PRE_TOKEN_BYTES = 2_000
-"""More of a pre-token is not shown: without a split pattern a whole document is one."""
+"""Maximum length of a shown pre-token; without a split pattern, a whole document is one."""
 
 _BYTES_BEFORE = 40
-"""So much of it is shown before the place where a merge happens, at least."""
+"""Minimum length shown before the position of a merge."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedPreToken:
-    """One of the different pre-tokens of a corpus, with its tokens, or a part of a long one.
+    """A distinct pre-token of a corpus with its tokens, or a part of a long one.
 
     Attributes:
-        index: Its place among the pre-tokens, which are in the order of their first occurrence.
-        start: Where in the pre-token the part begins, a border of tokens after any number of
-            merges.
-        is_cut: Whether the pre-token goes on behind it.
+        index: Its index among the pre-tokens, in the order of first occurrence.
+        start: Start of the part in the pre-token: a token boundary after any number of merges.
+        is_cut: Whether the pre-token continues after the part.
         data: Its bytes.
-        count: How often it occurs.
-        ids: Its tokens.
-        byte_ends: Where each token ends in `data`.
+        count: Its occurrences in the corpus.
+        ids: Its token ids.
+        byte_ends: The end of each token in `data`.
     """
 
     index: int
@@ -61,18 +56,18 @@ class ReplayCorpus:
     """The pre-tokens of a corpus with their tokens and pairs after k merges.
 
     Attributes:
-        times: When the bytes of the pre-tokens come together.
-        pairs: The pairs at one k.
+        times: The join times of the pre-tokens.
+        pairs: The pairs after some number of merges.
     """
 
     def __init__(self, times: CorpusTimes, pairs: CompiledPairs, layout: IdLayout) -> None:
-        """Take what `open_corpus` has worked out."""
+        """Create from the results of `open_corpus`."""
         self.times = times
         self.pairs = pairs
         self._layout = layout
 
     def __len__(self) -> int:
-        """Count the different pre-tokens."""
+        """Return the number of distinct pre-tokens."""
         return len(self.times.counts)
 
     def pre_token(self, index: int, k: int, start: int = 0) -> TokenizedPreToken:
@@ -87,114 +82,111 @@ class ReplayCorpus:
         data = times.data[first:last].tobytes()
         ids, ends, latest = [], [], 0
         joined = times.joined[first:last].tolist()
-        begun = 0
+        token_start = 0
         for at in range(1, len(data) + 1):
             if at < len(data) and joined[at] <= k:
                 latest = max(latest, joined[at])
                 continue
-            ids.append(self._layout.id_of(255 + latest if latest else data[begun]))
+            ids.append(self._layout.id_of(255 + latest if latest else data[token_start]))
             ends.append(at)
-            begun, latest = at, 0
+            token_start, latest = at, 0
         count, is_cut = int(times.counts[index]), last < end
         return TokenizedPreToken(index, start, is_cut, data, count, tuple(ids), tuple(ends))
 
     def _border(self, place: int, step: int) -> int:
-        """Go on to a byte that no merge ever joins to the one before, or to the end."""
+        """Return the next byte in a direction that no merge joins to the one before, or the end."""
         joined, n_merges = self.times.joined, self.times.n_merges
         while place < len(joined) and joined[place] <= n_merges:
             place += step
         return place
 
     def pre_tokens(self, first: int, n: int, k: int) -> list[TokenizedPreToken]:
-        """Give at most n pre-tokens from an index on, with their tokens after k merges."""
+        """Return at most n pre-tokens from an index on, with their tokens after k merges."""
         indexes = range(max(first, 0), min(first + n, len(self)))
         return [self.pre_token(index, k) for index in indexes]
 
     def pre_tokens_of_merge(self, k: int, n: int) -> list[TokenizedPreToken]:
-        """Give pre-tokens in which merge k happens, as they are before it, the most frequent first.
+        """Return pre-tokens in which merge k happens, as before it, the most frequent first.
 
-        Of long ones it is the part around the first place.
+        For a long pre-token, return the part around the first occurrence.
         """
-        import numpy as np
-
         positions = self.pairs.positions_of(k)
         indexes = np.searchsorted(self.times.offsets, positions, side="right") - 1
-        found, firsts = np.unique(indexes, return_index=True)
-        order = np.argsort(-self.times.counts[found], kind="stable")[:n]
-        places = zip(found[order].tolist(), positions[firsts[order]].tolist(), strict=True)
+        distinct, firsts = np.unique(indexes, return_index=True)
+        order = np.argsort(-self.times.counts[distinct], kind="stable")[:n]
+        places = zip(distinct[order].tolist(), positions[firsts[order]].tolist(), strict=True)
         return [self.pre_token(index, k - 1, self._start(index, place)) for index, place in places]
 
     def _start(self, index: int, place: int) -> int:
-        """Say where a part begins in which a place of a long pre-token is seen."""
+        """Return the start of the part that shows a position of a long pre-token."""
         first, end = self.times.offsets[index : index + 2].tolist()
         near = place - _BYTES_BEFORE
         is_whole = end - first <= MOST_PRE_TOKEN_BYTES or near <= first
         return 0 if is_whole else self._border(near, -1) - first
 
 
-class CorpusAhead:
-    """Works on a corpus in a thread while the tokenizer of its run is read.
+class CorpusPreparation:
+    """Prepares a corpus in a thread while the tokenizer of its run is loaded.
 
-    The compiled loops leave the interpreter to others meanwhile.
+    The compiled loops release the GIL.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing to do."""
-        self._found: Future[CompiledCorpus] | None = None
+        """Create it; `start` starts the thread."""
+        self._future: Future[CompiledCorpus] | None = None
 
-    def begin(
+    def start(
         self, history: TrainingHistory, pre_tokens: PreTokenCounts, settings: TrainSettings
     ) -> None:
-        """Begin, if the history is sound enough for the loops."""
-        import numpy as np
-
+        """Start the thread, unless the history is invalid."""
         new_numbers = np.arange(N_BYTES, N_BYTES + len(history))
         for ids in (history.left_id, history.right_id):
             numbers = settings.layout.numbers_of(ids)
             if ((numbers < 0) | (numbers >= new_numbers)).any():
                 return
-        from tokviz.training.replay.compiled import compiled_corpus
-
         pool = ThreadPoolExecutor(1, thread_name_prefix="replay")
-        # In this context it ends when nobody waits for what this thread does.
+        # In a copy of this context, the work is cancelled together with this thread's.
         run = copy_context().run
-        self._found = pool.submit(run, compiled_corpus, pre_tokens, history, settings.layout)
+        self._future = pool.submit(run, compiled_corpus, pre_tokens, history, settings.layout)
         pool.shutdown(wait=False)
 
     def result(self) -> CompiledCorpus | None:
-        """Wait for what has been found; None if nothing was begun."""
-        return None if self._found is None else self._found.result()
+        """Wait for the result; None if the thread was not started."""
+        return None if self._future is None else self._future.result()
 
 
 def open_corpus(
-    pre_tokens: PreTokenCounts, steps: RecordedSteps, layout: IdLayout, ahead: CorpusAhead | None
+    pre_tokens: PreTokenCounts,
+    steps: RecordedSteps,
+    layout: IdLayout,
+    preparation: CorpusPreparation | None,
 ) -> ReplayCorpus:
-    """Work out when the bytes of a corpus come together, and check the history by it.
+    """Compute the join times of a corpus, and check the history against them.
 
     Args:
         pre_tokens: The pre-tokens of the corpus.
-        steps: The merges, which are sound.
+        steps: The merges.
         layout: The ids of the tokens in the history.
-        ahead: What has been begun of that.
+        preparation: The preparation that was started for them, if any.
 
     Raises:
         TokvizError: If the pre-tokens are not those of the history.
     """
-    from tokviz.training.replay.compiled import compiled_corpus
-
-    found = None if ahead is None else ahead.result()
-    times, removed, pairs = found or compiled_corpus(pre_tokens, steps.history, layout)
+    prepared = None if preparation is None else preparation.result()
+    times, removed, pairs = prepared or compiled_corpus(pre_tokens, steps.history, layout)
     _check(steps, removed[1 : steps.n_merges + 1], pre_tokens.n_bytes)
     return ReplayCorpus(times, pairs, layout)
 
 
 def _check(steps: RecordedSteps, removed: npt.NDArray[np.int64], n_bytes: int) -> None:
-    """Compare what the merges do to the pre-tokens with what the history says."""
-    import numpy as np
+    """Compare the effect of the merges on the pre-tokens with the history.
 
+    Raises:
+        TokvizError: If they differ.
+    """
     history = steps.history
     same_tokens = history.n_tokens == n_bytes - np.cumsum(removed)
-    # Where a token follows itself, occurrences may overlap: then not all of them are replaced.
+    # Occurrences of a token followed by itself may overlap; then not all are replaced.
     same_counts = np.where(
         history.left_id == history.right_id, history.count >= removed, history.count == removed
     )

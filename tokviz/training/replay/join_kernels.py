@@ -1,15 +1,15 @@
-"""Compiled loops that work out when the bytes of a corpus come together."""
+"""Compiled loops that compute the join times of a corpus."""
 
 from __future__ import annotations
 
 from tokviz.kernels import Bytes, Int32s, Int64s, helper, integer, kernel
 from tokviz.training.replay.table import FREE, pair_of, row_of
 
-TOKEN, MERGE, BEFORE, BEHIND, PREVIOUS, NEXT, N_CELL = range(7)
-"""The columns of the cells of `join`, and their number."""
+TOKEN, MERGE, BEFORE, AFTER, PREVIOUS, NEXT, N_CELL = range(7)
+"""The columns of the cells of `join`, and the number of columns."""
 
 NONE = -1
-"""No merge, place or token."""
+"""No merge, position or token."""
 
 
 @kernel
@@ -19,9 +19,9 @@ def index_merges(lefts: Int32s, rights: Int32s, n_merges: int, table: Int64s, n_
     Args:
         lefts: The left token of each merge.
         rights: The right token of each merge.
-        n_merges: How many there are.
+        n_merges: Number of merges.
         table: A table of two columns without pairs.
-        n_slots: How many slots it has.
+        n_slots: Number of slots of the table.
     """
     for index in range(n_merges):
         pair = pair_of(lefts[index], rights[index])
@@ -32,12 +32,12 @@ def index_merges(lefts: Int32s, rights: Int32s, n_merges: int, table: Int64s, n_
 
 
 @helper
-def _wait(
+def _enqueue(
     table: Int64s, n_slots: int, cells: Int32s, queues: Int32s, at: int, left: int, right: int
 ) -> None:
-    """Put a place behind the others that wait for the merge of these two tokens, if there is one.
+    """Append a position to the queue of the merge of two tokens, if there is such a merge.
 
-    `queues` holds the first and the last waiting place of each merge.
+    `queues` contains the first and last queued position of each merge.
     """
     row = row_of(table, n_slots, 2, pair_of(left, right))
     if table[row] == FREE:
@@ -46,30 +46,30 @@ def _wait(
     last = integer(queues[2 * merge + 1])
     cells[N_CELL * at + MERGE] = merge
     cells[N_CELL * at + BEFORE] = last
-    cells[N_CELL * at + BEHIND] = NONE
+    cells[N_CELL * at + AFTER] = NONE
     if last < 0:
         queues[2 * merge] = at
     else:
-        cells[N_CELL * last + BEHIND] = at
+        cells[N_CELL * last + AFTER] = at
     queues[2 * merge + 1] = at
 
 
 @helper
-def _leave(cells: Int32s, queues: Int32s, at: int) -> None:
-    """Take a place out of those that wait for its merge, if it waits."""
+def _dequeue(cells: Int32s, queues: Int32s, at: int) -> None:
+    """Remove a position from the queue of its merge, if it is queued."""
     merge = integer(cells[N_CELL * at + MERGE])
     if merge < 0:
         return
     before = integer(cells[N_CELL * at + BEFORE])
-    behind = integer(cells[N_CELL * at + BEHIND])
+    after = integer(cells[N_CELL * at + AFTER])
     if before < 0:
-        queues[2 * merge] = behind
+        queues[2 * merge] = after
     else:
-        cells[N_CELL * before + BEHIND] = behind
-    if behind < 0:
+        cells[N_CELL * before + AFTER] = after
+    if after < 0:
         queues[2 * merge + 1] = before
     else:
-        cells[N_CELL * behind + BEFORE] = before
+        cells[N_CELL * after + BEFORE] = before
     cells[N_CELL * at + MERGE] = NONE
 
 
@@ -88,24 +88,24 @@ def join(
     joined: Int32s,
     removed: Int64s,
 ) -> None:
-    """Replay all merges over the pre-tokens, and note when their bytes come together.
+    """Apply all merges to the pre-tokens, and record the join times.
 
-    That is done for a few pre-tokens at a time, so that what is needed for them stays in the cache.
+    This is done for a few pre-tokens at a time, so that their data stays in the processor cache.
 
     Args:
         data: The bytes of all pre-tokens.
-        offsets: Where each pre-token starts, and the last one ends.
-        counts: How often each pre-token occurs.
-        chunks: The first pre-token of each chunk, and one behind the last pre-token.
-        n_chunks: How many chunks there are.
-        n_merges: How many merges there are, each of bytes and of what merges before it make.
+        offsets: The start of each pre-token, and the end of the last.
+        counts: The occurrences of each pre-token.
+        chunks: The first pre-token of each chunk, and the number of pre-tokens.
+        n_chunks: Number of chunks.
+        n_merges: Number of merges; each uses only bytes and the tokens of earlier merges.
         table: The table of `index_merges`.
-        n_slots: How many slots it has.
-        queues: Shape (merges, 2), all -1, and again at the end.
-        cells: Shape (n, N_CELL): room for as many bytes as any chunk has.
-        joined: By byte of `data`, to be filled with the number of the merge that joins it to the
-            byte before; one more than there are merges if none does.
-        removed: By merge number, grows by the tokens that it removes from the corpus.
+        n_slots: Number of slots of the table.
+        queues: Shape (merges, 2), all -1 before and after the call.
+        cells: Shape (n, N_CELL), for the bytes of the largest chunk.
+        joined: Receives, for each byte of `data`, the number of the merge that joins it to the byte
+            before; one more than the number of merges if none does.
+        removed: Incremented, by merge number, by the tokens that it removes from the corpus.
     """
     for chunk in range(n_chunks):
         first = chunks[chunk]
@@ -131,12 +131,12 @@ def _join_pre_tokens(
     cells: Int32s,
     joined: Int32s,
 ) -> None:
-    """Do what `join` does for one chunk.
+    """Run `join` for one chunk.
 
-    Every place between two tokens waits in the queue of the merge that joins them, if there is one.
-    The queues are emptied in the order of the merges. A merge makes a token that only later merges
-    take, so what it appends belongs to later queues. Places are appended from left to right in each
-    queue, so that of overlapping occurrences the leftmost is merged, as it should be.
+    Every position between two tokens is in the queue of the merge that joins them, if there is one.
+    The queues are processed in the order of the merges. Only later merges use the token that a
+    merge makes, so it appends only to later queues. Positions are appended to each queue from left
+    to right, so that the leftmost of overlapping occurrences is merged, as required.
     """
     base = offsets[first_pre_token]
     for pre_token in range(first_pre_token, last_pre_token):
@@ -150,12 +150,12 @@ def _join_pre_tokens(
             cells[cell + PREVIOUS] = at - 1 if at > start else NONE
             cells[cell + NEXT] = at + 1 if at + 1 < end else NONE
             if at > start:
-                _wait(table, n_slots, cells, queues, at, data[base + at - 1], data[base + at])
+                _enqueue(table, n_slots, cells, queues, at, data[base + at - 1], data[base + at])
     for merge in range(n_merges):
         token = 256 + merge
         while queues[2 * merge] >= 0:
             at = integer(queues[2 * merge])
-            _leave(cells, queues, at)
+            _dequeue(cells, queues, at)
             joined[base + at] = merge + 1
             left = integer(cells[N_CELL * at + PREVIOUS])
             right = integer(cells[N_CELL * at + NEXT])
@@ -163,17 +163,17 @@ def _join_pre_tokens(
             cells[N_CELL * left + NEXT] = right
             before = integer(cells[N_CELL * left + PREVIOUS])
             if before >= 0:
-                _leave(cells, queues, left)
-                _wait(table, n_slots, cells, queues, left, cells[N_CELL * before + TOKEN], token)
+                _dequeue(cells, queues, left)
+                _enqueue(table, n_slots, cells, queues, left, cells[N_CELL * before + TOKEN], token)
             if right >= 0:
                 cells[N_CELL * right + PREVIOUS] = left
-                _leave(cells, queues, right)
-                _wait(table, n_slots, cells, queues, right, token, cells[N_CELL * right + TOKEN])
+                _dequeue(cells, queues, right)
+                _enqueue(table, n_slots, cells, queues, right, token, cells[N_CELL * right + TOKEN])
 
 
 @kernel
 def number_pre_tokens(offsets: Int64s, n_pre_tokens: int, pre_token_of: Int32s) -> None:
-    """Note for every byte which pre-token it is in."""
+    """Fill in the pre-token of every byte."""
     for pre_token in range(n_pre_tokens):
         for at in range(offsets[pre_token], offsets[pre_token + 1]):
             pre_token_of[at] = pre_token
@@ -186,12 +186,12 @@ def sort_by_merge(
     """Sort the bytes of a corpus by the merge that joins them, ascending within a merge.
 
     Args:
-        joined: By byte, the number of the merge; one more than there are merges for none.
-        n_bytes: How many bytes there are.
-        n_merges: How many merges there are.
-        starts: By merge number, to be filled with where its bytes begin in `places`; all zero, two
-            more than there are merges.
-        places: To be filled; as many as bytes are joined by any merge.
+        joined: By byte, the number of the merge; one more than the number of merges for none.
+        n_bytes: Number of bytes.
+        n_merges: Number of merges.
+        starts: Receives, by merge number, the start of its bytes in `places`. All zero, with two
+            elements more than there are merges.
+        places: Receives the bytes that any merge joins.
     """
     last = n_merges + 1
     for at in range(n_bytes):

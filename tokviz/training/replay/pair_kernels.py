@@ -1,8 +1,8 @@
 """Compiled loops that count the pairs of a corpus after k merges; see `table` for tables.
 
-A table of pairs has three columns: the pair, its count, and where it first occurs: the byte at
-which the right token of the first occurrence starts. While merges are done and undone one by one,
-the first occurrence may lie behind that byte, never before it.
+A table of pairs has three columns: the pair, its count, and the byte at which the right token of
+its first occurrence starts. After merges are applied or undone one by one, the first occurrence may
+be after that byte, but never before it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from tokviz.training.replay.table import FREE, first_slot, pair_of, row_of
 COUNT, FIRST, N_COLUMNS = 1, 2, 3
 
 AHEAD = 32
-"""So many pairs are met before the first of them is counted; a power of two."""
+"""Number of pairs between fetching a slot and counting its pair; a power of two."""
 
 K, N_PAIRS, N_NUMBERS = 0, 1, 2
-"""The places of `PairCounts.numbers`."""
+"""The indexes of `PairCounts.numbers`."""
 
 
 class Times(NamedTuple):
-    """A corpus, and when its bytes come together.
+    """A corpus with its join times.
 
     Attributes:
         data: The bytes of all pre-tokens.
-        offsets: Where each pre-token starts, and the last one ends.
-        counts: How often each pre-token occurs.
+        offsets: The start of each pre-token, and the end of the last.
+        counts: The occurrences of each pre-token.
         pre_token_of: By byte of `data`, its pre-token.
         joined: By byte, the number of the merge that joins it to the byte before.
     """
@@ -40,22 +40,20 @@ class Times(NamedTuple):
 
 
 class PairCounts(NamedTuple):
-    """What is counted.
+    """Counts of pairs.
 
     Attributes:
         table: A table of pairs.
-        tokens: The count of every token.
-        numbers: The number of merges that are done, and of the pairs in the table.
+        numbers: The number of merges applied, and of pairs in the table.
     """
 
     table: Int64s
-    tokens: Int64s
     numbers: Int64s
 
 
 @helper
 def _add(counts: PairCounts, n_slots: int, left: int, right: int, change: int, place: int) -> None:
-    """Change the count of a pair at a place."""
+    """Change the count of a pair that occurs at `place`."""
     _add_pair(counts, n_slots, pair_of(left, right), change, place)
 
 
@@ -77,29 +75,25 @@ def count_pairs(
     k: int,
     counts: PairCounts,
     n_slots: int,
-    n_tokens: int,
     waiting: Int64s,
 ) -> int:
-    """Count all pairs and tokens after k merges.
+    """Count all pairs after k merges.
 
     Args:
         times: The corpus.
-        n_pre_tokens: How many pre-tokens it has.
-        k: The number of merges.
-        counts: To be filled anew.
-        n_slots: How many slots the table has.
-        n_tokens: How many tokens there are.
-        waiting: Shape (AHEAD, 3), room for pairs that wait until their slots have been fetched.
+        n_pre_tokens: Number of pre-tokens.
+        k: Number of merges.
+        counts: Receives the counts.
+        n_slots: Number of slots of the table.
+        waiting: Shape (AHEAD, 3), for pairs that wait until their slots have been fetched.
 
     Returns:
-        1; 0 if the table is too small, and the counts are worth nothing.
+        1; 0 if the table is too small and the counts are invalid.
     """
     for slot in range(n_slots):
         counts.table[N_COLUMNS * slot] = FREE
         counts.table[N_COLUMNS * slot + COUNT] = 0
         counts.table[N_COLUMNS * slot + FIRST] = 0
-    for token in range(n_tokens):
-        counts.tokens[token] = 0
     counts.numbers[N_PAIRS] = 0
     n_met = 0
     for pre_token in range(n_pre_tokens):
@@ -113,7 +107,6 @@ def count_pairs(
                 latest = max(latest, integer(times.joined[at]))
                 continue
             token = 255 + latest if latest else integer(times.data[start])
-            counts.tokens[token] += count
             if before >= 0:
                 at_waiting = 3 * (n_met & (AHEAD - 1))
                 if n_met >= AHEAD and not _has_room_for(counts, n_slots, waiting, at_waiting):
@@ -136,14 +129,14 @@ def count_pairs(
 
 @helper
 def _has_room_for(counts: PairCounts, n_slots: int, waiting: Int64s, at: int) -> int:
-    """Count a pair that waited; 0 if the table is then more than half full."""
+    """Count a waiting pair; return 0 if the table is then more than half full."""
     _add_pair(counts, n_slots, waiting[at], waiting[at + 1], waiting[at + 2])
     return int(2 * counts.numbers[N_PAIRS] <= n_slots)
 
 
 @helper
 def _token_before(times: Times, k: int, place: int) -> int:
-    """Find the token that ends before a byte where another one starts."""
+    """Return the token that ends before a byte at which another token starts."""
     latest = 0
     at = place - 1
     while times.joined[at] <= k:
@@ -154,7 +147,7 @@ def _token_before(times: Times, k: int, place: int) -> int:
 
 @helper
 def _token_at(times: Times, k: int, start: int, end: int) -> int:
-    """Find the token that starts at a byte, in a pre-token with the given end."""
+    """Return the token that starts at a byte, in a pre-token with the given end."""
     latest = 0
     at = start + 1
     while at < end and times.joined[at] <= k:
@@ -167,7 +160,7 @@ def _token_at(times: Times, k: int, start: int, end: int) -> int:
 def _swap(
     times: Times, counts: PairCounts, n_slots: int, number: int, place: int, end: int, change: int
 ) -> None:
-    """Count the pair at a place as it is after a merge instead of as it is before."""
+    """Replace the pair at `place` before a merge by the pair after it, in the counts."""
     left = _token_before(times, number - 1, place)
     right = _token_at(times, number - 1, place, end)
     _add(counts, n_slots, left, right, -change, place)
@@ -187,24 +180,21 @@ def _step(
     number: int,
     sign: int,
 ) -> None:
-    """Do a merge, or undo it: only pairs at and beside the places that it closes change."""
+    """Apply or undo a merge: only pairs at and next to the places that it joins change."""
     done = -1
     for index in range(first, last):
         place = integer(places[index])
         pre_token = integer(times.pre_token_of[place])
         change = sign * times.counts[pre_token]
-        begin = times.offsets[pre_token]
+        start = times.offsets[pre_token]
         end = times.offsets[pre_token + 1]
         left = _token_before(times, number - 1, place)
         right = _token_at(times, number - 1, place, end)
-        counts.tokens[left] -= change
-        counts.tokens[right] -= change
-        counts.tokens[255 + number] += change
         _add(counts, n_slots, left, right, -change, place)
         edge = place - 1
-        while edge > begin and times.joined[edge] <= number:
+        while edge > start and times.joined[edge] <= number:
             edge -= 1
-        if edge > begin and edge != done:
+        if edge > start and edge != done:
             _swap(times, counts, n_slots, number, edge, end, change)
         edge = place + 1
         while edge < end and times.joined[edge] <= number:
@@ -218,15 +208,15 @@ def _step(
 def walk(
     times: Times, counts: PairCounts, n_slots: int, starts: Int64s, places: Int32s, k: int
 ) -> None:
-    """Do merges, or undo them, until k are done or the table has no room for the next one.
+    """Apply or undo merges until k are applied or the table has no room for the next one.
 
     Args:
         times: The corpus.
         counts: The counts after some merges.
-        n_slots: How many slots the table has.
-        starts: By merge number, where its places begin in `places`; and one more.
-        places: The bytes that the merges join to the byte before, ascending within each.
-        k: The number of merges that are wanted.
+        n_slots: Number of slots of the table.
+        starts: By merge number, the start of its bytes in `places`; and the end of the last.
+        places: The bytes that the merges join to the byte before, ascending within each merge.
+        k: The wanted number of merges.
     """
     while counts.numbers[K] != k:
         forward = k > counts.numbers[K]
@@ -241,13 +231,13 @@ def walk(
 
 @kernel
 def nth_highest_count(table: Int64s, n_slots: int, n: int, best: Int64s) -> int:
-    """Find the n-th highest count in a table; 1 if fewer than n are greater.
+    """Return the n-th highest count in a table; 1 if fewer than n are greater.
 
     Args:
         table: A table of pairs.
-        n_slots: How many slots it has.
-        n: Which count is wanted.
-        best: Room for n counts.
+        n_slots: Number of slots of the table.
+        n: Rank of the wanted count.
+        best: Scratch memory for n counts.
     """
     for at in range(n):
         best[at] = 1
@@ -264,14 +254,14 @@ def nth_highest_count(table: Int64s, n_slots: int, n: int, best: Int64s) -> int:
 
 @kernel
 def slots_from(table: Int64s, n_slots: int, least: int, slots: Int64s, room: int) -> int:
-    """Find the pairs that occur at least so often.
+    """Find the pairs that occur at least `least` times.
 
     Args:
         table: A table of pairs.
-        n_slots: How many slots it has.
+        n_slots: Number of slots of the table.
         least: The lowest count.
-        slots: To be filled with the slots of the first ones, as far as there is room.
-        room: For how many there is room.
+        slots: Receives the slots of the first `room` such pairs.
+        room: Length of `slots`.
 
     Returns:
         The number of such pairs.
@@ -287,7 +277,7 @@ def slots_from(table: Int64s, n_slots: int, least: int, slots: Int64s, room: int
 
 @kernel
 def slot_of(table: Int64s, n_slots: int, left: int, right: int) -> int:
-    """Find the slot of a pair, or the free one where it belongs."""
+    """Return the slot of a pair, or the free slot where it belongs."""
     return row_of(table, n_slots, N_COLUMNS, pair_of(left, right)) // N_COLUMNS
 
 
@@ -302,20 +292,20 @@ def settle_first(
     n_wanted: int,
     is_left: Bytes,
 ) -> None:
-    """Find where pairs really occur first.
+    """Correct the first occurrences of pairs.
 
-    The pre-tokens are searched from the first place that is no longer true on, for all such pairs
-    in one go. In the table the counts of these pairs are complemented while they are searched for.
+    The pre-tokens are searched from the first outdated position on, for all outdated pairs in one
+    pass. During the search, the counts of these pairs are complemented in the table.
 
     Args:
         times: The corpus.
-        n_pre_tokens: How many pre-tokens it has.
-        k: The number of merges.
+        n_pre_tokens: Number of pre-tokens.
+        k: Number of merges.
         table: A table of pairs.
-        n_slots: How many slots it has.
+        n_slots: Number of slots of the table.
         slots: The slots of the pairs, all of which occur.
-        n_wanted: How many pairs there are.
-        is_left: By token, all 0: receives which ones begin a pair that is searched for.
+        n_wanted: Number of pairs.
+        is_left: By token, all 0: receives 1 for the left token of an outdated pair.
     """
     n_missing = 0
     place = times.offsets[n_pre_tokens]

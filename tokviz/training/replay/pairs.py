@@ -1,4 +1,4 @@
-"""The pairs of a corpus as they were before a merge, the best first."""
+"""Pairs of a corpus and their order under a tie-breaking rule."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from operator import sub
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from tokviz.training import ties
 from tokviz.training.ties import TieBreak
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     Int32s = npt.NDArray[np.int32]
     Int64s = npt.NDArray[np.int64]
     Bytes = npt.NDArray[np.uint8]
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorpusTimes:
-    """The pre-tokens of a corpus, and when their bytes come together.
+    """The pre-tokens of a corpus with their join times.
 
-    Tokens have numbers here: a byte its value, and the token of merge k 255 + k.
+    Tokens are identified by numbers: a byte by its value, and the token of merge k by 255 + k.
 
     Attributes:
-        data: The bytes of all pre-tokens, one behind another. Shape (total,).
-        offsets: Where each pre-token starts, and at last where the last one ends. Shape (m + 1,).
-        counts: How often each pre-token occurs. Shape (m,).
+        data: The bytes of all pre-tokens, concatenated. Shape (total,).
+        offsets: The start of each pre-token, and the end of the last. Shape (m + 1,).
+        counts: The occurrences of each pre-token. Shape (m,).
         joined: For every byte, the number of the merge that joins it to the byte before, one more
-            than there are merges if none does or a pre-token begins. Shape (total,).
-        n_merges: The number of merges.
+            than the number of merges if none does or a pre-token starts. Shape (total,).
+        n_merges: Number of merges.
     """
 
     data: Bytes
@@ -42,7 +42,7 @@ class CorpusTimes:
 
 
 class CountedPair(NamedTuple):
-    """A pair of token numbers, and how many times it occurs."""
+    """A pair of token numbers with its count."""
 
     left: int
     right: int
@@ -50,23 +50,23 @@ class CountedPair(NamedTuple):
 
 
 class TieOrder:
-    """The order of pairs with equal counts, as numbers: of two pairs the lower is merged first."""
+    """Sort keys of pairs with equal counts: the pair with the lower key is merged first."""
 
     def __init__(self, rule: TieBreak, tokens: list[bytes], offsets: Int64s) -> None:
-        """Take the rule, the bytes of every token by number, and where each pre-token starts."""
+        """Create from the rule, the bytes of every token by number, and the pre-token offsets."""
         self._rule = rule
         self._tokens = tokens
         self._offsets = offsets
-        self._places: Int64s | None = None
+        self._token_ranks: Int64s | None = None
 
     def keys(self, lefts: Int64s, rights: Int64s, positions: Callable[[], Int64s]) -> Int64s:
-        """Give the keys of pairs.
+        """Return the keys of pairs.
 
         Args:
             lefts: The left tokens.
             rights: The right tokens.
-            positions: Finds where the right token of each pair occurs first, in the bytes of all
-                pre-tokens.
+            positions: Returns the start of the right token in the first occurrence of each pair, in
+                the bytes of all pre-tokens.
         """
         n = len(self._tokens)
         match self._rule.compiled:
@@ -83,9 +83,7 @@ class TieOrder:
     def _by_order(
         self, lefts: list[int], rights: list[int], positions: Callable[[], Int64s]
     ) -> Int64s:
-        """Number pairs by the rule as plain Python knows it."""
-        import numpy as np
-
+        """Return the ranks of pairs under a rule without a compiled form."""
         firsts = [(0, 0)] * len(lefts)
         if self._rule.needs_position:
             places = positions()
@@ -103,11 +101,9 @@ class TieOrder:
         return keys
 
     def _from_greatest(self) -> Int64s:
-        """Number the tokens by their bytes, from the greatest down."""
-        import numpy as np
-
-        if self._places is None:
+        """Return the rank of each token by its bytes, from the greatest down."""
+        if self._token_ranks is None:
             order = sorted(range(len(self._tokens)), key=self._tokens.__getitem__, reverse=True)
-            self._places = np.empty(len(order), np.int64)
-            self._places[order] = np.arange(len(order))
-        return self._places
+            self._token_ranks = np.empty(len(order), np.int64)
+            self._token_ranks[order] = np.arange(len(order))
+        return self._token_ranks

@@ -1,8 +1,7 @@
-"""Time travel through a training, and through any vocabulary: the state after k merges, for any k.
+"""Replay of a training or of any vocabulary: the state after k merges, for any k.
 
-Merges only join tokens. So for every two neighbouring bytes one number, that of the merge that
-joins them, holds the states of all k at once (see `tokviz.training.replay.times`); the rest is
-counting.
+Merges only join tokens. So one number for every two adjacent bytes, that of the merge that joins
+them, describes the states for all k (see `tokviz.training.replay.times`); the rest is counting.
 
 >>> import tokviz
 >>> run = tokviz.train(["abababcb"], 259, split_pattern="none")
@@ -25,6 +24,8 @@ from os import PathLike
 from pathlib import Path
 from threading import RLock
 
+import numpy as np
+
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import is_path_of_file
 from tokviz.formats.run import ABOUT
@@ -36,7 +37,20 @@ from tokviz.tokenizer.encoding.merging import Merge
 from tokviz.tokenizer.encoding.segment_encoder import SegmentEncoder
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.training.replay.corpus import CorpusAhead, ReplayCorpus, TokenizedPreToken, open_corpus
+from tokviz.training.replay.corpus import (
+    CorpusPreparation,
+    ReplayCorpus,
+    TokenizedPreToken,
+    open_corpus,
+)
+from tokviz.training.replay.merge_reasons import (
+    MergeReason,
+    Term,
+    explain_count,
+    files_of_merge,
+    other_rules,
+    why_merged,
+)
 from tokviz.training.replay.pairs import TieOrder
 from tokviz.training.replay.steps import (
     ListedSteps,
@@ -46,36 +60,28 @@ from tokviz.training.replay.steps import (
     RecordedSteps,
 )
 from tokviz.training.replay.text import ReplayText, TextTimes
-from tokviz.training.replay.why import (
-    MergeReason,
-    Term,
-    arithmetic,
-    by_file,
-    other_rules,
-    why_merged,
-)
 from tokviz.training.run import TrainingRun
 from tokviz.training.ties import TIE_BREAKS, TokenPair, get_tie_break
 
-Source = str | PathLike[str] | TrainingRun | Tokenizer
+ReplaySource = str | PathLike[str] | TrainingRun | Tokenizer
 
 N_TERMS = 4
-"""Pre-tokens that are named as those a count comes from."""
+"""Maximum number of pre-tokens named in the explanation of a count."""
 
 TINY_CORPUS_BYTES = 2_000
-"""Up to so many bytes of different pre-tokens a corpus fits on a screen."""
+"""A corpus with up to this many bytes of distinct pre-tokens fits on a screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairCount:
-    """A pair of neighbouring tokens, and how often it occurs.
+    """A pair of adjacent tokens with its count.
 
     Attributes:
-        left_id: The left token.
-        right_id: The right token.
-        left: Its bytes.
-        right: Its bytes.
-        count: Its occurrences in the corpus, overlapping ones too.
+        left_id: The id of the left token.
+        right_id: The id of the right token.
+        left: The bytes of the left token.
+        right: The bytes of the right token.
+        count: Occurrences of the pair in the corpus, including overlapping ones.
         is_next: Whether it is merged next.
     """
 
@@ -88,17 +94,17 @@ class PairCount:
 
 
 class Replay:
-    """A training, or a vocabulary without one, that can be looked at after every merge.
+    """A training, or a vocabulary without one, with its state after any merge.
 
     Attributes:
-        name: What it was opened as.
+        name: The name or path it was opened with.
         tokenizer: The tokenizer.
-        n_merges: The number of merges; they are numbered from 1.
+        n_merges: Number of merges; they are numbered from 1.
         run: The training; None for a vocabulary without one.
     """
 
     def __init__(self, tokenizer: Tokenizer, run: TrainingRun | None, name: str) -> None:
-        """Take a tokenizer and its training; `open` finds them.
+        """Create from a tokenizer and its training; see `open`.
 
         Raises:
             TokvizError: If the tokenizer has no merges, because another library encodes with it.
@@ -109,8 +115,8 @@ class Replay:
         self._steps: MergeSteps
         if tokenizer.remote:
             raise TokvizError(
-                f"{name}: it is more than byte pair encoding, so no merges lead to its tokens. "
-                "Choose a training, or a tokenizer that tokviz encodes with by itself"
+                f"{name}: its own library encodes with it, so its merges are unknown. "
+                "Choose a training, or a tokenizer that tokviz can encode with"
             )
         if run is not None:
             self._steps = RecordedSteps(tokenizer, run.history, run.pre_token_counts.n_bytes)
@@ -121,23 +127,23 @@ class Replay:
         self.n_merges = self._steps.n_merges
         self._texts = TextTimes(tokenizer, self._steps)
         self._corpus: ReplayCorpus | None = None
-        self._ahead: CorpusAhead | None = None
+        self._preparation: CorpusPreparation | None = None
         self._tie_orders: dict[str, TieOrder] = {}
         self._lock, self._text_lock = RLock(), RLock()
 
     @classmethod
-    def open(cls, source: Source, *, prepare: bool = True) -> Replay:
-        """Open a training, or any vocabulary.
+    def open(cls, source: ReplaySource, *, prepare: bool = True) -> Replay:
+        """Open a training or any vocabulary.
 
         Args:
-            source: A training run or its folder, which know the counts; or a tokenizer, the name of
-                a built-in one, or a file that holds one, which do not.
+            source: A training run or its folder, with counts; or a tokenizer, the name of a
+                built-in one, or the path of a tokenizer file, without counts.
             prepare: Whether to call `prepare` too, which takes more than half of the time for a
-                large run: merges, curves and texts need it not.
+                large run. Merges, curves and texts do not need it.
 
         Raises:
-            InputFileError: If a folder is no run, or a file cannot be read, or is damaged.
-            UnknownTokenizerError: If there is neither a file nor a tokenizer of that name.
+            InputFileError: If a folder is not a run, or a file cannot be read or is damaged.
+            UnknownTokenizerError: If neither a file nor a tokenizer has that name.
             TokvizError: If the history of a run does not fit its pre-tokens, or a tokenizer has no
                 merges.
         """
@@ -146,12 +152,12 @@ class Replay:
         elif not isinstance(source, (str, PathLike)):
             replay = cls(source, None, source.name)
         elif is_path_of_file(source) and os.path.exists(os.path.join(source, ABOUT)):
-            ahead = CorpusAhead()
+            preparation = CorpusPreparation()
             run = TrainingRun.load(
-                source, on_parts=ahead.begin, read_tokenizer=lambda folder: load(Path(folder))
+                source, on_parts=preparation.start, read_tokenizer=lambda folder: load(Path(folder))
             )
             replay = cls(run.tokenizer, run, os.fspath(source))
-            replay._ahead = ahead
+            replay._preparation = preparation
         else:
             tokenizer = load(source)
             try:
@@ -164,19 +170,19 @@ class Replay:
         return replay
 
     def prepare(self) -> None:
-        """Do now what would otherwise delay the first state.
+        """Open the corpus now, which the first state needs.
 
         Raises:
             TokvizError: If the history of the run does not fit its pre-tokens.
         """
         if self.run is not None:
-            self._opened_corpus()
+            self.corpus()
 
-    # -- what is known
+    # -- facts
 
     @property
     def has_counts(self) -> bool:
-        """Whether the corpus of the training is known."""
+        """True if the corpus of the training is known."""
         return self.run is not None
 
     @property
@@ -186,94 +192,100 @@ class Replay:
 
     @property
     def tie_break(self) -> str | None:
-        """The name of the rule for ties; None if it is not known."""
+        """The name of the tie-breaking rule; None if unknown."""
         return None if self.run is None else self.run.settings.tie_break
 
     @property
     def n_bytes(self) -> int | None:
-        """The bytes of the corpus; None if it is not known."""
+        """Number of bytes of the corpus; None if unknown."""
         return None if self.run is None else self.run.pre_token_counts.n_bytes
 
     @property
     def n_pre_tokens(self) -> int | None:
-        """The different pre-tokens of the corpus; None if it is not known."""
+        """Number of distinct pre-tokens of the corpus; None if unknown."""
         return None if self.run is None else len(self.run.pre_token_counts)
 
     @property
     def is_tiny(self) -> bool:
-        """Whether all of the corpus fits on a screen."""
+        """True if the whole corpus fits on a screen."""
         return self.run is not None and len(self.run.pre_token_counts.data) <= TINY_CORPUS_BYTES
 
     # -- merges
 
     def step(self, k: int) -> MergeStep:
-        """Give merge k, from 1 to `n_merges`.
+        """Return merge k, from 1 to `n_merges`.
 
         Raises:
-            IndexError: If there is no such merge.
+            IndexError: If k is out of range.
         """
         if not 1 <= k <= self.n_merges:
             raise IndexError(f"there is no merge {k:,}, only 1 to {self.n_merges:,}")
         return self._steps.step(k)
 
     def merge(self, k: int) -> Merge | None:
-        """Give the two tokens of merge k, None if it never happens: quicker than the whole step."""
+        """Return the two tokens of merge k, None if it never happens; faster than `step`."""
         return self._steps.merge(k)
 
     def token(self, k: int) -> bytes:
-        """Give the bytes of the token that merge k makes: quicker than the whole step."""
+        """Return the bytes of the token that merge k makes; faster than `step`."""
         return self._steps.tokens[k - 1]
 
     def why(self, k: int) -> MergeReason:
-        """Say why merge k happened when it did."""
+        """Explain why merge k happened when it did."""
         return why_merged(self.step(k), self.tie_break)
 
     def details(
-        self, k: int, holding: Sequence[TokenizedPreToken] | None = None
+        self, k: int, pre_tokens: Sequence[TokenizedPreToken] | None = None
     ) -> tuple[Sentence, ...]:
-        """Say how the count of merge k comes about, and what other rules would have merged.
+        """Explain the count of merge k, and what other tie-breaking rules would have merged.
 
-        Takes a moment for a large corpus. Empty without counts.
+        This takes a moment for a large corpus.
 
         Args:
-            k: The number of the merge.
-            holding: What `pre_tokens_of_next` gives of the state before it, if that is known.
+            k: The merge number.
+            pre_tokens: The result of `pre_tokens_of_next` for the state before it, if known.
+
+        Returns:
+            Sentences; none without counts.
         """
         step, run = self.step(k), self.run
         if run is None or step.count is None:
             return ()
         before, wanted = self.state(k - 1), (step.left_id, step.right_id)
-        pre_tokens = before.pre_tokens_of_next(N_TERMS) if holding is None else holding[:N_TERMS]
+        if pre_tokens is None:
+            pre_tokens = before.pre_tokens_of_next(N_TERMS)
         terms = [
             Term(
                 pre_token.data,
                 pre_token.count,
                 sum(pair == wanted for pair in pairwise(pre_token.ids)),
             )
-            for pre_token in pre_tokens
+            for pre_token in pre_tokens[:N_TERMS]
         ]
         others = {}
         if step.n_tied is not None and step.n_tied > 1:
             for name in (rule for rule in TIE_BREAKS if rule != self.tie_break):
                 best = before.top_pairs(1, name)[0]
                 others[name] = TokenPair(best.left_id, best.right_id, best.left, best.right)
-        # Of whole documents only a part is known, and they would be no term to be read.
-        is_known = not any(pre_token.start or pre_token.is_cut for pre_token in pre_tokens)
-        sums = [arithmetic(step.count, terms)] if is_known else []
+        # A long pre-token, such as a whole document, is known only in part and is unreadable.
+        is_whole = not any(part.start or part.is_cut for part in pre_tokens[:N_TERMS])
+        sums = [explain_count(step.count, terms)] if is_whole else []
         return *sums, *other_rules(step.pair, others)
 
     def files(self, k: int) -> tuple[Sentence, ...]:
-        """Say which files of the corpus paid for merge k; empty for one file, or none."""
+        """Name the files of the corpus that merge k comes from; empty unless there are several."""
         run = self.run
-        return () if run is None or len(run.sources) < 2 else (by_file(run.attribution, k),)
+        return () if run is None or len(run.sources) < 2 else (files_of_merge(run.attribution, k),)
 
     def find(self, query: str) -> Iterator[int]:
         """Find merges by their token's text or by their number.
 
         Args:
-            query: "#123" for merge 123 alone; or text, which may be a number too. A merge of that
-                number comes first, then the one that makes exactly this token, then the one with a
-                space before it, then those whose token holds it.
+            query: "#123" for only merge 123, or text.
+
+        Yields:
+            The merge with that number, if the text is one; the merge that makes exactly this
+            token; the one that makes it with a space before it; and those whose token contains it.
         """
         number = query.strip().removeprefix("#")
         if number.isascii() and number.isdigit() and 1 <= int(number[:12]) <= self.n_merges:
@@ -282,27 +294,27 @@ class Replay:
             number = ""
         if query.startswith("#") and query[1:].isdigit():
             return
-        tokens, found, wanted = self._steps.tokens, list[int](), b""
-        # A space may be typed as it is displayed.
+        tokens, containing, wanted = self._steps.tokens, list[int](), b""
+        # Users may type a space as it is displayed.
         for typed in dict.fromkeys((query, query.replace("·", " "))):
             wanted = bytetext.to_bytes(bytetext.as_byte_text(typed))
-            found = [k for k, token in enumerate(tokens, 1) if wanted and wanted in token]
-            if found:
+            containing = [k for k, token in enumerate(tokens, 1) if wanted and wanted in token]
+            if containing:
                 break
-        exact = [k for k in found if tokens[k - 1] == wanted]
-        spaced = [k for k in found if tokens[k - 1] == b" " + wanted]
+        exact = [k for k in containing if tokens[k - 1] == wanted]
+        spaced = [k for k in containing if tokens[k - 1] == b" " + wanted]
         first = [int(number)] if number else []
-        yield from list(dict.fromkeys(first + exact + spaced + found))[len(first) :]
+        yield from list(dict.fromkeys(first + exact + spaced + containing))[len(first) :]
 
     def merge_of_pair(self, left_id: int, right_id: int) -> int | None:
-        """Give the number of the merge of a pair, None if it is never merged."""
+        """Return the number of the merge of a pair, None if it is never merged."""
         left, right = map(self.tokenizer.token_bytes, (left_id, right_id))
         return self.tokenizer.pair_number(left, right)
 
     # -- states
 
     def state(self, k: int) -> ReplayState:
-        """Give the state after k merges, from 0 to `n_merges`.
+        """Return the state after k merges, from 0 to `n_merges`.
 
         Raises:
             IndexError: If k is out of range.
@@ -312,46 +324,50 @@ class Replay:
         return ReplayState(self, k)
 
     def pre_token(self, index: int, k: int, start: int = 0) -> TokenizedPreToken:
-        """Give one of the different pre-tokens of the corpus with its tokens after k merges.
+        """Return a distinct pre-token of the corpus with its tokens after k merges.
 
         Args:
-            index: Its place among the pre-tokens.
-            k: The number of merges.
-            start: Where the part of a long pre-token begins that is wanted, one of
-                `TokenizedPreToken`.
+            index: Its index among the pre-tokens.
+            k: Number of merges.
+            start: Start of the wanted part of a long pre-token, a `TokenizedPreToken.start`.
 
         Raises:
-            IndexError: If there is no such pre-token.
+            IndexError: If the index is out of range.
         """
         if self.run is None or not 0 <= index < len(self.run.pre_token_counts):
             raise IndexError(f"there is no pre-token {index:,}")
-        return self._opened_corpus().pre_token(index, k, start)
+        return self.corpus().pre_token(index, k, start)
 
     def text(self, text: str, parse_specials: bool = True) -> ReplayText:
-        """Prepare byte text to be shown after any number of merges.
+        """Prepare byte text for any number of merges.
 
         Raises:
-            VocabularyError: If it holds a byte for which the vocabulary has no token.
+            VocabularyError: If the vocabulary has no token for a byte of the text.
         """
         with self._text_lock:
             return self._texts.prepare(text, parse_specials)
 
     def tokenizer_after(self, k: int) -> Tokenizer:
-        """Give the tokenizer as it was after k merges: quick for any k.
+        """Return a tokenizer that encodes as after k merges, fast for any k.
 
-        Only its ids are those after k merges: its merges and ranks are still those of the whole.
+        Only encoding is limited to k merges; `merges` and ranks remain complete.
         """
-        return self.tokenizer.encoding_by(_EarlyEncoder(self, k))
+        return self.tokenizer.encoding_by(_PrefixEncoder(self, k))
 
     # -- the corpus
 
-    def _opened_corpus(self) -> ReplayCorpus:
+    def corpus(self) -> ReplayCorpus:
+        """Return the corpus of the training, opened on first use; only if `has_counts`.
+
+        Raises:
+            TokvizError: If the history of the run does not fit its pre-tokens.
+        """
         assert self.run is not None and isinstance(self._steps, RecordedSteps)
         with self._lock:
             if self._corpus is None:
                 layout, pre_tokens = self.run.settings.layout, self.run.pre_token_counts
                 try:
-                    self._corpus = open_corpus(pre_tokens, self._steps, layout, self._ahead)
+                    self._corpus = open_corpus(pre_tokens, self._steps, layout, self._preparation)
                 except JobDroppedError:
                     raise
                 except TokvizError as error:
@@ -372,20 +388,20 @@ class Replay:
 
 
 class ReplayState:
-    """The state after k merges. What the corpus would tell is empty or None without counts.
+    """The state after k merges. Facts about the corpus are empty or None without counts.
 
     Attributes:
-        k: The number of merges made.
+        k: Number of merges.
     """
 
     def __init__(self, replay: Replay, k: int) -> None:
-        """Take the replay; states are cheap until they are asked for counts."""
+        """Create a state, which is cheap until counts are requested."""
         self._replay = replay
         self.k = k
 
     @property
     def n_tokens(self) -> int | None:
-        """The tokens of the whole corpus."""
+        """Number of tokens of the whole corpus."""
         run = self._replay.run
         if run is None:
             return None
@@ -398,20 +414,20 @@ class ReplayState:
         return None if not n_tokens or n_bytes is None else n_bytes / n_tokens
 
     def top_pairs(self, n: int = 10, rule: str | None = None) -> list[PairCount]:
-        """List the n most frequent pairs, in the order in which they would be merged next.
+        """Return the n most frequent pairs, in the order in which they would be merged next.
 
         Args:
-            n: How many.
-            rule: The rule that orders pairs with equal counts; None for that of the training.
+            n: Maximum number of pairs.
+            rule: Name of the tie-breaking rule; None for that of the training.
 
         Raises:
-            TokvizError: If there is no such rule.
+            TokvizError: If the rule is unknown.
         """
         replay = self._replay
         if replay.run is None:
             return []
         with replay._lock:
-            pairs = replay._opened_corpus().pairs
+            pairs = replay.corpus().pairs
             pairs.move_to(self.k)
             best = pairs.top(n, replay._tie_order(rule))
         id_of, token_bytes = replay.run.settings.layout.id_of, replay.tokenizer.token_bytes
@@ -432,16 +448,14 @@ class ReplayState:
         return step.left_id, step.right_id
 
     def pair_count(self, left_id: int, right_id: int) -> int | None:
-        """Count the occurrences of a pair in the corpus, overlapping ones too."""
+        """Count the occurrences of a pair in the corpus, including overlapping ones."""
         replay = self._replay
         if replay.run is None:
             return None
-        import numpy as np
-
         layout = replay.run.settings.layout
         left, right = layout.numbers_of(np.array([left_id, right_id], np.int32)).tolist()
         with replay._lock:
-            pairs = replay._opened_corpus().pairs
+            pairs = replay.corpus().pairs
             pairs.move_to(self.k)
             return pairs.pair_count(left, right)
 
@@ -449,21 +463,21 @@ class ReplayState:
         """Return n distinct pre-tokens of the corpus, in the order of their first occurrence."""
         if self._replay.run is None:
             return []
-        return self._replay._opened_corpus().pre_tokens(first, n, self.k)
+        return self._replay.corpus().pre_tokens(first, n, self.k)
 
     def pre_tokens_of_next(self, n: int = 20) -> list[TokenizedPreToken]:
-        """Give the pre-tokens in which the next merge happens, as they are before it.
+        """Return the pre-tokens in which the next merge happens, as they are before it.
 
-        Those that occur most often come first.
+        The most frequent ones come first.
         """
         if self._replay.run is None or self.k >= self._replay.n_merges:
             return []
         with self._replay._lock:
-            return self._replay._opened_corpus().pre_tokens_of_merge(self.k + 1, n)
+            return self._replay.corpus().pre_tokens_of_merge(self.k + 1, n)
 
 
-class _EarlyEncoder(SegmentEncoder):
-    """Encodes with the first k merges of a replay."""
+class _PrefixEncoder(SegmentEncoder):
+    """Encoder with only the first k merges of a replay."""
 
     def __init__(self, replay: Replay, k: int) -> None:
         super().__init__(replay.tokenizer.tables, whole=False)

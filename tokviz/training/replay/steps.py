@@ -1,6 +1,6 @@
-"""The merges of a tokenizer, one by one: from a training's history, a merge list, or from ranks.
+"""The merges of a tokenizer in order, from a training history, a merge list or ranks.
 
-Merges are numbered from 1; "after k merges" means that the merges 1 … k were made.
+Merges are numbered from 1; "after k merges" means after the merges 1 … k.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tokviz.tokenizer.encoding.byte_rows import ByteRows
 from tokviz.tokenizer.encoding.packed import PackedMerges
@@ -24,24 +26,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MergeStep:
-    """One merge, and what else could have been merged.
+    """One merge, with its counts and the runner-up.
 
-    What only the history of a training knows is None for a vocabulary without one.
+    Counts are None for a vocabulary without a training history.
 
     Attributes:
-        k: Its number, from 1 on.
-        left_id: The id of the left token; -1 for a token that no merge makes (some vocabularies of
-            ranks hold such), whose `left` is empty and whose `right` is the whole token.
+        k: Its number, starting at 1.
+        left_id: The id of the left token; -1 for a token that no merge makes, as in some
+            vocabularies of ranks; then `left` is empty and `right` is the whole token.
         right_id: The id of the right token, or -1.
-        new_id: The id of the token that is made.
+        new_id: The id of the new token.
         left: The bytes of the left token.
         right: The bytes of the right token.
-        count: How often the pair occurs just before, overlapping occurrences too.
-        n_tied: How many pairs have this count, this one included: 1 means no tie.
+        count: Occurrences of the pair just before the merge, including overlapping ones.
+        n_tied: Number of pairs with this count, including this one: 1 means no tie.
         runner_up: The pair that would have been merged instead; None if there is no other.
-        runner_up_count: How often it occurs; 0 if there is none.
-        n_tokens_before: The tokens of the whole corpus before the merge.
-        n_tokens_after: Those after it.
+        runner_up_count: Occurrences of the runner-up; 0 if there is none.
+        n_tokens_before: Number of tokens of the whole corpus before the merge.
+        n_tokens_after: The same after the merge.
     """
 
     k: int
@@ -64,26 +66,26 @@ class MergeStep:
 
     @property
     def token(self) -> bytes:
-        """The bytes of the token that is made."""
+        """The bytes of the new token."""
         return self.left + self.right
 
     @property
     def is_reached(self) -> bool:
-        """Whether a merge makes the token."""
+        """True if a merge makes the token."""
         return self.left_id != NO_TOKEN
 
     @property
     def margin(self) -> int | None:
-        """How much more often the pair occurs than the runner-up; None without counts."""
+        """The difference between the counts of the pair and the runner-up; None without counts."""
         if self.count is None or self.runner_up_count is None:
             return None
         return self.count - self.runner_up_count
 
     @property
     def n_replaced(self) -> int | None:
-        """How often the merge replaces the pair: less than `count` where occurrences overlap.
+        """Number of replacements, less than `count` if occurrences overlap; None without counts.
 
-        In "aaa" the pair a + a occurs twice and is replaced once. None without counts.
+        In "aaa" the pair a + a occurs twice and is replaced once.
         """
         if self.n_tokens_before is None or self.n_tokens_after is None:
             return None
@@ -94,7 +96,7 @@ class ListedSteps:
     """The merges of a merge list, numbered by `PackedMerges.numbered`."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Take the tokenizer, whose merges are listed."""
+        """Create from a tokenizer with a merge list."""
         self._tokenizer = tokenizer
         self._merges = tokenizer.merges
         assert isinstance(tokenizer.tables, PackedMerges)
@@ -104,17 +106,17 @@ class ListedSteps:
         self._starts = [*starts, len(self._merges)]
 
     def merge(self, k: int) -> Merge | None:
-        """Give the two tokens of the merge with the number k; None if it never happens."""
+        """Return the two tokens of merge k; None if it never happens."""
         start, end = self._starts[k - 1 : k + 1]
         merge = self._tokenizer.merge_of(_id(self._tokenizer, self.tokens[k - 1]))
         return merge if merge in self._merges[start:end] else None
 
     def step(self, k: int) -> MergeStep:
-        """Give the merge with the number k."""
+        """Return merge k."""
         return _uncounted(self, self._tokenizer, k)
 
     def new_ids(self) -> Sequence[int]:
-        """List the ids of the tokens that the merges make."""
+        """Return the ids of the tokens that the merges make."""
         return [_id(self._tokenizer, token) for token in self.tokens]
 
 
@@ -122,19 +124,19 @@ class RecordedSteps(ListedSteps):
     """The merges of a training, with the counts of its history."""
 
     def __init__(self, tokenizer: Tokenizer, history: TrainingHistory, n_bytes: int) -> None:
-        """Take what belongs together: the history uses the tokenizer's ids.
+        """Create from a tokenizer and the history of its training.
 
         Args:
-            tokenizer: The tokenizer that was learned.
-            history: Its merges.
-            n_bytes: The bytes of the corpus: its tokens before the first merge.
+            tokenizer: The trained tokenizer.
+            history: Its merges, with the ids of the tokenizer.
+            n_bytes: Number of bytes of the corpus, which are its tokens before the first merge.
         """
         super().__init__(tokenizer)
         self.history = history
         self._n_bytes = n_bytes
 
     def step(self, k: int) -> MergeStep:
-        """Give the merge with the number k."""
+        """Return merge k."""
         history, at = self.history, k - 1
         left_id, right_id = int(history.left_id[at]), int(history.right_id[at])
         runner_up = None
@@ -157,17 +159,15 @@ class RecordedSteps(ListedSteps):
 
 
 class RankedSteps:
-    """The merges of a vocabulary of ranks, recovered one by one when they are looked at.
+    """The merges of a vocabulary of ranks, each recovered on first use.
 
-    Every token of two bytes and more counts as a merge, lowest rank first. So the number of merges
-    is known at once, while recovering all of them takes seconds.
+    Every token of at least two bytes counts as a merge, lowest rank first. So the number of merges
+    is known immediately, whereas recovering all of them takes seconds.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Take a tokenizer whose tokens' ids are their ranks."""
+        """Create from a tokenizer whose token ids are its ranks."""
         self._tokenizer = tokenizer
-        import numpy as np
-
         tokens = ByteRows.of(tokenizer.tables)
         merged = np.flatnonzero(tokens.lengths > 1)
         self.tokens: Sequence[bytes] = tokens.take(merged)
@@ -175,20 +175,20 @@ class RankedSteps:
         self.n_merges = len(self.tokens)
 
     def merge(self, k: int) -> Merge | None:
-        """Give the two tokens of the merge with the number k; None if it never happens."""
+        """Return the two tokens of merge k; None if it never happens."""
         return self._tokenizer.merge_of(self._ranks[k - 1])
 
     def step(self, k: int) -> MergeStep:
-        """Give the merge with the number k."""
+        """Return merge k."""
         return _uncounted(self, self._tokenizer, k)
 
     def new_ids(self) -> Sequence[int]:
-        """List the ids of the tokens that the merges make."""
+        """Return the ids of the tokens that the merges make."""
         return self._ranks
 
 
 MergeSteps = ListedSteps | RankedSteps
-"""All merges of a tokenizer in their order."""
+"""All merges of a tokenizer in order."""
 
 
 def _uncounted(steps: MergeSteps, tokenizer: Tokenizer, k: int) -> MergeStep:
@@ -202,5 +202,5 @@ def _uncounted(steps: MergeSteps, tokenizer: Tokenizer, k: int) -> MergeStep:
 
 def _id(tokenizer: Tokenizer, token: bytes) -> int:
     token_id = tokenizer.token_id(token)
-    assert token_id is not None, "a tokenizer's merges are of its tokens"
+    assert token_id is not None, "the vocabulary contains every token of a merge"
     return token_id

@@ -1,4 +1,4 @@
-"""Any text as it would be tokenized after the first k merges, for every k at once."""
+"""Tokenization of any text after the first k merges, for all k at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from functools import cache, cached_property, lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from tokviz.text import bytetext
 from tokviz.training.history import NO_TOKEN
 from tokviz.training.replay.times import JoinTimes, join_times, looked_up_whole, number_of_whole
@@ -14,15 +17,12 @@ from tokviz.training.replay.times import JoinTimes, join_times, looked_up_whole,
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-    import numpy.typing as npt
-
     from tokviz.tokenizer.tokenizer import Tokenizer
     from tokviz.training.replay.steps import MergeSteps
 
     Int64s = npt.NDArray[np.int64]
 
-_KEPT_PRE_TOKENS = 1 << 16
+_CACHED_PRE_TOKENS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,20 +30,20 @@ class TokensAt:
     """The tokens of a text after the first k merges.
 
     Attributes:
-        ids: The token ids, int64 (n,); -1 for a byte that has no token of its own.
-        byte_ends: Where each token ends in the text's bytes, int64 (n,).
+        ids: Token ids, int64 (n,); -1 for a byte without a token.
+        byte_ends: The end of each token in the bytes of the text, int64 (n,).
     """
 
     ids: Int64s
     byte_ends: Int64s
 
     def __len__(self) -> int:
-        """Count the tokens."""
+        """Return the number of tokens."""
         return len(self.ids)
 
 
 class ReplayText:
-    """A text prepared for every k.
+    """A text prepared for any k.
 
     Attributes:
         text: The text, as byte text.
@@ -51,35 +51,31 @@ class ReplayText:
         n_merges: The largest k.
     """
 
-    def __init__(self, text: str, data: bytes, places: _Places, table: TokenTable) -> None:
-        """Take what `TextTimes.prepare` has found."""
-        import numpy as np
-
+    def __init__(self, text: str, data: bytes, times: _JoinedText, table: TokenTable) -> None:
+        """Create from the results of `TextTimes.prepare`."""
         self.text, self.data = text, data
         self.n_merges = table.n_merges
         self._table = table
-        self._joined = places.joined
-        self._places = places
+        self._joined = times.joined
+        self._times = times
         self._bytes = np.frombuffer(data, np.uint8)
 
     def at(self, k: int) -> TokensAt:
-        """Give the tokens after the first k merges; 0 ≤ k ≤ n_merges."""
-        import numpy as np
-
+        """Return the tokens after the first k merges; 0 ≤ k ≤ n_merges."""
         if not self.data:
             nothing = np.zeros(0, np.int64)
             return TokensAt(nothing, nothing)
-        apart = self._joined > k
-        starts = np.flatnonzero(apart)
-        inner = np.where(apart, 0, self._joined)
+        is_start = self._joined > k
+        starts = np.flatnonzero(is_start)
+        inner = np.where(is_start, 0, self._joined)
         latest = np.maximum.reduceat(inner, starts)
         ids = self._table.id_of_merge[latest]
         single = latest == 0
         ids[single] = self._table.id_of_byte[self._bytes[starts[single]]]
-        for start, token_id in self._places.special_ids:
+        for start, token_id in self._times.special_ids:
             ids[np.searchsorted(starts, start)] = token_id
         ends = np.append(starts[1:], len(self.data))
-        for start, end in self._places.out_of_order:
+        for start, end in self._times.out_of_order:
             for index in range(*np.searchsorted(starts, (start, end))):
                 ids[index] = self._table.id_of(self.data[starts[index] : ends[index]])
         return TokensAt(ids, ends)
@@ -89,26 +85,22 @@ class ReplayText:
         return len(self.data) - self._n_joined(k)
 
     def next_change(self, k: int) -> int | None:
-        """Give the first merge after k that changes the text, None if there is none."""
+        """Return the first merge after k that changes the text, None if there is none."""
         at = self._n_joined(k)
         number = int(self._sorted[at]) if at < len(self._sorted) else self.n_merges + 1
         return number if number <= self.n_merges else None
 
     def previous_change(self, k: int) -> int | None:
-        """Give the last merge up to k that changes the text, None if there is none."""
+        """Return the last merge up to k that changes the text, None if there is none."""
         at = self._n_joined(k)
         return (int(self._sorted[at - 1]) or None) if at else None
 
     @cached_property
     def _sorted(self) -> npt.NDArray[np.int32]:
-        import numpy as np
-
         return np.sort(self._joined)
 
     def _n_joined(self, k: int) -> int:
         """Count the bytes that the first k merges join to the byte before."""
-        import numpy as np
-
         return int(np.searchsorted(self._sorted, k, side="right"))
 
 
@@ -117,14 +109,12 @@ class TokenTable:
 
     Attributes:
         n_merges: The number of merges.
-        id_of_merge: The id of the token that each merge makes, int64; the first one's is at 1.
-        id_of_byte: The id of each single byte, int64 (256,); -1 where there is none.
+        id_of_merge: The id of the token that each merge makes, int64, starting at index 1.
+        id_of_byte: The id of each single byte, int64 (256,); -1 if it has no token.
     """
 
     def __init__(self, tokenizer: Tokenizer, steps: MergeSteps) -> None:
-        """Take the tokenizer and its merges."""
-        import numpy as np
-
+        """Create from a tokenizer and its merges."""
         self._tokenizer = tokenizer
         self.n_merges = steps.n_merges
         self.id_of_merge = np.zeros(steps.n_merges + 2, np.int64)
@@ -132,20 +122,20 @@ class TokenTable:
         self.id_of_byte = np.array([self.id_of(bytes([byte])) for byte in range(256)], np.int64)
 
     def id_of(self, token: bytes) -> int:
-        """Find the id of a token that is not special, -1 if there is none."""
-        found = self._tokenizer.token_id(token)
-        return NO_TOKEN if found is None else found
+        """Return the id of a token that is not special, -1 if there is none."""
+        token_id = self._tokenizer.token_id(token)
+        return NO_TOKEN if token_id is None else token_id
 
 
 @dataclass(slots=True)
-class _Places:
-    """Where what is in a text.
+class _JoinedText:
+    """The join times of a text.
 
     Attributes:
         joined: For every byte, the number of the merge that joins it to the byte before.
-        special_ids: Where special tokens start, and their ids.
-        out_of_order: The byte spans in which the latest merge inside a token need not be the one
-            that made it.
+        special_ids: The start and id of each special token.
+        out_of_order: Byte spans in which the latest merge inside a token may not be the one that
+            made it.
     """
 
     joined: npt.NDArray[np.int32]
@@ -154,20 +144,20 @@ class _Places:
 
 
 class TextTimes:
-    """Prepares texts.
+    """Prepares texts for `ReplayText`.
 
-    What happens inside a token does not depend on what is around it. So the final tokens, which
-    come from the tokenizer itself, and the times inside each of them, which are worked out once,
-    give the times of a text: of a long run of one letter too, which is one pre-token. Only where a
-    vocabulary's ranks are out of order are the pre-tokens of the text taken one by one.
+    The merges inside a token do not depend on the surrounding text. So the times of a text follow
+    from its final tokens, as encoded by the tokenizer, and the times inside each token, which are
+    computed once, even for a long run of one letter, which is one pre-token. If the ranks of a
+    vocabulary are out of order, the times are computed for each pre-token of the text instead.
     """
 
     def __init__(self, tokenizer: Tokenizer, steps: MergeSteps) -> None:
-        """Take the tokenizer and its merges."""
+        """Create from a tokenizer and its merges."""
         self._tokenizer = tokenizer
         self._steps = steps
         self._times_inside = cache(self._token_times)
-        self._times_of = lru_cache(_KEPT_PRE_TOKENS)(self._pre_token_times)
+        self._times_of = lru_cache(_CACHED_PRE_TOKENS)(self._pre_token_times)
 
     @cached_property
     def _table(self) -> TokenTable:
@@ -178,10 +168,8 @@ class TextTimes:
         """Prepare byte text.
 
         Raises:
-            VocabularyError: If the text holds a byte for which the vocabulary has no token.
+            VocabularyError: If the vocabulary has no token for a byte of the text.
         """
-        import numpy as np
-
         text = self._tokenizer.normalized(text, parse_specials)
         data = bytetext.to_bytes(text)
         tokenization = self._tokenizer.tokenize_byte_text(text, parse_specials)
@@ -194,11 +182,11 @@ class TextTimes:
             joined, out_of_order = self._by_pre_tokens(
                 data, tokenization.pre_tokens.tolist(), special_ids
             )
-        places = _Places(np.array(joined, np.int32), list(special_ids.items()), out_of_order)
-        return ReplayText(text, data, places, self._table)
+        times = _JoinedText(np.array(joined, np.int32), list(special_ids.items()), out_of_order)
+        return ReplayText(text, data, times, self._table)
 
     def _by_tokens(self, ids: Sequence[int]) -> list[int] | None:
-        """Take the times from the final tokens; None if some are not in order."""
+        """Return the times of a text from its final tokens; None if some are out of order."""
         joined: list[int] = []
         for token_id in ids:
             times = self._times_inside(token_id)
@@ -233,7 +221,7 @@ class TextTimes:
         if len(token) == 1:
             return times
         made = max(times.numbers)
-        # Another merge may make the same token earlier: then it is looked up from there on.
+        # An earlier merge may make the same token; from then on, it is looked up.
         is_first = number_of_whole(token, self._tokenizer) in (None, made)
         in_order = times.in_order and made <= self._steps.n_merges and is_first
         return JoinTimes(times.numbers, in_order)

@@ -1,12 +1,12 @@
-"""When the bytes of a pre-token come together: the number of the merge that joins each to the last.
+"""Join times of a pre-token: for each byte, the number of the merge that joins it to the last one.
 
-Merges only ever join tokens. So a whole encoding, with all its states, is one number for every two
-neighbouring bytes: that of the merge after which they are in one token. The tokens after k merges
-lie between the neighbours whose number is greater than k.
+Merges only join tokens. So all states of an encoding are described by one number for every two
+adjacent bytes: that of the merge that puts them into one token. After k merges, the token
+boundaries are where that number is greater than k.
 
-This holds for ranks in any order too. Encoding with the ranks below a limit does the same merges as
-encoding with all ranks, up to the first one that is not below the limit; so the number of a merge
-counts as that of the latest merge before it in the same pre-token, if that is greater.
+This holds for ranks in any order. Encoding with the ranks below a limit applies the same merges as
+encoding with all ranks, up to the first merge beyond the limit. So a merge counts with the number
+of the latest merge before it in the same pre-token, if that is greater.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class JoinTimes(NamedTuple):
-    """How a pre-token's bytes come together.
+    """The join times of a pre-token.
 
     Attributes:
         numbers: For every byte but the first, the number of the merge that joins it to the byte
-            before; one more than there are merges if none does.
+            before; one more than the number of merges if none does.
         in_order: Whether each merge has a greater number than those inside its parts. If so, the
             greatest number inside a token is that of the merge that made it.
     """
@@ -34,12 +34,12 @@ class JoinTimes(NamedTuple):
 
 
 def join_times(pre_token: bytes, tokenizer: Tokenizer, n_merges: int) -> JoinTimes:
-    """Encode a pre-token, and note when its bytes come together.
+    """Encode a pre-token and record its join times.
 
     Args:
         pre_token: The bytes of a pre-token.
         tokenizer: The tokenizer, which numbers its merges.
-        n_merges: The number of its merges.
+        n_merges: Number of merges of the tokenizer.
     """
     never = n_merges + 1
     numbers = [never] * (len(pre_token) - 1)
@@ -57,14 +57,14 @@ def join_times(pre_token: bytes, tokenizer: Tokenizer, n_merges: int) -> JoinTim
 
 
 def number_of_whole(pre_token: bytes, tokenizer: Tokenizer) -> int | None:
-    """Return the merge from which an encoder that looks up pre-tokens has this one as a token.
+    """Return the merge from which an encoder that looks up whole pre-tokens finds this one.
 
-    tiktoken does, and others do that ignore merges (`Tokenizer.ignore_merges`): a token which
-    merges reach late or never is used nevertheless where it is a pre-token.
+    tiktoken does so, and others that ignore merges (`Tokenizer.ignore_merges`): they use a token
+    for a whole pre-token even if its merges come later or never.
 
     Returns:
-        The merge's number, 0 if none is listed for the token; None if there is no such token, or
-        the encoder merges in any case.
+        The merge number, 0 if none is listed for the token; None if there is no such token, or
+        the encoder always merges.
     """
     if not (tokenizer.by_ranks or tokenizer.ignore_merges):
         return None
@@ -76,7 +76,7 @@ def number_of_whole(pre_token: bytes, tokenizer: Tokenizer) -> int | None:
 
 
 def looked_up_whole(times: JoinTimes, number: int | None) -> JoinTimes:
-    """Let a pre-token be one token from a merge on, whatever its own merges are."""
+    """Return the times of a pre-token that is one token from merge `number` on, if given."""
     if number is None or not times.numbers or max(times.numbers) <= number:
         return times
     return JoinTimes([min(at, number) for at in times.numbers], False)

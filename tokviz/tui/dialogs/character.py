@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from tokviz.errors import TokvizError
 from tokviz.explain.character import Inspected, char_at, clusters, inspect
-from tokviz.explain.why import Place
+from tokviz.explain.places import Place
 from tokviz.text.bytetext import has_raw_bytes
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import failure_message, pluralize

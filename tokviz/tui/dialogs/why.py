@@ -13,7 +13,9 @@ from textual import events, on
 from textual.binding import Binding, BindingType
 
 from tokviz.errors import TokvizError
-from tokviz.explain.why import ELSEWHERE, Place, PreTokenCut, Why, as_text, explain
+from tokviz.explain.explanation import Why, as_text, explain
+from tokviz.explain.places import ELSEWHERE, Place
+from tokviz.explain.pre_token_cuts import PreTokenCut
 from tokviz.formats.source_labels import short_name
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import Sentence, failure_message, pluralize

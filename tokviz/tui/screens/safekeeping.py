@@ -18,7 +18,7 @@ from tokviz.tui.screens.base import Controller, Loss, TokvizScreen
 from tokviz.tui.tasks import Task
 
 if TYPE_CHECKING:
-    from tokviz.text.snapshots import Part
+    from tokviz.text.snapshots import TextPart
     from tokviz.tui.dialogs.confirm import ConfirmDialog
     from tokviz.workspace.recovery_journal import Autosave, Leftover
 
@@ -44,7 +44,7 @@ class Unsaved(NamedTuple):
     """
 
     version: object
-    parts: Callable[[], Iterable[str | Part]]
+    parts: Callable[[], Iterable[str | TextPart]]
     path: Path | None
     name: str
 

@@ -19,7 +19,7 @@ from tokviz.tui.widgets.editor import TokenEditor
 
 if TYPE_CHECKING:
     from tokviz.chat.render import Rendering
-    from tokviz.explain.why import Place
+    from tokviz.explain.places import Place
     from tokviz.live.document import LiveDocument
 
 Asked = tuple[Tokenizer, "Place | Callable[[], Place]"]
@@ -120,7 +120,7 @@ def asked_in(editor: TokenEditor, tokenizer: Tokenizer | None = None) -> Asked |
         editor: The editor.
         tokenizer: Whose tokens are meant if not those that the editor shows.
     """
-    from tokviz.explain.why import selected_place, token_place
+    from tokviz.explain.places import selected_place, token_place
 
     live = editor.live
     tok = tokenizer or live.tokenizer
@@ -141,14 +141,14 @@ def asked_in(editor: TokenEditor, tokenizer: Tokenizer | None = None) -> Asked |
 
 def asked_at(live: LiveDocument, offset: int, tokenizer: Tokenizer) -> Asked:
     """Ask about the token of a character."""
-    from tokviz.explain.why import selected_place
+    from tokviz.explain.places import selected_place
 
     return tokenizer, replace(selected_place(live, offset, offset + 1), is_point=True)
 
 
 def asked_of(tokens: Rendering | None, index: int | None) -> Asked | str:
     """Ask about a token of a rendered conversation."""
-    from tokviz.explain.why import rendered_place
+    from tokviz.explain.places import rendered_place
 
     if tokens is None or index is None or not 0 <= index < len(tokens):
         return NO_TOKEN

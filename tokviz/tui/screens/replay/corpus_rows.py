@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from tokviz.live.hues_by_id import hues_of
 from tokviz.text.glyphs import token_label
-from tokviz.training.replay.corpus import LADDER_BYTES
+from tokviz.training.replay import LADDER_BYTES
 from tokviz.tui.screens.replay.merge_frame import (
     TINY_PRE_TOKENS,
     Frame,

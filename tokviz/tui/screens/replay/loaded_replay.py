@@ -10,7 +10,7 @@ from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import TokvizError
 from tokviz.formats.run import is_run
 from tokviz.process.runner import raise_if_stopped
-from tokviz.training.replay.reference_training import Beside, newest_training
+from tokviz.training.replay.reference_training import ReferenceTraining, newest_training
 from tokviz.training.replay.replay import Replay
 from tokviz.tui.screens.replay.corpus_rows import Ladder, draw
 from tokviz.tui.widgets.curve import Curve, Scale, compression_curve
@@ -74,7 +74,7 @@ class Opened:
     compression: Curve
     counts: Curve
     ladder: Ladder | None
-    beside: Beside | None = None
+    beside: ReferenceTraining | None = None
 
 
 def open_source(source: Source) -> Opened:

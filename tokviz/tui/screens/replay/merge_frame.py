@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokviz.training.python_trainer import merge_pair
-from tokviz.training.replay.why import in_text
+from tokviz.training.replay.merge_reasons import effect_on_text
 from tokviz.tui.widgets.token_text import TextTokens
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tokviz.text.sentences import Sentence
     from tokviz.training.replay.corpus import TokenizedPreToken
-    from tokviz.training.replay.reference_training import Beside
+    from tokviz.training.replay.reference_training import ReferenceTraining
     from tokviz.training.replay.replay import PairCount, Replay
     from tokviz.training.replay.steps import MergeStep
     from tokviz.training.replay.text import ReplayText, TokensAt
@@ -109,7 +109,7 @@ def make_frame(
     number: int,
     text: ReplayText | None,
     revision: int,
-    beside: Beside | None = None,
+    beside: ReferenceTraining | None = None,
 ) -> Frame:
     """Work out what a merge does. Only for the worker: it moves the replay's state.
 
@@ -130,9 +130,9 @@ def make_frame(
         own = own_frame(text.at(before.k), text.at(number))
         if number and not replay.has_counts:
             tokens = len(own.before.ids), len(own.after.ids)
-            reasons = (in_text(replay.step(number), len(own.after.lit_starts), *tokens),)
+            reasons = (effect_on_text(replay.step(number), len(own.after.lit_starts), *tokens),)
             if beside is not None:
-                reasons = (*reasons, beside.say(number))
+                reasons = (*reasons, beside.sentence(number))
     return Frame(
         number,
         pair,

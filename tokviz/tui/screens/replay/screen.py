@@ -201,7 +201,7 @@ class ReplayScreen(TokvizScreen):
 
         That is the merge of the candidate where the keyboard is, else the one at hand.
         """
-        from tokviz.explain.why import bytes_place
+        from tokviz.explain.places import bytes_place
 
         state = self.state
         if state.replay is None:

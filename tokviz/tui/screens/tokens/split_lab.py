@@ -114,9 +114,7 @@ class SplitLab(Controller):
     @action("Copy the pattern as Python", section=_SECTION, words="regex splits export code")
     def copy_pattern_python(self) -> None:
         """Copy a function that cuts text as the custom regex does."""
-        from tokviz.tokenizer.pretokenize.snippet import as_python
-
-        self._copy(lambda pattern: self.copy(as_python(pattern), "the pattern as Python"))
+        self._copy(lambda pattern: self.copy(pattern.as_python(), "the pattern as Python"))
 
     @action("Copy the pattern for tokenizer.json", section=_SECTION, words="pre-tokenizer export")
     def copy_pattern_json(self) -> None:

@@ -8,7 +8,7 @@ from tokviz.chat.templates import template_for
 from tokviz.formats.run import read_about
 from tokviz.process.jobs.train_messages import TrainSummary
 from tokviz.training.corpus.entries import EXCLUDE
-from tokviz.training.replay.corpus import LADDER_BYTES
+from tokviz.training.replay import LADDER_BYTES
 from tokviz.training.run_library import copy_run
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen

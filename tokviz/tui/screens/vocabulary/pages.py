@@ -14,7 +14,7 @@ from tokviz.formats.run import run_of
 from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.report import FileFinding, Report
 from tokviz.tokenizer.tokenizer import Tokenizer
-from tokviz.training.replay.why import by_file
+from tokviz.training.replay.merge_reasons import files_of_merge
 from tokviz.training.run import load_attribution
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -266,7 +266,7 @@ class Pages(Controller):
 
         def read(task: Task) -> Callable[[int], str]:
             attribution = load_attribution(self.session.where(place))
-            return lambda number: format_sentences([by_file(attribution, number)])
+            return lambda number: format_sentences([files_of_merge(attribution, number)])
 
         tell = self._once("files", (tokenizer,), read)
         return "" if tell is None else tell(number)

@@ -155,7 +155,7 @@ class VocabularyScreen(TokvizScreen):
 
     def _asked_why(self) -> Asked | str:
         """Mean the token whose page is shown, standing alone."""
-        from tokviz.explain.why import bytes_place
+        from tokviz.explain.places import bytes_place
 
         tokenizer, token_id = self.session.tokenizer, self.pages.shown_id
         if token_id is None:

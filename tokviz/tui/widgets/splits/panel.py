@@ -20,9 +20,9 @@ from tokviz.live.document import LiveDocument
 from tokviz.live.pre_tokens import PreTokenCounter
 from tokviz.live.spans import starts_within
 from tokviz.process.jobs.split_client import SplitClient, SplitPart, SplitResult
-from tokviz.text.snapshots import Part
+from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
-from tokviz.tokenizer.pretokenize.split import split_in_steps
+from tokviz.tokenizer.pretokenize.split_steps import split_in_steps
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.tasks import Task, in_thread, post_to_ui
 from tokviz.tui.widgets.field import first_line
@@ -298,7 +298,7 @@ class SplitsPanel(Vertical):
         self._show_progress()
 
     def _count(
-        self, counters: Sequence[PreTokenCounter], chunks: Sequence[Part], task: Task
+        self, counters: Sequence[PreTokenCounter], chunks: Sequence[TextPart], task: Task
     ) -> None:
         """Count the pre-tokens of a text, in slices, until all are counted or nobody wants them."""
         with self._one_counts:

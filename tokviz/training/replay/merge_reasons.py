@@ -1,4 +1,4 @@
-"""Why a merge happened, in words."""
+"""Explanations of merges in words."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from tokviz.training.ties import TokenPair, get_tie_break
 
 @dataclass(frozen=True, slots=True)
 class MergeReason:
-    """Why a merge happened.
+    """The reason for a merge.
 
     Attributes:
-        sentences: What to tell the user.
+        sentences: The explanation.
     """
 
     sentences: tuple[Sentence, ...]
 
     def __str__(self) -> str:
-        """Read the sentences, bytes as Python writes them."""
+        """Return the sentences, with tokens as Python literals."""
         return format_sentences(self.sentences)
 
 
 def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
-    """Say why a merge happened when it did.
+    """Explain why a merge happened when it did.
 
     Args:
         step: The merge.
-        tie_break: The name of the rule of the training; None if it is not known.
+        tie_break: Name of the tie-breaking rule of the training; None if unknown.
     """
     if step.count is None:
         return MergeReason((_without_counts(step),))
@@ -40,25 +40,25 @@ def why_merged(step: MergeStep, tie_break: str | None) -> MergeReason:
     overlaps = tuple(_overlaps(step))
     if step.n_tied is not None and step.n_tied > 1 and tie_break is not None:
         rule = get_tie_break(tie_break)
-        tied = (*pair, f" occurs {times(step.count)}, as {_others(step.n_tied - 1)}.")
+        tied = (*pair, f" occurs {times_in_words(step.count)}, as {_others(step.n_tied - 1)}.")
         wins = (f"The rule “{rule.name}” takes {rule.title} (as {rule.source}).",)
         compared = () if step.runner_up is None else (rule.why(step.pair, step.runner_up),)
         return MergeReason((tied, wins, *compared, *overlaps))
     if step.runner_up is None:
-        alone = (*pair, f" occurs {times(step.count)}; no other pair is left.")
+        alone = (*pair, f" occurs {times_in_words(step.count)}; no other pair is left.")
         return MergeReason((alone, *overlaps))
-    ahead = f" occurs {times(step.count)}, more than any other pair; "
+    ahead = f" occurs {times_in_words(step.count)}, more than any other pair; "
     follows = f" follows with {step.runner_up_count:,}, {step.margin:,} fewer."
     return MergeReason(((*pair, ahead, *step.runner_up.words, follows), *overlaps))
 
 
 class Term(NamedTuple):
-    """What a pre-token adds to the count of a pair.
+    """The contribution of a pre-token to the count of a pair.
 
     Attributes:
         pre_token: Its bytes.
-        n_pre_tokens: How often it occurs in the corpus.
-        n_pairs: How often the pair occurs in it, overlapping occurrences too.
+        n_pre_tokens: Its occurrences in the corpus.
+        n_pairs: Occurrences of the pair in it, including overlapping ones.
     """
 
     pre_token: bytes
@@ -66,12 +66,12 @@ class Term(NamedTuple):
     n_pairs: int
 
 
-def arithmetic(total: int, terms: Sequence[Term]) -> Sentence:
-    """Say how a count comes about: "9 = 6 × newest + 3 × widest".
+def explain_count(total: int, terms: Sequence[Term]) -> Sentence:
+    """Explain a count: "9 = 6 × newest + 3 × widest".
 
     Args:
-        total: How often the pair occurs.
-        terms: What pre-tokens add to that; the rest of the total comes from others.
+        total: Occurrences of the pair.
+        terms: Contributions of some pre-tokens; the rest of the total comes from others.
     """
     words: list[str | bytes] = [f"{total:,} = "]
     rest = total
@@ -84,26 +84,26 @@ def arithmetic(total: int, terms: Sequence[Term]) -> Sentence:
 
 
 def other_rules(taken: TokenPair, others: Mapping[str, TokenPair]) -> Iterator[Sentence]:
-    """Say which pair other rules for ties would have taken, where it is another one.
+    """Name the tie-breaking rules that would have merged another pair.
 
     Args:
         taken: The pair that was merged.
-        others: The pair that each of the other rules takes.
+        others: The pair that each other rule chooses.
     """
     for name, pair in others.items():
         if pair[:2] != taken[:2]:
             yield (f"The rule “{name}” would have merged ", *pair.words, ".")
 
 
-def by_file(attribution: Attribution | None, k: int) -> Sentence:
-    """Say which files a merge comes from, the largest share first.
+def files_of_merge(attribution: Attribution | None, k: int) -> Sentence:
+    """Name the files that a merge comes from, largest share first.
 
     Args:
-        attribution: What was kept of the files; None if nothing was.
-        k: The number of the merge.
+        attribution: The attribution of the training, if it kept one.
+        k: The merge number.
     """
     if attribution is None:
-        return ("Which files it comes from was not kept by this training.",)
+        return ("This training did not record which files a merge comes from.",)
     parts = sorted(attribution.of(k), key=lambda part: -part.n)
     if not parts:
         return ("The corpus was a single file or text.",)
@@ -116,18 +116,18 @@ def by_file(attribution: Attribution | None, k: int) -> Sentence:
     return (f"It comes from {', '.join(shown)}{more}.",)
 
 
-def in_text(step: MergeStep, n_places: int, n_before: int, n_after: int) -> Sentence:
-    """Say what a merge does to the user's text, for a vocabulary whose corpus is not known."""
+def effect_on_text(step: MergeStep, n_places: int, n_before: int, n_after: int) -> Sentence:
+    """Describe the effect of a merge on the user's text, for a vocabulary with unknown corpus."""
     if not step.is_reached:
         return _without_counts(step)
     if not n_places:
         return (*step.pair.words, " does not occur in your text at this point.")
-    tokens = f" occurs {times(n_places)} in your text: {n_before:,} → {n_after:,} tokens."
+    tokens = f" occurs {times_in_words(n_places)} in your text: {n_before:,} → {n_after:,} tokens."
     return (*step.pair.words, tokens)
 
 
 def _overlaps(step: MergeStep) -> Iterator[Sentence]:
-    """Say why fewer pairs are replaced than occur, where that is so."""
+    """Explain why fewer pairs are replaced than occur, if so."""
     replaced = step.n_replaced
     if replaced is not None and replaced != step.count:
         made = f"{replaced:,} replacement{'s' * (replaced != 1)}"
@@ -142,14 +142,14 @@ def _without_counts(step: MergeStep) -> Sentence:
         return (
             "No merge makes ",
             step.token,
-            ": it is used where it is a whole pre-token, or never.",
+            ": it is used only as a whole pre-token, or never.",
         )
-    unknown = " was recovered from the vocabulary; how often it occurred is not known."
+    unknown = " was recovered from the vocabulary; its count is unknown."
     return *step.pair.words, unknown
 
 
-def times(n: int) -> str:
-    """Say how often."""
+def times_in_words(n: int) -> str:
+    """Return "once", "twice" or "3 times"."""
     return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
 
 
