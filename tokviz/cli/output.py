@@ -50,11 +50,11 @@ class FigureOutput:
         Raises:
             TokvizError: If it has no place in this form, or is one too many.
         """
-        from tokviz.share import WHOLE, written
+        from tokviz.share import WHOLE, write_figure
 
         if self._n and self._form in WHOLE:
             raise TokvizError(f"--{self._form} shows one thing: {self._choose}")
-        parts = written(figure, self._form)
+        parts = write_figure(figure, self._form)
         self._n += 1
         if self._output is not None:
             self._written += parts

@@ -54,7 +54,7 @@ def _candidate(pair: PairCount) -> str:
 def replay_figure(replay: Replay, k: int, text: ReplayText | None = None) -> Figure:
     """Show merge k, or the start if k is 0: the corpus and a text before and after it."""
     start = [("the start", f"{replay.n_merges:,} merges follow")]
-    told = [f"{name}: {words}" for name, words in (step_facts(replay, k) if k else start)]
+    facts = [f"{name}: {words}" for name, words in (step_facts(replay, k) if k else start)]
     states = sorted({max(k - 1, 0), k})
     names = (f"before merge {k:,}", f"after merge {k:,}") if k else ("before the first merge",)
     parts = []
@@ -67,7 +67,7 @@ def replay_figure(replay: Replay, k: int, text: ReplayText | None = None) -> Fig
         for name, found, own, other in zip(names, tokens, ends, reversed(ends), strict=True):
             chips = _chips(found.ids.tolist(), text.data, own, other)
             parts.append(Part(f"text {name} · {pluralize(len(chips), 'token')}", chips))
-    return Figure(safe(f"{os.path.basename(replay.name)} · {told[0]}"), told[1:], parts)
+    return Figure(safe(f"{os.path.basename(replay.name)} · {facts[0]}"), facts[1:], parts)
 
 
 def _words(replay: Replay, at: int, k: int) -> list[Chip | str]:
