@@ -99,9 +99,9 @@ def test_a_file_is_checked_and_edited(
     assert code == 1 and "ended with the exit code 3" in err
     other = tmp_path / "other.toml"
     other.write_text("wrap = false\n")
-    assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
+    assert told(capsys, "check", other) == (0, f"{other}: no errors\n", "")
     other.write_text('[keys]\nmore_keys = "shift+f10"\nfind = "shift+f10 x"\n')
-    assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
+    assert told(capsys, "check", other) == (0, f"{other}: no errors\n", "")
     other.unlink()
     assert told(capsys, "check", other) == (1, "", f"tokviz: {other}: there is no such file\n")
     assert told(capsys, "keys")[1].count("\n") > 80

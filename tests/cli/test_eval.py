@@ -81,7 +81,7 @@ def test_a_trained_tokenizer_is_measured_and_one_that_changes_text_said(tokviz, 
     (tmp_path / "n.txt").write_text("e\u0301")
     done = tokviz("eval", "-t", "qwen2", "-t", tmp_path / "mine", tmp_path / "n.txt")
     assert done.code == 0
-    assert "note: qwen2 changes some of the texts (*)" in done.err
+    assert "note: qwen2 changes the texts marked *" in done.err
     assert f"  {tmp_path / 'mine'} " in done.text
 
 
