@@ -93,7 +93,7 @@ def test_a_file_is_checked_and_edited(
     assert out == (
         f"{config_path()}, line {len(lines)}: panel: there is no 'tokens': did you mean 'token'?\n"
     )
-    assert '# theme = "tokviz-dark"' in lines and "# Which side panel is shown." in lines
+    assert '# theme = "tokviz-dark"' in lines and "# The current side panel." in lines
     monkeypatch.setenv("EDITOR", f"'{editor}' 3")
     code, _, err = told(capsys, "edit")
     assert code == 1 and "ended with the exit code 3" in err
@@ -106,12 +106,3 @@ def test_a_file_is_checked_and_edited(
     assert told(capsys, "check", other) == (1, "", f"tokviz: {other}: there is no such file\n")
     assert told(capsys, "keys")[1].count("\n") > 80
     assert Settings().editor == ""
-
-
-def test_settings_of_older_versions_are_taken_over_before_anything_is_changed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    config_path().parent.mkdir(parents=True)
-    config_path().with_name("settings.json").write_text('{"wrap": false}')
-    assert told(capsys, "set", "theme", "contrast-dark")[0] == 0
-    assert load_settings()[0] == Settings(wrap=False, theme="contrast-dark")

@@ -17,7 +17,7 @@ from tokviz import Tokenizer
 from tokviz.compare import compared_documents
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.compared_documents import (
-    Lane,
+    ComparedDocument,
     Track,
     all_starts,
     explained,
@@ -51,7 +51,7 @@ def test_a_lane_that_follows_is_as_a_fresh_document(
 ) -> None:
     first, second = (CAST[name]() for name in names[:2])
     live = LiveDocument(text, first)
-    lane = Lane(live.parts(), second, True, live.revision)
+    lane = ComparedDocument(live.parts(), second, True, live.revision)
     for number, (place, n_removed, inserted) in enumerate(steps):
         start = min(place, live.n_chars)
         live.edit(start, min(n_removed, live.n_chars - start), inserted)
@@ -65,7 +65,7 @@ def test_a_lane_that_follows_is_as_a_fresh_document(
 @pytest.mark.parametrize("change", ["text", "specials", "much"])
 def test_a_lane_gives_up_where_another_one_is_quicker(change: str) -> None:
     live = LiveDocument("the cat", load("gpt2"))
-    lane = Lane(live.parts(), load("gpt4"), True, live.revision)
+    lane = ComparedDocument(live.parts(), load("gpt4"), True, live.revision)
     if change == "text":
         live.set_text("a dog")
     elif change == "specials":
@@ -77,7 +77,7 @@ def test_a_lane_gives_up_where_another_one_is_quicker(change: str) -> None:
 
 def test_a_lane_does_not_mind_another_tokenizer_of_the_text_it_follows() -> None:
     live = LiveDocument("the cat", load("gpt2"))
-    lane = Lane(live.parts(), load("gpt4"), True, live.revision)
+    lane = ComparedDocument(live.parts(), load("gpt4"), True, live.revision)
     live.set_tokenizer(load("gpt4o"))
     live.edit(0, 3, "a")
     assert lane.follow(live)

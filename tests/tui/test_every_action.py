@@ -36,8 +36,8 @@ from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 from tokviz.tui.widgets.conversation.rows import PartPlace
-from tokviz.workspace.error_log import Unexpected
-from tokviz.workspace.recovery_journal import Autosave
+from tokviz.workspace.error_log import ErrorReport
+from tokviz.workspace.recovery_journal import RecoveryJournal
 from tokviz.workspace.session import (
     Opened,
     ReplayRequest,
@@ -331,7 +331,7 @@ async def elsewhere(stage: Stage) -> None:
 
 
 async def leftover(stage: Stage) -> None:
-    autosave = Autosave(stage.folder / "left")
+    autosave = RecoveryJournal(stage.folder / "left")
     autosave.want("left behind")
     autosave.flush()
     autosave.end()
@@ -339,7 +339,7 @@ async def leftover(stage: Stage) -> None:
 
 
 async def gone_wrong(stage: Stage) -> None:
-    stage.app._last_error = Unexpected("x.py:1", "an error", "Traceback", None, 1)
+    stage.app._last_error = ErrorReport("x.py:1", "an error", "Traceback", None, 1)
 
 
 RECOVERY = dict.fromkeys(

@@ -161,7 +161,7 @@ def test_a_text_is_modified_until_it_is_noted_as_saved() -> None:
     assert not session.modified
     session.version = object()
     assert session.modified
-    session.note_text(Path("a"), is_sample=False)
+    session.mark_replaced(Path("a"), is_sample=False)
     assert not session.modified and session.path == Path("a")
 
 

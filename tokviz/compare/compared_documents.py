@@ -35,7 +35,7 @@ _MOST_WINDOW = 4 * 1024 * 1024
 """Maximum number of bytes around a disagreement to tokenize again to find its cause."""
 
 
-class Lane:
+class ComparedDocument:
     """A copy, in another tokenizer, of a text edited elsewhere.
 
     Attributes:
@@ -86,7 +86,7 @@ class ComparedTokenizer:
 
     source: str
     tokenizer: Tokenizer | None = None
-    lane: Lane | None = None
+    lane: ComparedDocument | None = None
     error: str = ""
     asked: int = 0
 

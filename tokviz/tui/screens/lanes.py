@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokviz.compare.compared_documents import MOST_OTHERS, ComparedTokenizer, Lane
+from tokviz.compare.compared_documents import MOST_OTHERS, ComparedDocument, ComparedTokenizer
 from tokviz.errors import TokvizError
 from tokviz.formats.subprocess_loader import load
 from tokviz.live.document import LiveDocument
@@ -82,15 +82,15 @@ class Lanes(Controller):
         other.asked += 1
         asked = other.asked
 
-        def work(task: Task) -> tuple[Tokenizer, Lane]:
+        def work(task: Task) -> tuple[Tokenizer, ComparedDocument]:
             tokenizer = other.tokenizer or load(other.source)
             tokenizer.prepare()
-            return tokenizer, Lane(parts, tokenizer, parse, revision)
+            return tokenizer, ComparedDocument(parts, tokenizer, parse, revision)
 
         def is_wanted() -> bool:
             return other in self._others and other.asked == asked
 
-        def done(made: tuple[Tokenizer, Lane]) -> None:
+        def done(made: tuple[Tokenizer, ComparedDocument]) -> None:
             other.tokenizer, lane = made
             if other not in self._others:
                 other.tokenizer.close()
