@@ -96,7 +96,7 @@ def test_a_file_is_checked_and_edited(
     assert '# theme = "tokviz-dark"' in lines and "# The current side panel." in lines
     monkeypatch.setenv("EDITOR", f"'{editor}' 3")
     code, _, err = told(capsys, "edit")
-    assert code == 1 and "ended with the exit code 3" in err
+    assert code == 1 and "failed with exit code 3" in err
     other = tmp_path / "other.toml"
     other.write_text("wrap = false\n")
     assert told(capsys, "check", other) == (0, f"{other}: no errors\n", "")

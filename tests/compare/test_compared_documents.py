@@ -115,7 +115,7 @@ def test_a_search_crosses_long_stretches_without_a_disagreement_or_a_shared_bord
     assert next_span(tracks, found[0] + 1).span is None
     assert previous_span(tracks, len(text)).span == found
     shares: list[float] = []
-    starts = all_starts(tracks, told=shares.append)
+    starts = all_starts(tracks, on_progress=shares.append)
     assert starts is not None
     assert starts.tolist() == [found[0]]
     assert shares == sorted(shares) and shares[-1] == 1

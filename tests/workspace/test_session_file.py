@@ -96,7 +96,7 @@ def test_a_tokenizer_is_known_by_its_vocabulary_and_taken_from_no_new_place(tmp_
     (said,) = found_by(places[0])[1]
     assert said == "The tokenizer mine.json has another vocabulary here."
     (said,) = found_by()[1]
-    assert said.startswith("The tokenizer mine.json is not known here: ")
+    assert said.startswith("The tokenizer mine.json is not here: ")
     for name in (places[1], "hf:org/name", "../mine.json", "\x1b[2J"):
         lacking = load_session(SavedSession(tokenizers=(name,)), Settings()).missing
         assert "is not here" in lacking[0] and "\x1b" not in lacking[0]

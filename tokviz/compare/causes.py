@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from tokviz.compare.tokenized_text import Side
+import numpy as np
+
+from tokviz.compare.tokenized_text import Int64s, Side
 from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.tokenizer.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Int64s = npt.NDArray[np.int64]
 
 Cause = Literal["normalization", "specials", "split", "merges"]
 """A part of a tokenizer."""
@@ -56,13 +52,11 @@ def reasons_of(
     Returns:
         One reason per disagreement, without causes where these two agree.
     """
-    import numpy as np
-
     reasons = [Reason()] * len(spans)
     left = np.flatnonzero(~one.same_in(spans, other))
     if one.tokenizer.remote or other.tokenizer.remote:
         for index in left.tolist():
-            reasons[index] = Reason((_by_looking(spans[index], one, other),))
+            reasons[index] = Reason((_observed_cause(spans[index], one, other),))
         return reasons
     parts = _unlike_parts(text, one, other)
     hybrids: dict[tuple[Cause, ...], Side] = {(): one, tuple(parts): other}
@@ -113,25 +107,23 @@ def combined(one: Tokenizer, other: Tokenizer, taken: tuple[Cause, ...]) -> Toke
         other if cause in taken else one
         for cause in ("merges", "split", "specials", "normalization")
     )
-    said = specials.specials
-    ids = {text: merges.n_vocab + number for number, text in enumerate(said.ids)}
+    tokens = specials.specials
+    ids = {text: merges.n_vocab + number for number, text in enumerate(tokens.ids)}
     return merges.with_parts(
         split.split_pattern,
-        SpecialTokens(ids, said.normalized, said.non_special),
+        SpecialTokens(ids, tokens.normalized, tokens.non_special),
         nfc=normalization.nfc,
     )
 
 
-def _by_looking(span: npt.NDArray[np.int64], one: Side, other: Side) -> Cause:
-    """Judge by what can be seen, where a library encodes that cannot be taken apart."""
-    import numpy as np
-
+def _observed_cause(span: Int64s, one: Side, other: Side) -> Cause:
+    """Return the visible difference, for tokenizers of libraries, which cannot be combined."""
     start, end = span.tolist()
 
-    def inside(places: Int64s) -> list[int]:
-        first, last = np.searchsorted(places, (start, end), side="right")
-        found: list[int] = places[first:last].tolist()
-        return found
+    def inside(ends: Int64s) -> list[int]:
+        first, last = np.searchsorted(ends, (start, end), side="right")
+        inner: list[int] = ends[first:last].tolist()
+        return inner
 
     unlike = {special for place, special, _ in one.marks ^ other.marks if start < place <= end}
     if unlike:

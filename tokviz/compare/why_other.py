@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tokviz.compare.causes import Cause
 from tokviz.compare.tokenized_text import Side
 from tokviz.explain.trace import EncodeTrace, TraceStep, encode_trace, listed
@@ -130,8 +132,6 @@ def _merges(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
 
 
 def _made(side: Side, beside: Side, pre_token: ByteSpan) -> Sentence:
-    import numpy as np
-
     ids = side.ids_in(np.array([pre_token]))[0]
     tokens = listed(side.tokenizer, ids, MOST_PRE_TOKENS) or ("no token",)
     return (f", {_name(side, beside)} makes ", *tokens)

@@ -244,7 +244,7 @@ def find_tokenizer(name: str, vocabulary: str, known: Iterable[str]) -> tuple[st
     if sources:
         raise TokvizError(f"the tokenizer {safe(name)} has another vocabulary here")
     raise TokvizError(
-        f"the tokenizer {safe(name)} is not known here: open it, then the session again"
+        f"the tokenizer {safe(name)} is not here: open it, then open the session again"
     )
 
 
