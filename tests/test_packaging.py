@@ -1,4 +1,4 @@
-"""What the distribution carries."""
+"""Content of the distribution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDERS = {path.name for path in (ROOT / "assets").iterdir() if path.is_dir()}
 
 
 def name_of(requirement: str) -> str:
-    """Give the package that a line asks for."""
+    """Return the package that a requirement names."""
     return re.split(r"[<>=~\[ ]", requirement)[0]
 
 

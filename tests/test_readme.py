@@ -1,4 +1,4 @@
-"""Everything that the README and the guide show is run, and everything that they list exists."""
+"""The examples of the README and the guide run, and everything that they name exists."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def blocks(language: str, text: str) -> list[str]:
 
 
 def example(text: str) -> tuple[str, str]:
-    """Tell a command line, which goes on in lines that begin with >, from what it prints."""
+    """Split a session into command lines, continued in lines that start with >, and output."""
     line = re.match(r".*\n(?:>.*\n)*", text)
     assert line is not None
     return re.sub(r"^> ?", "", line[0], flags=re.MULTILINE), text[line.end() :]
@@ -57,7 +57,7 @@ CONSOLE = [
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory):
-    """Runs a command line where `tokviz` is this checkout's; files stay for the next one."""
+    """Runs command lines with the `tokviz` of this checkout, in a folder that they share."""
     folder = tmp_path_factory.mktemp("readme")
     (folder / "bin").mkdir()
     command = folder / "bin" / "tokviz"

@@ -1,4 +1,4 @@
-"""`tokviz [FILE]`: what it hands to the app."""
+"""Arguments that `tokviz [FILE]` passes to the app."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_GIVEN = {"path": None, "piped": None, "tokenizer": None, "parse_specials": T
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The arguments of every call that opens the app; standard input is a terminal."""
+    """Record the arguments of every call that opens the app; standard input is a terminal."""
     calls: list[dict[str, Any]] = []
 
     def run(**arguments: Any) -> int:

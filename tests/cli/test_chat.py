@@ -1,4 +1,4 @@
-"""`tokviz chat`: the mask, JSON and the check, for people and for pipelines."""
+"""`tokviz chat`: the mask, JSON and the checks."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_a_guessed_split_pattern_is_said(tokviz, tmp_path, command):
         "set another with --split-pattern\n"
     )
     assert tokviz(command, "-t", path, "--split-pattern", "gpt2", stdin=b"hi").err == ""
-    # What takes no such option does not speak of it.
+    # Commands without this option do not mention it.
     guessed = said.replace("; set another with --split-pattern", "")
     for others in (["compare", "-t", "gpt2"], ["eval"]):
         assert tokviz(*others, "-t", path, stdin=b"hi").err == guessed

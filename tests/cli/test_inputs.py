@@ -1,4 +1,4 @@
-"""Inputs that are no files: pipes with a name."""
+"""Inputs from named pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endings, errors and the choice of the command."""
+"""Exit codes, errors and the selection of the command."""
 
 from __future__ import annotations
 

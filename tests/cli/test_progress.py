@@ -1,4 +1,4 @@
-"""The line that shows how far a training is."""
+"""The progress line of a training."""
 
 from __future__ import annotations
 

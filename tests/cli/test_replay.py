@@ -1,4 +1,4 @@
-"""`tokviz replay`: merges in two frames, as JSON, and the difference of two trainings."""
+"""`tokviz replay`: merges as text and JSON, and comparisons of trainings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tokviz train`: from texts to a folder that every other command can use."""
+"""`tokviz train`: a run folder that every other command can use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What workers do for a command is what the command prints without them."""
+"""Commands print the same with and without workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that follow another one, and the search for disagreements, against fresh documents."""
+"""Copies of an edited document, and the search for disagreements, against new documents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ edits = st.lists(
 
 
 def tracks_of(text: str, tokenizers: Sequence[Tokenizer], target: int = 8) -> list[Track]:
-    """Take documents of many small chunks, all of whose tokens are known."""
+    """Return tracks of documents with many small chunks and known tokens."""
     found = []
     for tokenizer in tokenizers:
         document = LiveDocument(text, tokenizer, chunk_target=target)
@@ -154,7 +154,7 @@ def test_counting_ends_where_the_tokens_of_one_tokenizer_end_before_the_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def spans_in(tracks: Any, start: int, end: int) -> tuple[list[list[int]], int, int]:
-        # Seven bytes of ten have tokens: no border is shared behind them.
+        # Seven bytes of ten have tokens: no border is shared after them.
         return ([[3, 5]], 0, 7) if start == 0 else ([], start, start)
 
     monkeypatch.setattr(compared_documents, "_spans_in", spans_in)

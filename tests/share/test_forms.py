@@ -1,4 +1,4 @@
-"""Whatever a text holds, every form shows each of its tokens once, and nothing of it is obeyed."""
+"""Every form shows each token of any text once, and escapes it."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_png_is_a_picture_of_the_size_of_the_svg(monkeypatch: pytest.MonkeyPat
 
 
 class _Tokens(HTMLParser):
-    """Reads what a page shows and says of its tokens."""
+    """Parser of the labels and descriptions of the tokens of a page."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Unsaved text outlives a crash, and nothing else does."""
+"""Recovery of unsaved text after a crash."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def crash_with(folder: Path, *texts: str, source: str = "") -> None:
-    """Let a process that keeps texts, one in place of the other, be killed."""
+    """Kill a process after it has journaled one text after another."""
     data = [text.encode("utf-8", "surrogateescape").hex() for text in texts]
     done = subprocess.run([sys.executable, "-c", CRASHING, str(folder), source, *data], check=False)
     assert done.returncode != 1
 
 
 def keep(keeper: RecoveryJournal, text: str | None) -> str | None:
-    """Keep a text, given as the characters that it is made of."""
+    """Journal a text, given in parts."""
     keeper.want(text)
     return keeper.flush()
 
 
 def left_in(folder: Path) -> list[RecoverableText]:
-    """Look as another session of the app would."""
+    """Return the recoverable texts that another process finds."""
     found = RecoveryJournal(folder).leftovers()
     for leftover in found:
         leftover.lock.release()
@@ -155,7 +155,7 @@ def test_a_key_in_a_long_text_costs_a_few_bytes(tmp_path: Path) -> None:
     live, keeper = LiveDocument("some words and a line\n" * 100_000), RecoveryJournal(tmp_path)
     keep_live(keeper, live)
     (file,) = journals(tmp_path)
-    for most in (20_000, 5_000):  # the first one leaves a coarse chunk behind
+    for most in (20_000, 5_000):  # the first one makes a large chunk
         before = file.stat().st_size
         live.edit(1_000_000, 0, "x")
         keep_live(keeper, live)
@@ -258,7 +258,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
 
 
 def damaged(tmp_path: Path, damage: Callable[[bytes], bytes]) -> RecoverableText:
-    """Leave "some text" and then "some more text" behind, and damage the journal."""
+    """Journal "some text" and then "some more text", and damage the journal."""
     crash_with(tmp_path, "some text", "some more text")
     (file,) = journals(tmp_path)
     file.write_bytes(damage(file.read_bytes()))

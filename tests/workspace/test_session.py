@@ -1,4 +1,4 @@
-"""What the app is about, without any screen."""
+"""The session, without screens."""
 
 from __future__ import annotations
 

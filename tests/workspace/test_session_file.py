@@ -1,4 +1,4 @@
-"""A session file brings back what was seen, says what is not here, and can do no harm."""
+"""Session files: restored state, missing tokenizers, and safety."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_it_goes_on_without_what_is_wrong() -> None:
     session = Session(Opened(""), tokviz.load("gpt2"), remember=False)
     restore(session, found)
     assert session.take_requests("chat") == []
-    assert session.settings.split_patterns == ("gpt4",)  # what stands in the user's own file now
+    assert session.settings.split_patterns == ("gpt4",)  # now in the file of the user
 
 
 @pytest.mark.parametrize(
