@@ -26,7 +26,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokviz.cli import options
 from tokviz.cli.inputs import (
@@ -38,7 +38,6 @@ from tokviz.cli.inputs import (
     read_whole,
 )
 from tokviz.cli.output import FigureOutput, plain_table, print_json
-from tokviz.compare.boundaries import Comparison, Disagreement
 from tokviz.compare.figures import (
     HEADS,
     Figures,
@@ -53,6 +52,9 @@ from tokviz.share.figure import comparison_figure
 from tokviz.text import bytetext
 from tokviz.text.glyphs import safe, short_label
 from tokviz.text.sentences import format_sentences, pluralize
+
+if TYPE_CHECKING:
+    from tokviz.compare.boundaries import Comparison, Disagreement
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare the tokenizers on each input."""
+    from tokviz.compare.boundaries import Comparison  # imports NumPy
+
     tokenizers = options.load_tokenizers(arguments)
     if len(tokenizers) < 2:
         raise TokvizError("a comparison needs two tokenizers: repeat -t")

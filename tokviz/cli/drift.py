@@ -22,15 +22,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tokviz.cli import options
 from tokviz.cli.decode import id_sources, read_id_texts
 from tokviz.cli.inputs import InputSource, display_name, file_name, for_each_input
 from tokviz.cli.output import print_json
-from tokviz.compare.drift import Drift
 from tokviz.text.glyphs import safe, short_label
 from tokviz.text.sentences import format_sentences
 from tokviz.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokviz.compare.drift import Drift
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare each input."""
+    from tokviz.compare.drift import Drift  # imports NumPy
+
     sources = id_sources(arguments.files)
     default = options.tokenizer_name(arguments)
     override = arguments.tokenizer is not None

@@ -53,7 +53,6 @@ from tokviz.compare.report_tables import (
     nanochat_rows,
     record,
 )
-from tokviz.compare.tokenized_text import Side
 from tokviz.text import bytetext
 from tokviz.text.glyphs import safe
 from tokviz.tokenizer.encoding.specials import AllowedSpecial
@@ -146,6 +145,8 @@ def _by_script(
     tokenizers: Sequence[Tokenizer], text: str, allowed: AllowedSpecial | bool
 ) -> list[ScriptFigures]:
     """Count the tokens of a text by script."""
+    from tokviz.compare.tokenized_text import Side  # imports NumPy
+
     sides = [Side.of(tokenizer, text, allowed) for tokenizer in tokenizers]
     return figures_by_script(text, sides)
 

@@ -98,7 +98,7 @@ def add_tokenizer(parser: argparse.ArgumentParser, *, default: str = DEFAULT_TOK
         "--tokenizer",
         metavar="NAME",
         action=_Once,
-        help="a name from `tokviz tokenizers`, a file or folder that holds a tokenizer, or "
+        help="a name from `tokviz tokenizers`, a file or folder that contains a tokenizer, or "
         f"hf:org/name (default: ${TOKENIZER_VARIABLE}, else {default})",
     )
 

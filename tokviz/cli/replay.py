@@ -39,10 +39,8 @@ from tokviz.cli import options
 from tokviz.cli.inputs import read_blocks, read_whole
 from tokviz.cli.options import positive, whole
 from tokviz.cli.output import FigureOutput, print_json
-from tokviz.cli.replay_diff import diff_lines, diff_record, step_record
 from tokviz.cli.replay_frames import start_lines, step_lines
 from tokviz.compare.merge_sources import open_merges
-from tokviz.compare.trainings import diff_merges
 from tokviz.errors import TokvizError
 from tokviz.formats.registry import is_builtin, is_path_of_file, resolve_name
 from tokviz.share.animation import SECONDS, animation
@@ -194,6 +192,8 @@ def _print_frames(replay: Replay, numbers: Iterable[int], text: ReplayText | Non
 
 
 def _print_records(replay: Replay, numbers: Iterable[int], text: ReplayText | None) -> None:
+    from tokviz.cli.replay_diff import step_record  # imports NumPy
+
     for k in numbers:
         if k:
             record = step_record(replay.step(k)) | {"why": str(replay.why(k))}
@@ -206,6 +206,9 @@ def _print_records(replay: Replay, numbers: Iterable[int], text: ReplayText | No
 
 
 def _print_diff(source: str, others: tuple[str, ...], text: str | None, *, as_json: bool) -> None:
+    from tokviz.cli.replay_diff import diff_lines, diff_record  # both import NumPy
+    from tokviz.compare.trainings import diff_merges
+
     diff = diff_merges(source, *others)
     effect = None if text is None else diff.effect(text)
     if as_json:

@@ -2,7 +2,7 @@
 
 With several tokenizers, tokens on which they disagree are highlighted.
 
-output: one of the forms below. By default, colors on a terminal that supports them, and otherwise
+output: one of the forms above. By default, colors on a terminal that supports them, and otherwise
 one line per token.
 """
 
@@ -16,7 +16,6 @@ from tokviz.cli import options
 from tokviz.cli.inputs import InputSource, display_name, for_each_input, read_blocks, read_whole
 from tokviz.cli.output import FigureOutput, report
 from tokviz.cli.text_blocks import nfc_note
-from tokviz.compare.boundaries import Comparison
 from tokviz.share.figure import comparison_figure, figure_of
 from tokviz.text import bytetext
 
@@ -32,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show each input."""
+    from tokviz.compare.boundaries import Comparison  # imports NumPy
+
     names = arguments.tokenizers or [None]
     tokenizers = [options.load_tokenizer(arguments, name) for name in names]
     is_colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import add
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from tokviz.compare.tokenized_text import Side
 from tokviz.explain.vocabulary.scripts import COMMON, SCRIPTS, scripts_of
 from tokviz.text.bytetext import utf8_sizes
 from tokviz.text.snapshots import Part, changed_range
+
+if TYPE_CHECKING:
+    from tokviz.compare.tokenized_text import Side
 
 HEADS = ("tokens", "bytes/token", "chars/token", "tokens/word", "difference")
 """Column heads of a table of statistics, after the name."""
@@ -146,6 +146,8 @@ def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
         text: Byte text.
         sides: Its encoding by each tokenizer.
     """
+    import numpy as np  # the tables of this module do not need it
+
     if not text:
         return []
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")

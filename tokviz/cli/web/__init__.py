@@ -1,8 +1,8 @@
 """Open the app in a browser.
 
 Prints an address that admits one browser, once. After it is used, the address for the next browser
-is printed. Only browsers on this machine can connect. Ctrl+C stops the server. See `tokviz help
-web`.
+is printed. Only browsers on this machine can connect. Ctrl+C stops the server.
+See `tokviz help web`.
 """
 
 from __future__ import annotations
