@@ -292,9 +292,9 @@ class _RowFormatter:
                 lines = self._lines(name, dataset, row, rendering)
                 findings = lint(conversation, rendering) if self._arguments.lint else ()
                 has_failed = False
-            found = self._wanted(findings) if self._arguments.lint else []
-            lines += [f"  ! {safe(finding.message)}" for finding in found]
-            yield _RowOutput(lines, error_text, has_failed, len(found))
+            shown = self._wanted(findings) if self._arguments.lint else []
+            lines += [f"  ! {safe(finding.message)}" for finding in shown]
+            yield _RowOutput(lines, error_text, has_failed, len(shown))
 
     def _lines(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
         if self._figures is not None:

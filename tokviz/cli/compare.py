@@ -125,15 +125,15 @@ def table_rows(comparison: Comparison) -> Iterator[TableRow]:
 
 
 def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
-    found = comparison.disagreements
-    if not found:
+    disagreements = comparison.disagreements
+    if not disagreements:
         yield "All produce the same tokens."
         return
-    causes = Counter(disagreement.cause for disagreement in found)
+    causes = Counter(disagreement.cause for disagreement in disagreements)
     by_cause = ", ".join(f"{cause} {number:,}" for cause, number in causes.most_common())
-    yield f"{pluralize(len(found), 'disagreement')} ({by_cause})"
+    yield f"{pluralize(len(disagreements), 'disagreement')} ({by_cause})"
     width = max(len(safe(side.tokenizer.name)) for side in comparison.sides)
-    for disagreement in found[:most]:
+    for disagreement in disagreements[:most]:
         start, end = disagreement.byte_span
         row, column = comparison.place(start)
         yield f"line {row + 1:,}, column {column + 1:,}: {short_label(comparison.data[start:end])}"
@@ -142,13 +142,13 @@ def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
             yield f"  {safe(side.tokenizer.name):<{width}}  {tokens}"
         sentences = disagreement.sentences(disagreement.other)
         yield f"  {disagreement.cause}: {format_sentences(sentences, short_label)}"
-    if len(found) > most:
-        yield options.more_listed(len(found) - most)
+    if len(disagreements) > most:
+        yield options.more_listed(len(disagreements) - most)
 
 
 def _record(source: InputSource, comparison: Comparison, most: int) -> dict[str, Any]:
     figures = comparison.figures
-    found = comparison.disagreements
+    disagreements = comparison.disagreements
     return {
         "file": file_name(source),
         "n_bytes": len(comparison.data),
@@ -158,9 +158,9 @@ def _record(source: InputSource, comparison: Comparison, most: int) -> dict[str,
             _figures_record(side.tokenizer.name, own, figures[0])
             for side, own in zip(comparison.sides, figures, strict=True)
         ],
-        "n_disagreements": len(found),
-        "causes": dict(Counter(disagreement.cause for disagreement in found)),
-        "disagreements": [_disagreement_record(comparison, item) for item in found[:most]],
+        "n_disagreements": len(disagreements),
+        "causes": dict(Counter(disagreement.cause for disagreement in disagreements)),
+        "disagreements": [_disagreement_record(comparison, item) for item in disagreements[:most]],
     }
 
 
@@ -175,14 +175,14 @@ def _figures_record(name: str, own: Figures, base: Figures) -> dict[str, Any]:
     }
 
 
-def _disagreement_record(comparison: Comparison, found: Disagreement) -> dict[str, Any]:
-    start, end = found.byte_span
+def _disagreement_record(comparison: Comparison, disagreement: Disagreement) -> dict[str, Any]:
+    start, end = disagreement.byte_span
     numbers = range(len(comparison.sides))
     return {
         "bytes": [start, end],
         "text": comparison.data[start:end].decode("utf-8", "replace"),
-        "ids": [list(ids) for ids in found.ids],
-        "tokens": [[token.hex() for token in found.tokens(number)] for number in numbers],
-        "cause": found.cause,
-        "why": found.explanation,
+        "ids": [list(ids) for ids in disagreement.ids],
+        "tokens": [[token.hex() for token in disagreement.tokens(number)] for number in numbers],
+        "cause": disagreement.cause,
+        "why": disagreement.explanation,
     }

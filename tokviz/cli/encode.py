@@ -75,11 +75,11 @@ def _record(
 ) -> dict[str, Any]:  # fmt: skip
     ids, borders = array("I", around[0]), [0] * (1 + len(around[0]))
     for text in blocks:
-        found, edges = tokenizer.encode_with_borders(text, parse_specials)
-        ids.extend(found)
+        block_ids, edges = tokenizer.encode_with_borders(text, parse_specials)
+        ids.extend(block_ids)
         if with_spans:
             if edges is None:
-                sizes = [len(tokenizer.token_bytes(token_id)) for token_id in found]
+                sizes = [len(tokenizer.token_bytes(token_id)) for token_id in block_ids]
                 borders.extend(list(accumulate(sizes, initial=borders[-1]))[1:])
             else:
                 start = borders[-1]

@@ -40,16 +40,16 @@ def run(arguments: argparse.Namespace) -> int:
     if topic in PAGES:
         _print(topic)
         return 0
-    found = [
+    matches = [
         section
         for section in sections()
         if topic in section.title.casefold() or topic in section.text.casefold()
     ]
-    for section in found:
+    for section in matches:
         print(f"{section.page:<16} {section.title}")
-    if not found:
+    if not matches:
         report(f"no page of the guide mentions {topic!r}; `tokviz help` lists the pages")
-    return 0 if found else 1
+    return 0 if matches else 1
 
 
 def _print(name: str) -> None:

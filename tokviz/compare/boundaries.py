@@ -144,8 +144,8 @@ class Comparison:
             return ()
         reasons = [[Reason()] * len(spans)]
         for other in others:
-            found = reasons_of(self.text, spans, first, other, allowed=self._allowed)
-            reasons.append(found)
+            own_reasons = reasons_of(self.text, spans, first, other, allowed=self._allowed)
+            reasons.append(own_reasons)
         ids = [side.ids_in(spans) for side in self.sides]
         rows = zip(zip(*ids, strict=True), zip(*reasons, strict=True), strict=True)
         return tuple(

@@ -81,14 +81,14 @@ class ComparedTokenizer:
         tokenizer: The tokenizer, None until it is loaded.
         lane: The text in this tokenizer, None until it is created.
         error: The reason why it cannot be loaded.
-        asked: Number of documents requested so far; only the last one counts.
+        n_requests: Number of documents requested so far; only the last one counts.
     """
 
     source: str
     tokenizer: Tokenizer | None = None
     lane: ComparedDocument | None = None
     error: str = ""
-    asked: int = 0
+    n_requests: int = 0
 
     @property
     def name(self) -> str:
@@ -262,9 +262,9 @@ def previous_span(
             spans, first, _ = _spans_in(tracks, max(end - window, 0), end)
         except _Unknown:
             return SpanSearch(None, waits=True)
-        found = next((span for span in reversed(spans) if span[0] < byte), None)
-        if found is not None:
-            return SpanSearch((found[0], found[1]))
+        last = next((span for span in reversed(spans) if span[0] < byte), None)
+        if last is not None:
+            return SpanSearch((last[0], last[1]))
         if end - window <= 0:
             break
         is_closer = first < end
@@ -274,10 +274,10 @@ def previous_span(
 
 def span_at(tracks: Sequence[Track], byte: int) -> SpanSearch:
     """Find the disagreement that contains a byte. Callable from any thread."""
-    found = previous_span(tracks, byte + 1)
-    if found.span is not None and not found.span[0] <= byte < found.span[1]:
+    result = previous_span(tracks, byte + 1)
+    if result.span is not None and not result.span[0] <= byte < result.span[1]:
         return SpanSearch(None)
-    return found
+    return result
 
 
 def explained(tracks: Sequence[Track], span: tuple[int, int]) -> Disagreement | None:
@@ -299,9 +299,9 @@ def explained(tracks: Sequence[Track], span: tuple[int, int]) -> Disagreement | 
         comparison = Comparison(text, tokenizers, tracks[0].parse_specials)
         inner = (start - at, end - at)
         if list(inner) in comparison.spans.tolist():
-            found = comparison.disagreements_in(np.array([inner]))[0]
-            if list(found.ids) == ids:
-                return found
+            disagreement = comparison.disagreements_in(np.array([inner]))[0]
+            if list(disagreement.ids) == ids:
+                return disagreement
         if margin > _MOST_WINDOW or (margin > start and end + margin > tracks[0].n_bytes):
             break
         margin *= 16

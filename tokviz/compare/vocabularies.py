@@ -97,8 +97,8 @@ def diff_vocabularies(
         if cancelled():
             raise Cancelled
         tokens_a, tokens_b = (_of_length(index, length) for index in (a, b))
-        for found, (_, rows) in zip(firsts, (tokens_a, tokens_b), strict=True):
-            found.append(rows)
+        for rows_so_far, (_, rows) in zip(firsts, (tokens_a, tokens_b), strict=True):
+            rows_so_far.append(rows)
         _, in_a, in_b = np.intersect1d(
             tokens_a[0], tokens_b[0], assume_unique=True, return_indices=True
         )

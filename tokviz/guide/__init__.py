@@ -162,12 +162,12 @@ def anchor(heading: str) -> str:
 
 def chapters() -> dict[str, list[str]]:
     """Return the pages by chapter."""
-    found: dict[str, list[str]] = {}
+    by_chapter: dict[str, list[str]] = {}
     chapter = ""
     for name in PAGES:
         chapter = _CHAPTERS.get(name, chapter)
-        found.setdefault(chapter, []).append(name)
-    return found
+        by_chapter.setdefault(chapter, []).append(name)
+    return by_chapter
 
 
 def title(name: str) -> str:
@@ -181,8 +181,8 @@ def sections(names: Iterable[str] = PAGES) -> Iterator[Section]:
         text = page(name)
         # Blank out code blocks, because their comments look like headings.
         hidden = _BLOCK.sub(lambda block: re.sub("[^\n]", " ", block[0]), text)
-        found = list(_HEADING.finditer(hidden))
-        for heading, following in zip(found, [*found[1:], None], strict=True):
+        headings = list(_HEADING.finditer(hidden))
+        for heading, following in zip(headings, [*headings[1:], None], strict=True):
             body = text[heading.end() : following.start() if following else None].strip()
             if body:
                 yield Section(name, heading[1], _plain(body))

@@ -26,10 +26,10 @@ def page() -> str:
 
 def _entries() -> Iterator[str]:
     """Yield the entries of functions, then of classes, then of errors."""
-    found = [(name, getattr(import_module(home), name)) for name, home in tokviz._HOMES.items()]
+    names = [(name, getattr(import_module(home), name)) for name, home in tokviz._HOMES.items()]
     for title, kind in (("Functions", 0), ("Classes", 1), ("Errors", 2)):
         yield f"## {title}"
-        for name, value in sorted(found):
+        for name, value in sorted(names):
             is_class = inspect.isclass(value)
             if is_class + (is_class and issubclass(value, Exception)) == kind:
                 yield f"### {name}"

@@ -115,15 +115,15 @@ class Step(NamedTuple):
 @cache
 def first_steps() -> tuple[Step, ...]:
     """Read the steps of the tour in order."""
-    given = tomllib.loads(asset_path("words/tour.toml").read_text("utf-8"))
-    return tuple(Step(**step) for step in given["step"])
+    tour = tomllib.loads(asset_path("words/tour.toml").read_text("utf-8"))
+    return tuple(Step(**step) for step in tour["step"])
 
 
 def _read(path: Path) -> Lesson:
     """Read a lesson from a file named NUMBER-NAME.toml."""
-    given = tomllib.loads(path.read_text("utf-8"))
-    given["special_tokens"] = tuple(given.get("special_tokens", ()))
-    given["merges"] = tuple((left.encode(), right.encode()) for left, right in given["merges"])
-    given["looks"] = tuple(Look(**look) for look in given.pop("look"))
+    fields = tomllib.loads(path.read_text("utf-8"))
+    fields["special_tokens"] = tuple(fields.get("special_tokens", ()))
+    fields["merges"] = tuple((left.encode(), right.encode()) for left, right in fields["merges"])
+    fields["looks"] = tuple(Look(**look) for look in fields.pop("look"))
     optional = {"text": "", "special_ids": "last"}
-    return Lesson(name=path.stem.partition("-")[2], **optional | given)
+    return Lesson(name=path.stem.partition("-")[2], **optional | fields)

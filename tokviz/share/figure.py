@@ -171,12 +171,12 @@ def figure_of(tokenizer: Tokenizer, name: str, data: bytes, allowed_special: Any
         allowed_special: As for `Tokenizer.tokenize`.
     """
     text = bytetext.from_bytes(data)
-    found = tokenizer.tokenize_byte_text(text, allowed_special)
+    tokenization = tokenizer.tokenize_byte_text(text, allowed_special)
     chips = chips_of(
-        found.ids,
-        (data[start:end] for start, end in found.byte_spans.tolist()),
-        special=found.special.tolist(),
-        pre_tokens=found.pre_tokens[:, 0].tolist(),
+        tokenization.ids,
+        (data[start:end] for start, end in tokenization.byte_spans.tolist()),
+        special=tokenization.special.tolist(),
+        pre_tokens=tokenization.pre_tokens[:, 0].tolist(),
     )
     facts = (_measure(len(chips), data), pluralize(len(text), "char"), pluralize(len(data), "byte"))
     return Figure(safe(f"{name} · {tokenizer.name}"), [" · ".join(facts)], [Part("", chips)])
@@ -189,12 +189,12 @@ def _measure(n_tokens: int, data: bytes) -> str:
 
 def comparison_figure(name: str, comparison: Comparison) -> Figure:
     """Show a text in several tokenizers; highlight the tokens on which they disagree."""
-    data, found = comparison.data, comparison.disagreements
-    starts = [disagreement.byte_span[0] for disagreement in found]
+    data, disagreements = comparison.data, comparison.disagreements
+    starts = [disagreement.byte_span[0] for disagreement in disagreements]
     parts = []
     for number, side in enumerate(comparison.sides):
-        causes = [""] * len(found)
-        for at, disagreement in enumerate(found):
+        causes = [""] * len(disagreements)
+        for at, disagreement in enumerate(disagreements):
             other = number if disagreement.reasons[number].causes else disagreement.other
             causes[at] = disagreement.reasons[other].causes[0]
             if at < _MOST_EXPLAINED:
@@ -204,7 +204,7 @@ def comparison_figure(name: str, comparison: Comparison) -> Figure:
         notes = []
         for start, end in spans:
             at = bisect_right(starts, start) - 1
-            differs = at >= 0 and end <= found[at].byte_span[1]
+            differs = at >= 0 and end <= disagreements[at].byte_span[1]
             notes.append(("differs", causes[at]) if differs else ("", ""))
         marked = {end for end, is_special, _ in side.marks if is_special}
         chips = chips_of(
@@ -216,7 +216,11 @@ def comparison_figure(name: str, comparison: Comparison) -> Figure:
         )
         parts.append(Part(f"{safe(side.tokenizer.name)} · {_measure(len(chips), data)}", chips))
     names = ", ".join(side.tokenizer.name for side in comparison.sides)
-    facts = [pluralize(len(found), "disagreement") if found else "All produce the same tokens."]
+    facts = [
+        pluralize(len(disagreements), "disagreement")
+        if disagreements
+        else "All produce the same tokens."
+    ]
     return Figure(safe(f"{name} · {names}"), facts, parts)
 
 

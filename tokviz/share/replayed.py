@@ -63,9 +63,9 @@ def replay_figure(replay: Replay, k: int, text: ReplayText | None = None) -> Fig
             parts.append(Part(f"corpus {name}", _words(replay, at, k)))
     if text is not None:
         tokens = [text.at(at) for at in states]
-        ends = [[0, *found.byte_ends.tolist()] for found in tokens]
-        for name, found, own, other in zip(names, tokens, ends, reversed(ends), strict=True):
-            chips = _chips(found.ids.tolist(), text.data, own, other)
+        ends = [[0, *state.byte_ends.tolist()] for state in tokens]
+        for name, state, own, other in zip(names, tokens, ends, reversed(ends), strict=True):
+            chips = _chips(state.ids.tolist(), text.data, own, other)
             parts.append(Part(f"text {name} · {pluralize(len(chips), 'token')}", chips))
     return Figure(safe(f"{os.path.basename(replay.name)} · {facts[0]}"), facts[1:], parts)
 

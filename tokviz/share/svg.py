@@ -117,16 +117,16 @@ def _item(chip: Chip | None, label: str, column: int, row: int) -> Iterator[str]
     )
     if chip.mark:
         yield f'<rect x="{x}" y="{y + LINE - 4}" width="{width}" height="2" {fill("m")}/>'
-    look = f'font-style="italic" {fill("s")}' if chip.is_special else ""
-    yield _text(label, column, row, chip.about, look)
+    attributes = f'font-style="italic" {fill("s")}' if chip.is_special else ""
+    yield _text(label, column, row, chip.about, attributes)
 
 
-def _text(label: str, column: int, row: int, about: str, look: str) -> str:
+def _text(label: str, column: int, row: int, about: str, attributes: str) -> str:
     tooltip = f"<title>{escape(about)}</title>" if about else ""
     return (
         f'<text x="{MARGIN + column * CELL}" y="{MARGIN + row * LINE + 16}" '
         f'textLength="{max(1, n_cells(label)) * CELL}" lengthAdjust="spacingAndGlyphs" '
-        f'xml:space="preserve" {look}>{escape(label)}{tooltip}</text>'
+        f'xml:space="preserve" {attributes}>{escape(label)}{tooltip}</text>'
     )
 
 

@@ -234,10 +234,10 @@ class RecoveryJournal:
             files.sort(key=lambda file: file_state(file) or (0,), reverse=True)
             names = dict.fromkeys(file.stem for file in files)
             texts = filter(None, (_lock_text(folder, name) for name in names))
-            found = list(islice(texts, MAX_RECOVERABLE))
+            recoverable = list(islice(texts, MAX_RECOVERABLE))
         except (TokvizError, OSError):
             return []
-        return sorted(found, key=lambda text: text.when, reverse=True)
+        return sorted(recoverable, key=lambda text: text.when, reverse=True)
 
 
 def _data(part: str | Part) -> bytes:

@@ -209,7 +209,7 @@ def check_file(path: Path, choices: Choices | None = None) -> list[SettingError]
         if not isinstance(profiles, dict)
         else {f"profile.{name}": own for name, own in profiles.items()}
     )
-    found = []
+    errors = []
     for header, own in {"": table, **tables}.items():
         for key, value in own.items() if isinstance(own, dict) else [("", own)]:
             reason = "must be a table, such as [profile.work]"
@@ -217,8 +217,8 @@ def check_file(path: Path, choices: Choices | None = None) -> list[SettingError]
                 reason = _error_of(key, value, (choices or {}).get(key, ()))
             line = line_of(text, *(header, key) if key else ("", "profile"))
             if reason:
-                found.append(SettingError(path, line, f"{header}.{key}".strip("."), reason))
-    return found
+                errors.append(SettingError(path, line, f"{header}.{key}".strip("."), reason))
+    return errors
 
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:
@@ -229,10 +229,10 @@ def _error_of(key: str, value: Any, allowed: Collection[str]) -> str:
     """Return an error message for a setting; empty if it is valid."""
     if key not in _FIELDS:
         return f"there is no such setting{did_you_mean(key, _FIELDS)}"
-    found = usable({key: value}).get(key)
-    if found is None or (isinstance(found, tuple) and len(found) < len(value)):
+    valid = usable({key: value}).get(key)
+    if valid is None or (isinstance(valid, tuple) and len(valid) < len(value)):
         return _TYPE_ERRORS[type(_DEFAULTS[key])]
-    items = found if isinstance(found, tuple) else [found]
+    items = valid if isinstance(valid, tuple) else [valid]
     wrong = next((item for item in items if allowed and item not in allowed), None)
     return "" if wrong is None else f"there is no {wrong!r}{did_you_mean(wrong, allowed)}"
 
@@ -300,8 +300,8 @@ def edit_file(
     from tomlkit.exceptions import TOMLKitError
 
     def within(table: Any, name: str) -> Any:
-        found = table.get(name)
-        return found if isinstance(found, dict) else {}
+        inner = table.get(name)
+        return inner if isinstance(inner, dict) else {}
 
     lock = FileLock(path.with_name(path.name + ".lock"))
     try:

@@ -358,9 +358,9 @@ async def _send_saved_names(visitor: Visitor, socket: web.WebSocketResponse) -> 
 
 def _files_in(folder: Path) -> dict[str, int]:
     """Return the files for download with their times; files being written are hidden."""
-    found = {}
+    times = {}
     for entry in os.scandir(folder):
         if entry.is_file(follow_symlinks=False) and not entry.name.startswith("."):
             with suppress(OSError):  # deleted meanwhile
-                found[entry.name] = entry.stat().st_mtime_ns
-    return found
+                times[entry.name] = entry.stat().st_mtime_ns
+    return times
