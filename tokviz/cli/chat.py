@@ -31,7 +31,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from itertools import count, islice, takewhile
 from textwrap import fill
@@ -158,40 +158,38 @@ class _RowOutput(NamedTuple):
     n_findings: int = 0
 
 
+@dataclass
 class _FilePrinter:
     """Prints the output for the rows of files.
 
     Attributes:
+        arguments: The arguments of the command.
+        formatter: Formats rows in this process.
+        submit: Submits rows to workers.
         n_findings: Number of findings so far.
         n_errors: Number of rows so far that cannot be read or rendered.
     """
 
-    def __init__(
-        self,
-        arguments: argparse.Namespace,
-        formatter: _RowFormatter,
-        submit: workers.Submit[list[_RowOutput]],
-    ) -> None:
-        self._arguments = arguments
-        self._formatter = formatter
-        self._submit = submit
-        self._only_lints = arguments.lint and not arguments.mask
-        self.n_findings = 0
-        self.n_errors = 0
+    arguments: argparse.Namespace
+    formatter: _RowFormatter
+    submit: workers.Submit[list[_RowOutput]]
+    n_findings: int = 0
+    n_errors: int = 0
 
     def print_file(self, name: str) -> None:
         """Print the output for the rows of a file."""
         dataset = _open(name)
-        first = 0 if self._arguments.row is None else self._arguments.row - 1
-        if self._arguments.row is not None and not dataset.has_row(first):
+        first = 0 if self.arguments.row is None else self.arguments.row - 1
+        if self.arguments.row is not None and not dataset.has_row(first):
             raise TokvizError(
                 f"there is no row {first + 1:,}; it has {pluralize(dataset.n_rows, 'row')}"
             )
+        only_lints = self.arguments.lint and not self.arguments.mask
         n_rows, n_wrong, n_before = 0, 0, self.n_findings
         with StatusLine() as status:
             for output in self._rows(name, dataset, first):
                 n_rows += 1
-                if self._only_lints and status.is_due:
+                if only_lints and status.is_due:
                     n_found = self.n_findings - n_before
                     status.draw(f"{pluralize(n_rows, 'row')}, {pluralize(n_found, 'finding')}")
                 if output.error:
@@ -203,19 +201,19 @@ class _FilePrinter:
                 n_wrong += output.n_findings > 0
                 self.n_findings += output.n_findings
                 self.n_errors += output.has_failed
-        if self._only_lints and not self._arguments.json:
+        if only_lints and not self.arguments.json:
             print(_summary(display_name(name), n_rows, n_wrong, self.n_findings - n_before))
 
     def _rows(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
-        is_local = not workers.uses_cluster(self._arguments) or name == STDIN or is_pipe(name)
-        is_local = is_local or options.requested_form(self._arguments) is not None
-        if is_local or self._arguments.row is not None:
-            n_rows = None if self._arguments.row is None else 1
-            yield from islice(self._formatter.outputs(name, dataset, first), n_rows)
+        is_local = not workers.uses_cluster(self.arguments) or name == STDIN or is_pipe(name)
+        is_local = is_local or options.requested_form(self.arguments) is not None
+        if is_local or self.arguments.row is not None:
+            n_rows = None if self.arguments.row is None else 1
+            yield from islice(self.formatter.outputs(name, dataset, first), n_rows)
             return
         dataset.index_all()
         spans = [(first, ROWS_PER_TASK) for first in range(0, dataset.n_rows, ROWS_PER_TASK)]
-        results = deque(self._submit(partial(_some_rows, self._arguments, name), spans))
+        results = deque(self.submit(partial(_some_rows, self.arguments, name), spans))
         while results:  # do not keep printed results in memory
             yield from results.popleft()()
 
@@ -227,24 +225,17 @@ def _some_rows(arguments: argparse.Namespace, name: str, span: tuple[int, int]) 
     return [*islice(formatter.outputs(name, _cached_dataset(name), first), n_rows)]
 
 
-class _RowFormatter:
+class _RowFormatter(NamedTuple):
     """Formats the output for rows; if `figures` is given, it writes them there."""
 
-    def __init__(
-        self,
-        arguments: argparse.Namespace,
-        tokenizer: Tokenizer,
-        template: ChatTemplate | JinjaTemplate,
-        figures: FigureOutput | None = None,
-    ) -> None:
-        self._arguments = arguments
-        self._tokenizer = tokenizer
-        self._template = template
-        self._figures = figures
+    arguments: argparse.Namespace
+    tokenizer: Tokenizer
+    template: ChatTemplate | JinjaTemplate
+    figures: FigureOutput | None = None
 
     def outputs(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
         """Yield the output for each row from `first` on."""
-        if self._arguments.lint and not self._arguments.mask:
+        if self.arguments.lint and not self.arguments.mask:
             return self._linted(name, dataset, first)
         return self._rendered(name, dataset, first)
 
@@ -253,12 +244,12 @@ class _RowFormatter:
     def _linted(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
         from tokviz.chat.dataset_lint import DatasetLinter  # imports NumPy
 
-        linter = DatasetLinter(self._tokenizer, self._template, self._arguments.max_tokens)
+        linter = DatasetLinter(self.tokenizer, self.template, self.arguments.max_tokens)
         for checked in linter.reports(dataset, first):
             lines = []
             findings = self._wanted(checked.findings)
             for finding in findings:
-                if self._arguments.json:
+                if self.arguments.json:
                     lines.append(_record(name, dataset, checked.row, asdict(finding)))
                 else:
                     shown = safe(_located(name, dataset, checked.row, finding.message))
@@ -267,7 +258,7 @@ class _RowFormatter:
 
     def _wanted(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return the findings that are not ignored."""
-        return [finding for finding in findings if finding.code not in self._arguments.ignore]
+        return [finding for finding in findings if finding.code not in self.arguments.ignore]
 
     # -- --mask, --json
 
@@ -277,33 +268,32 @@ class _RowFormatter:
             try:
                 conversation = dataset.row(row)
                 rendering = render(
-                    self._tokenizer, conversation, self._template, self._arguments.max_tokens
+                    self.tokenizer, conversation, self.template, self.arguments.max_tokens
                 )
             except ConversationError as error:
                 lines = []
-                if self._arguments.json:
+                if self.arguments.json:
                     lines = [_record(name, dataset, row, {"error": str(error)})]
                 else:
                     error_text = _located(name, dataset, row, str(error))
                 code = UNREADABLE if conversation is None else NOT_RENDERED
-                findings: Iterable[Finding] = [error_finding(code, error)]
-                has_failed = True
+                findings, has_failed = [error_finding(code, error)], True
             else:
                 lines = self._lines(name, dataset, row, rendering)
-                findings = lint(conversation, rendering) if self._arguments.lint else ()
+                findings = lint(conversation, rendering) if self.arguments.lint else []
                 has_failed = False
-            shown = self._wanted(findings) if self._arguments.lint else []
+            shown = self._wanted(findings) if self.arguments.lint else []
             lines += [f"  ! {safe(finding.message)}" for finding in shown]
             yield _RowOutput(lines, error_text, has_failed, len(shown))
 
     def _lines(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
-        if self._figures is not None:
+        if self.figures is not None:
             place = f"{display_name(name)} {dataset.place(row)}"
-            self._figures.write(mask_figure(place, rendering))
+            self.figures.write(mask_figure(place, rendering))
             return []
-        if self._arguments.json:
+        if self.arguments.json:
             return [_record(name, dataset, row, rendering_to_json(rendering))]
-        lines = mask_lines(rendering, safe, colour=self._arguments.colored)
+        lines = mask_lines(rendering, safe, colour=self.arguments.colored)
         return [safe(_headline(dataset, row, rendering)), *lines]
 
 
@@ -339,8 +329,7 @@ def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
     if cut:
         facts.append(f"{cut:,} cut off")
     if rendering.virtual_specials:
-        missing = pluralize(len(rendering.virtual_specials), "missing special token")
-        facts.append(missing)
+        facts.append(pluralize(len(rendering.virtual_specials), "missing special token"))
     if rendering.mask_source != "template":
         facts.append(f"mask from {rendering.mask_source}")
     return " ".join(["#", ", ".join(facts) + "." * bool(rendering.notes), *rendering.notes])

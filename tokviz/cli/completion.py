@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from tokviz.chat.lint import RULES
@@ -102,7 +102,7 @@ def _describe_for_shell(parser: argparse.ArgumentParser) -> None:
     import shtab  # slow to import
 
     for action in parser._actions:
-        names = _names(action.dest)
+        names = list(_names(action.dest))
         complete: Mapping[str, object] | None = None
         if action.dest in _NAMES_OR_FILES:
             complete = _name_or_file(action.dest, " ".join(names))
@@ -116,26 +116,23 @@ def _describe_for_shell(parser: argparse.ArgumentParser) -> None:
             setattr(action, "complete", complete)  # noqa: B010 (no attribute of the type)
 
 
-def _names(dest: str) -> list[str]:
+def _names(dest: str) -> Iterable[str]:
     """Return the names that an argument accepts; none if it has other values."""
-    match dest:
-        case "tokenizer" | "tokenizers" | "source" | "diff":
-            trained = [run.name for run in list_runs() if re.fullmatch(r"[\w.-]+", run.name)]
-            builtin = [(known.name, *known.aliases) for known in BUILTIN_TOKENIZERS]
-            return [*trained, *chain.from_iterable(builtin)]
-        case "split_pattern":
-            return list(SPLIT_PATTERNS)
-        case "template":
-            return list(TEMPLATES)
-        case "ignore":
-            return list(RULES)
-        case "lesson":
-            return list(lessons())
-        case "topic":
-            return list(PAGES)
-        case "values":
-            return [name for name in Settings._fields if name != "profile"]
-    return []
+    if dest in ("tokenizer", "tokenizers", "source", "diff"):
+        trained = [run.name for run in list_runs() if re.fullmatch(r"[\w.-]+", run.name)]
+        return [
+            *trained,
+            *chain.from_iterable((known.name, *known.aliases) for known in BUILTIN_TOKENIZERS),
+        ]
+    names: dict[str, Iterable[str]] = {
+        "split_pattern": SPLIT_PATTERNS,
+        "template": TEMPLATES,
+        "ignore": RULES,
+        "lesson": lessons(),
+        "topic": PAGES,
+        "values": [name for name in Settings._fields if name != "profile"],
+    }
+    return names.get(dest, ())
 
 
 def _name_or_file(dest: str, names: str) -> dict[str, object]:

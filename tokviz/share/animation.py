@@ -256,7 +256,7 @@ def _captions(
 def _box(label: str, x: float, y: float, width: int, size: int, hue: int) -> str:
     rect = (
         f'<rect x="{x}" y="{y}" width="{width * size - 2}" height="{2 * size}" rx="5" '
-        f'{fill("h", hue)}/>'
+        f"{fill('h', hue)}/>"
     )
     left = x + (width - n_cells(label)) * size / 2
     return rect + _words(label, left, y + 1.45 * size, size, "")
