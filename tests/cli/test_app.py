@@ -127,9 +127,7 @@ def test_what_the_first_frame_waits_for_is_said_on_a_terminal_and_taken_back(mon
         assert stderr.getvalue() == said
 
 
-def test_a_cached_tokenizer_the_command_line_is_the_one_at_hand_and_remembered(
-    tmp_path, monkeypatch
-):
+def test_the_tokenizer_of_the_command_line_is_current_and_remembered(tmp_path, monkeypatch):
     own = tokviz.Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
     monkeypatch.setattr("tokviz.tui.run.load", lambda name: own)
     monkeypatch.chdir(tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import warnings
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from tests.cli.conftest import COMMAND
 from tokviz import __version__
 from tokviz.cli import count
-from tokviz.cli.command import COMMANDS, command_parser, load_command, unknown_command
+from tokviz.cli.command import COMMANDS, unknown_command
 from tokviz.cli.main import main
 from tokviz.errors import missing_package
 
@@ -165,17 +164,6 @@ def test_a_terminal_of_another_encoding_gets_escapes_instead_of_a_traceback(tokv
     )
     assert result.code == 0
     assert b"\\u4f60.txt" in result.out
-
-
-def test_python_m_tokviz_is_the_command():
-    done = subprocess.run([sys.executable, "-m", "tokviz", "--version"], capture_output=True)
-    assert done.stdout.startswith(b"tokviz ")
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_is_called_what_it_is_listed_as(name):
-    assert load_command(name).name == f"tokviz {name}"
-    assert command_parser(load_command(name)).prog == f"tokviz {name}"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokviz.cli.decode import decoded_parts
+from tokviz.cli.inputs import BLOCK_BYTES
 from tokviz.cli.token_ids import read_ids
 from tokviz.errors import TokenIdError, TokvizError
 
@@ -34,10 +35,9 @@ def test_a_number_without_end_is_refused_before_it_fills_the_memory():
         ids_of(endless())
 
 
-def test_the_position_of_an_unknown_id_counts_from_the_first_block(tmp_path, monkeypatch):
+def test_the_position_of_an_unknown_id_counts_from_the_first_block(tmp_path):
     file = tmp_path / "ids"
-    file.write_text("1 2 3 4 500000 6")
-    monkeypatch.setattr("tokviz.cli.inputs.read_blocks.__defaults__", (2,))
+    file.write_text("1 " * BLOCK_BYTES + "500000 6")
     with pytest.raises(TokenIdError) as caught:
         list(decoded_parts(str(file), "gpt2", override=True))
-    assert caught.value.index == 4
+    assert caught.value.index == BLOCK_BYTES

@@ -315,7 +315,7 @@ async def test_a_strange_request_is_refused(request_, refused):
 
 async def test_what_is_given_forbids_everything_from_elsewhere():
     async with run_server() as running, running.browser() as browser:
-        for name in server._PAGE:
+        for name in server.PAGE_FILES:
             async with browser.get(f"/page/{name}") as answer:
                 headers = answer.headers
                 body = await answer.read()

@@ -50,7 +50,7 @@ UPLOAD_SECONDS = 60.0
 POLL_SECONDS = 0.5
 """Interval of checks for files that the app has saved for the browser."""
 
-_PAGE = ("index.html", "page.css", "page.js", "xterm.css", "xterm.mjs", "addon-fit.mjs",
+PAGE_FILES = ("index.html", "page.css", "page.js", "xterm.css", "xterm.mjs", "addon-fit.mjs",
          "addon-unicode11.mjs", "DejaVuSansMono.woff2", "DejaVuSansMono-Bold.woff2")  # fmt: skip
 _TYPES = {".mjs": "text/javascript", ".woff2": "font/woff2"}
 _FULL = "This server has reached its maximum number of sessions. Close one and try again."
@@ -113,7 +113,7 @@ class Server:
         """
         self._options = options
         self._on_address = on_address
-        self._page = {name: asset_path(f"web/{name}").read_bytes() for name in _PAGE}
+        self._page = {name: asset_path(f"web/{name}").read_bytes() for name in PAGE_FILES}
         self._hosts = set[str]()
         self._sockets = set[web.WebSocketResponse]()
         """The WebSockets of the sessions."""
