@@ -120,7 +120,7 @@ def test_closed_standard_streams_are_errors_without_a_traceback():
         )
         return done.returncode, done.stdout, done.stderr
 
-    assert run("<&-") == (1, b"", b"tokviz: standard input: is closed\n")
+    assert run("<&-") == (1, b"", b"tokviz: standard input: it is closed\n")
     assert run(">&-") == (1, b"", b"tokviz: standard output is closed\n")
     assert run("2>&-") == (1, b"", b"")
 

@@ -128,7 +128,7 @@ def _open(source: InputSource) -> AbstractContextManager[BinaryIO]:
     if source != STDIN:
         return open_stored(source)
     if sys.stdin is None:
-        raise InputFileError(display_name(source), "is closed")
+        raise InputFileError(display_name(source), "it is closed")
     return nullcontext(sys.stdin.buffer)
 
 
