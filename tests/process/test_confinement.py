@@ -77,7 +77,7 @@ ALLOWED = {
     "tokenize": "tokviz.load('gpt2').encode('hello ' * 10_000)",
     "ask a child": "JobClient('split').call(lambda memory: [])",
     "import where names have changed": "importlib.invalidate_caches() or __import__('colorsys')",
-    "keep its journal": "RecoveryJournal(Path(own)).leftovers()",
+    "keep its journal": "RecoveryJournal(Path(own)).recoverable_texts()",
 }
 
 SCRIPT = """

@@ -87,7 +87,7 @@ class Typist:
 
 def autosaves(home: Path) -> list[RecoverableText]:
     """Take what was left behind."""
-    return RecoveryJournal(home / "state" / "tokviz").leftovers()
+    return RecoveryJournal(home / "state" / "tokviz").recoverable_texts()
 
 
 def _texts(leftovers: list[RecoverableText], wrong: list[str]) -> list[str]:
@@ -376,7 +376,7 @@ def journal_without_room() -> Iterator[list[str]]:
             journal, kept = RecoveryJournal(folder), None
             for number in range(1, 12):
                 text = "some words " * number
-                journal.want([text])
+                journal.set_text([text])
                 try:
                     resource.setrlimit(resource.RLIMIT_FSIZE, (room, old[1]))
                     complaint = journal.flush()
@@ -393,7 +393,7 @@ def journal_without_room() -> Iterator[list[str]]:
 
 def autosaves_in(folder: Path) -> list[RecoverableText]:
     """Take what was left behind in a folder."""
-    return RecoveryJournal(folder).leftovers()
+    return RecoveryJournal(folder).recoverable_texts()
 
 
 def bad_homes() -> Iterator[list[str]]:

@@ -37,7 +37,7 @@ def test_a_full_disk_leaves_the_journal_as_it_was() -> None:
 
 def test_a_damaged_journal_is_found(tmp_path: Path) -> None:
     journal = RecoveryJournal(tmp_path)
-    journal.want(["text"])
+    journal.set_text(["text"])
     journal.flush()
     journal.end()
     (file,) = tmp_path.glob("*.tokviz")

@@ -332,10 +332,10 @@ async def elsewhere(stage: Stage) -> None:
 
 async def leftover(stage: Stage) -> None:
     autosave = RecoveryJournal(stage.folder / "left")
-    autosave.want("left behind")
+    autosave.set_text("left behind")
     autosave.flush()
     autosave.end()
-    stage.screen.recovery.offer(autosave.leftovers())
+    stage.screen.recovery.offer(autosave.recoverable_texts())
 
 
 async def gone_wrong(stage: Stage) -> None:

@@ -32,7 +32,7 @@ from tokviz.workspace.recovery_journal import RecoveryJournal
 folder, source, *texts = sys.argv[1:]
 keeper = RecoveryJournal(Path(folder))
 for text in texts:
-    keeper.want(from_bytes(bytes.fromhex(text)), Path(source) if source else None)
+    keeper.set_text(from_bytes(bytes.fromhex(text)), Path(source) if source else None)
     assert keeper.flush() is None
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -47,13 +47,13 @@ def crash_with(folder: Path, *texts: str, source: str = "") -> None:
 
 def keep(keeper: RecoveryJournal, text: str | None) -> str | None:
     """Journal a text, given in parts."""
-    keeper.want(text)
+    keeper.set_text(text)
     return keeper.flush()
 
 
 def left_in(folder: Path) -> list[RecoverableText]:
     """Return the recoverable texts that another process finds."""
-    found = RecoveryJournal(folder).leftovers()
+    found = RecoveryJournal(folder).recoverable_texts()
     for leftover in found:
         leftover.lock.release()
     return found
@@ -94,25 +94,25 @@ def test_a_running_session_keeps_its_text_to_itself(tmp_path: Path) -> None:
     mine, other = RecoveryJournal(tmp_path), RecoveryJournal(tmp_path)
     assert keep(mine, "mine") is None
     assert keep(other, "other") is None
-    assert mine.leftovers() == other.leftovers() == []
+    assert mine.recoverable_texts() == other.recoverable_texts() == []
     assert len(journals(tmp_path)) == 2
     other.end()
-    assert [left.text() for left in mine.leftovers()] == ["other"]
+    assert [left.text() for left in mine.recoverable_texts()] == ["other"]
 
 
 def test_only_one_session_is_offered_a_text_until_it_lets_go(tmp_path: Path) -> None:
     crash_with(tmp_path, "old")
     one, two = RecoveryJournal(tmp_path), RecoveryJournal(tmp_path)
-    (left,) = one.leftovers()
-    assert two.leftovers() == []
+    (left,) = one.recoverable_texts()
+    assert two.recoverable_texts() == []
     left.lock.release()
-    assert [left.text() for left in two.leftovers()] == ["old"]
+    assert [left.text() for left in two.recoverable_texts()] == ["old"]
 
 
 def test_all_texts_are_listed_the_newest_first_and_each_can_be_discarded(tmp_path: Path) -> None:
     for text in ("one", "two", "three"):
         crash_with(tmp_path, text)
-    found = RecoveryJournal(tmp_path).leftovers()
+    found = RecoveryJournal(tmp_path).recoverable_texts()
     assert [left.text() for left in found] == ["three", "two", "one"]
     found[1].discard()
     assert [left.text() for left in found if left.file.exists()] == ["three", "one"]
@@ -137,8 +137,8 @@ def test_nothing_is_left_of_what_is_not_wanted(tmp_path: Path) -> None:
 
 def test_only_the_last_wish_counts(tmp_path: Path) -> None:
     keeper = RecoveryJournal(tmp_path)
-    keeper.want(["one"])
-    keeper.want(["two"])
+    keeper.set_text(["one"])
+    keeper.set_text(["two"])
     keeper.flush()
     assert keeper.flush() is None, "there is nothing left to do"
     keeper.end()
@@ -165,7 +165,7 @@ def test_a_key_in_a_long_text_costs_a_few_bytes(tmp_path: Path) -> None:
 
 
 def keep_live(keeper: RecoveryJournal, live: LiveDocument) -> None:
-    keeper.want(live.parts())
+    keeper.set_text(live.parts())
     assert keeper.flush() is None
 
 
@@ -254,7 +254,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     note = keep(RecoveryJournal(tmp_path / "file"), "text")
     assert note is not None
     assert note.startswith("Unsaved changes are not backed up: ")
-    assert RecoveryJournal(tmp_path / "file").leftovers() == []
+    assert RecoveryJournal(tmp_path / "file").recoverable_texts() == []
 
 
 def damaged(tmp_path: Path, damage: Callable[[bytes], bytes]) -> RecoverableText:

@@ -121,7 +121,7 @@ class RecoveryJournal:
 
     # -- the journal of this process
 
-    def want(self, parts: Iterable[str | Part] | None, source: Path | None = None) -> None:
+    def set_text(self, parts: Iterable[str | Part] | None, source: Path | None = None) -> None:
         """Set the text for the next `flush`, which is cheap.
 
         Args:
@@ -226,7 +226,7 @@ class RecoveryJournal:
 
     # -- journals of ended processes
 
-    def leftovers(self) -> list[RecoverableText]:
+    def recoverable_texts(self) -> list[RecoverableText]:
         """Lock and return the texts of ended processes, the newest first."""
         try:
             folder = self._open_folder()

@@ -55,7 +55,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def leave(text: str, source: Path | None = None, below: str = "") -> None:
     """Leave a text behind as a session does that ends without saving it."""
     autosave = RecoveryJournal(below=below)
-    autosave.want(text, source)
+    autosave.set_text(text, source)
     assert autosave.flush() is None
     autosave.end()
 
@@ -191,7 +191,7 @@ async def test_two_sessions_do_not_offer_the_same() -> None:
     async with make_app().run_test(size=(80, 24)) as pilot:
         await offered(pilot)
         other = RecoveryJournal()
-        assert other.leftovers() == []
+        assert other.recoverable_texts() == []
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)], ids=["80", "40"])
@@ -279,7 +279,7 @@ def test_what_was_typed_before_a_kill_is_there_however_long_the_text() -> None:
     done = subprocess.run([sys.executable, "-c", TYPING], check=False, capture_output=True)
     assert done.returncode == -9, done.stderr
     assert safekeeping.AUTOSAVE_SECONDS <= 0.5, "half of the second that may be lost"
-    (left,) = RecoveryJournal().leftovers()
+    (left,) = RecoveryJournal().recoverable_texts()
     assert left.n_bytes > 5_000_000
     assert left.text()[:17] == "firstsecondwords "
 
@@ -294,7 +294,7 @@ async def test_what_is_found_while_the_screen_ends_is_offered_next_time(
         await until(pilot, lambda: app.screen.has_begun)
         recovery = app.screen.recovery
         await app.screen.remove_children()
-        recovery.offer(RecoveryJournal().leftovers())
+        recovery.offer(RecoveryJournal().recoverable_texts())
         assert recovery.leftovers
         assert not recovery.bar.is_attached
 

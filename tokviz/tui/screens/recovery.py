@@ -109,7 +109,7 @@ class Recovery(Controller):
             return
 
         def look(task: Task) -> list[RecoverableText]:
-            found = RecoveryJournal(below=other.folder).leftovers()
+            found = RecoveryJournal(below=other.folder).recoverable_texts()
             for leftover in found:
                 leftover.lock.release()
             return found

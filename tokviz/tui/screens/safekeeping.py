@@ -91,7 +91,7 @@ class Safekeeping(Controller):
 
     def leftovers(self) -> list[RecoverableText]:
         """Take what earlier sessions left unsaved, the newest first."""
-        return self._journal().leftovers()
+        return self._journal().recoverable_texts()
 
     def begin(self) -> None:
         """Keep changes safe from now on."""
@@ -136,10 +136,10 @@ class Safekeeping(Controller):
 
             journal = max(free, key=fitness, default=None) or self._journal()
             if free.pop(journal, None) != one.version:
-                journal.want(one.parts(), one.path)
+                journal.set_text(one.parts(), one.path)
             self._journals[journal] = one.version
         for journal in free:
-            journal.want(None)
+            journal.set_text(None)
             self._journals[journal] = None
 
     def _tell(self, complaint: str | None) -> None:
