@@ -78,7 +78,7 @@ class Chip(NamedTuple):
         return " · ".join(filter(None, facts))
 
 
-class Part(NamedTuple):
+class FigurePart(NamedTuple):
     """Consecutive tokens.
 
     Attributes:
@@ -114,7 +114,7 @@ class Figure(NamedTuple):
 
     title: str
     facts: Sequence[str]
-    parts: Sequence[Part]
+    parts: Sequence[FigurePart]
 
     @property
     def chips(self) -> Iterator[tuple[str, Chip]]:
@@ -179,7 +179,7 @@ def figure_of(tokenizer: Tokenizer, name: str, data: bytes, allowed_special: Any
         pre_tokens=tokenization.pre_tokens[:, 0].tolist(),
     )
     facts = (_measure(len(chips), data), pluralize(len(text), "char"), pluralize(len(data), "byte"))
-    return Figure(safe(f"{name} · {tokenizer.name}"), [" · ".join(facts)], [Part("", chips)])
+    return Figure(safe(f"{name} · {tokenizer.name}"), [" · ".join(facts)], [FigurePart("", chips)])
 
 
 def _measure(n_tokens: int, data: bytes) -> str:
@@ -214,7 +214,9 @@ def comparison_figure(name: str, comparison: Comparison) -> Figure:
             pre_tokens=[0, *side.pre_token_ends.tolist()],
             notes=notes,
         )
-        parts.append(Part(f"{safe(side.tokenizer.name)} · {_measure(len(chips), data)}", chips))
+        parts.append(
+            FigurePart(f"{safe(side.tokenizer.name)} · {_measure(len(chips), data)}", chips)
+        )
     names = ", ".join(side.tokenizer.name for side in comparison.sides)
     facts = [
         pluralize(len(disagreements), "disagreement")
@@ -236,7 +238,7 @@ def mask_figure(name: str, rendering: Rendering) -> Figure:
     )
     by_message = groupby(chips, lambda chip: rendering.message_of[chip.number])
     parts = [
-        Part(f"message {message + 1}" if message >= 0 else "", list(group))
+        FigurePart(f"message {message + 1}" if message >= 0 else "", list(group))
         for message, group in by_message
     ]
     facts = [

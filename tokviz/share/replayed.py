@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tokviz.share.figure import Chip, Figure, Part, chips_of
+from tokviz.share.figure import Chip, Figure, FigurePart, chips_of
 from tokviz.text.glyphs import safe, short_label
 from tokviz.text.sentences import format_sentences, pluralize
 
@@ -60,13 +60,13 @@ def replay_figure(replay: Replay, k: int, text: ReplayText | None = None) -> Fig
     parts = []
     if replay.has_counts:
         for name, at in zip(names, states, strict=True):
-            parts.append(Part(f"corpus {name}", _words(replay, at, k)))
+            parts.append(FigurePart(f"corpus {name}", _words(replay, at, k)))
     if text is not None:
         tokens = [text.at(at) for at in states]
         ends = [[0, *state.byte_ends.tolist()] for state in tokens]
         for name, state, own, other in zip(names, tokens, ends, reversed(ends), strict=True):
             chips = _chips(state.ids.tolist(), text.data, own, other)
-            parts.append(Part(f"text {name} · {pluralize(len(chips), 'token')}", chips))
+            parts.append(FigurePart(f"text {name} · {pluralize(len(chips), 'token')}", chips))
     return Figure(safe(f"{os.path.basename(replay.name)} · {facts[0]}"), facts[1:], parts)
 
 
