@@ -1,4 +1,4 @@
-"""Puts the manual page into the wheel, made of the commands' own parsers as it is built."""
+"""Build hook that adds the manual page, generated from the commands' parsers, to the wheel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class ManualPage(BuildHookInterface):
-    """Writes the page where wheels keep such files; parsers need nothing but Python."""
+    """Adds the page to the shared data of the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the page to the files of the wheel."""
@@ -24,5 +24,5 @@ class ManualPage(BuildHookInterface):
         build_data["shared_data"][str(self.page)] = "share/man/man1/tokviz.1"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove what was written for the wheel."""
+        """Remove the temporary file."""
         shutil.rmtree(self.page.parent)

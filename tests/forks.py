@@ -1,4 +1,4 @@
-"""Runs `tokviz` and its jobs in forks of a process where everything is imported already.
+"""Runs `tokviz` and its jobs in forks of a process that has already imported everything.
 
 That is a tenth of the work. As a program this is that process. It has one thread, and does nothing
 but fork: what is known or written when a command begins is what a new process would know and have
@@ -33,22 +33,22 @@ from tokviz.process import limits
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("tokviz.tui", "tokviz.cli.web", "tokviz.kernels.build")
-"""What commands that are no app do without."""
+"""Modules that commands do not need, unlike the app."""
 
 _HEAD = 8
-"""Bytes that tell how long a request is."""
+"""Size of the header with the length of a request."""
 
 BEGUN = dict(os.environ)
 
 
 def is_as_begun() -> bool:
-    """Tell whether what Python itself reads of the environment is as when this process began."""
+    """Return whether the environment variables of Python are unchanged since the start."""
     changed = dict(os.environ.items() ^ BEGUN.items())
     return not any(name.startswith(("PYTHON", "LC_", "LANG", "TZ")) for name in changed)
 
 
 class Forks:
-    """The process that forks, as tests see it: started when it is first asked."""
+    """Client of the forking process, which is started on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -65,11 +65,11 @@ class Forks:
                 )  # fmt: skip
 
     def run(self, arguments: list[str], *streams: int) -> int:
-        """Run a command on three files, which are closed here, and give its exit code."""
+        """Run a command on three files, which are then closed here; return its exit code."""
         return self._ask("command", arguments, dict(os.environ), streams)
 
     def begin_job(self, arguments: list[str], env: dict[str, str], *streams: int) -> None:
-        """Begin a job on three files, and one that tells of it; they are closed here."""
+        """Start a job on three files, with one for its status; they are then closed here."""
         self._ask("job", arguments, env, streams)
 
     def _ask(
@@ -85,14 +85,14 @@ class Forks:
             return int(self._socket.recv(16))
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         if self._process is not None:
             self._socket.close()
             assert self._process.wait() == 0
 
 
 class Job:
-    """What `subprocess.Popen` gives for a job, as far as `ChildProcess` needs it."""
+    """The part of `subprocess.Popen` that `ChildProcess` needs, for a job."""
 
     def __init__(
         self,
@@ -113,13 +113,13 @@ class Job:
         self._code: int | None = None
 
     def kill(self) -> None:
-        """End the process if it is still there."""
+        """Kill the process if it still runs."""
         if self._code is None and not select.select([self._told], [], [], 0)[0]:
-            with suppress(ProcessLookupError):  # it has gone just now
+            with suppress(ProcessLookupError):  # it has just ended
                 os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
-        """Give its exit code at its end."""
+        """Wait for the end and return the exit code."""
         if self._code is None:
             with self._told:
                 self._code = int(self._told.readline())
@@ -141,7 +141,7 @@ def forked_jobs(forks: Forks) -> Iterator[None]:
 
 
 def fork_for_all(requests: socket.socket) -> tuple[str, list[str]]:
-    """Fork for every request. Returns its kind and arguments in each; ends with who asks."""
+    """Fork for every request; return its kind and arguments in the fork. Ends with the client."""
     for module in pkgutil.walk_packages(import_module("tokviz").__path__, "tokviz."):
         if not module.name.startswith(HEAVY) and not module.name.endswith("__main__"):
             import_module(module.name)
@@ -186,7 +186,7 @@ def _become(
 
 
 def _be_watched(files: list[int]) -> None:
-    """Be a fork of this fork, and have another tell, in the last file, its number and its end."""
+    """Fork again; this process writes the number and the end of that fork to the last file."""
     tells = files.pop()
     if os.fork():
         os._exit(0)
@@ -201,7 +201,7 @@ def _be_watched(files: list[int]) -> None:
 
 
 def _held_megabytes() -> int:
-    """Tell how much address space this process has; only Linux limits it."""
+    """Return the used address space of this process; only Linux limits it."""
     if sys.platform != "linux":
         return 0
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -209,14 +209,14 @@ def _held_megabytes() -> int:
 
 
 def _stream(old: Any, number: int) -> io.TextIOWrapper:
-    """Open a standard stream as Python does when it begins."""
+    """Open a standard stream like Python at startup."""
     file: IO[bytes] = open(number, "wb" if number else "rb", closefd=False)  # noqa: SIM115
     is_eager = number == 2 or os.isatty(number)
     return io.TextIOWrapper(file, old.encoding, old.errors, line_buffering=is_eager)
 
 
 def _end(code: int) -> NoReturn:
-    """End as Python does, but leave all that was imported where it is: it is shared."""
+    """Exit like Python, but without freeing the imported modules, which are shared."""
     atexit._run_exitfuncs()
     try:
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Named pipes that a program writes to."""
+"""Named pipes with a writer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def written_to(pipe: Path, data: bytes) -> Iterator[None]:
-    """Make a named pipe to which data is written as long as somebody reads it."""
+    """Create a named pipe and write data to it while it is read."""
     os.mkfifo(pipe)
 
     def write() -> None:

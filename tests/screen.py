@@ -1,4 +1,4 @@
-"""What a terminal would show: just enough of one to read the screens that Textual paints."""
+"""A minimal terminal emulator for the screens that Textual draws."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Background = tuple[int, int, int] | None
 
 
 class Screen:
-    """A grid of cells that remembers each cell's text and 24-bit background colour.
+    """A grid of cells with text and 24-bit background colors.
 
     Knows cursor placement, SGR backgrounds, newlines, erasing and wide characters. Textual's output
     uses nothing else that moves text.
     """
 
     def __init__(self, columns: int, rows: int) -> None:
-        """Make an empty screen of that many cells."""
+        """Create an empty screen."""
         self.columns = columns
         self.rows = rows
         self._texts = [[" "] * columns for _ in range(rows)]
@@ -63,7 +63,7 @@ class Screen:
         return "\n".join(self.lines())
 
     def backgrounds(self, row: int) -> set[Background]:
-        """Return the background colours present in a row."""
+        """Return the background colors in a row."""
         return set(self._backgrounds[row])
 
     def _write(self, text: str) -> None:

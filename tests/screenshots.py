@@ -27,7 +27,7 @@ SIZE = (120, 34)
 
 
 class Shot(NamedTuple):
-    """What a picture shows: a screen with a theme and a panel, after some keys."""
+    """Content of a picture: a screen with a theme and a panel, after some keys."""
 
     screen: str
     theme: str
@@ -43,7 +43,7 @@ SHOTS = {
     "chat": Shot("chat", "tokviz-dark", keys=("down", "down", "down", *["right"] * 12)),
     "vocabulary": Shot("vocabulary", "tokviz-light", keys=(*"token", "enter", "alt+t")),
 }
-"""File name → what is on it."""
+"""File name → content."""
 
 
 def _app(screen: str, settings: Settings) -> TokvizApp:
@@ -53,7 +53,7 @@ def _app(screen: str, settings: Settings) -> TokvizApp:
 
 
 async def export(shot: Shot) -> str:
-    """Run the app on its sample text, press the keys and return what it shows as SVG."""
+    """Run the app on its sample text, press the keys and return the screen as SVG."""
     app = _app(shot.screen, Settings(theme=shot.theme, panel=shot.panel))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause(2)
@@ -63,7 +63,7 @@ async def export(shot: Shot) -> str:
 
 
 async def export_training() -> tuple[str, str]:
-    """Train on the project's own sources and replay that; return both screens as SVG."""
+    """Train on the sources of the project and replay it; return both screens as SVG."""
     app = _app("train", Settings())
     home = Path(tempfile.mkdtemp())
     shutil.copytree(FOLDER.parent.parent / "tokviz", home / "sources")
@@ -75,7 +75,7 @@ async def export_training() -> tuple[str, str]:
         await pilot.press("ctrl+r")
         while "Written" not in app.export_screenshot():
             await pilot.pause(0.5)
-        await pilot.pause(8)  # the notice about the first compilation goes
+        await pilot.pause(8)  # until the notification about the first compilation ends
         training = app.export_screenshot()
         await app.run_action("screen.replay_result")
         await pilot.pause(3)
@@ -120,11 +120,11 @@ async def export_recording() -> list[tuple[str, int]]:
 
 
 _KEYS = {" ": "space", ":": "colon"}
-"""What the pilot calls letters that are no names of keys."""
+"""Names of the pilot for characters that are not names of keys."""
 
 
 def draw(svg: str, target: Path) -> None:
-    """Let a browser draw an SVG into a PNG file."""
+    """Convert an SVG to a PNG file in a browser."""
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     assert box is not None
     width, height = (int(float(number)) for number in box.groups())
@@ -135,7 +135,7 @@ def draw(svg: str, target: Path) -> None:
 
 
 def animate(frames: Sequence[tuple[str, int]], target: Path, width: int = 1000) -> None:
-    """Let a browser draw SVGs, a few on a page, and make a GIF of them."""
+    """Draw SVGs in a browser, several per page, and create a GIF."""
     from PIL import Image
 
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', frames[0][0])
@@ -143,7 +143,7 @@ def animate(frames: Sequence[tuple[str, int]], target: Path, width: int = 1000) 
     height = round(width * float(box[2]) / float(box[1]))
     pictures = []
     with tempfile.TemporaryDirectory() as folder:
-        for start in range(0, len(frames), 16):  # as high as a browser draws a page
+        for start in range(0, len(frames), 16):  # the maximum height of a page
             part = frames[start : start + 16]
             for number, (svg, _) in enumerate(part):
                 (Path(folder) / f"{number}.svg").write_text(svg, "utf-8")
@@ -158,7 +158,7 @@ def animate(frames: Sequence[tuple[str, int]], target: Path, width: int = 1000) 
             for number in range(len(part)):
                 top = number * height
                 pictures.append(whole.crop((0, top, width, top + height)))
-    # One palette for all, so that what stands still is the same in every frame and costs nothing.
+    # One palette for all frames, so that unchanged areas are equal and compress well.
     sheet = Image.new("RGB", (width, height * 4))
     for row, at in enumerate((0, len(pictures) // 2, -8, -1)):
         sheet.paste(pictures[at], (0, row * height))

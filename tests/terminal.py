@@ -1,4 +1,4 @@
-"""A program on a real pseudo-terminal, with the arrival time of everything that it paints.
+"""A program on a pseudo-terminal, with the arrival times of its output.
 
 The driver plays a modern terminal emulator: it says yes to synchronized output (mode 2026), so
 every frame ends with `END_OF_FRAME`, and a latency runs from a byte written to the terminal until
@@ -53,11 +53,11 @@ _WRITE_SIZE = 1 << 12
 
 
 class NoFrameError(AssertionError):
-    """The program did not paint what was waited for."""
+    """The program did not draw the expected output in time."""
 
 
 class Echo(NamedTuple):
-    """What followed one key: seconds until the end of its first and last frame, bytes painted."""
+    """Response to a key: seconds until the end of the first and last frame, and bytes drawn."""
 
     first: float
     settled: float
@@ -65,7 +65,7 @@ class Echo(NamedTuple):
 
 
 class Terminal:
-    """A Python program on a pseudo-terminal of its own, and what it wrote so far in `output`.
+    """A Python program on a pseudo-terminal, with its output so far in `output`.
 
     A context manager that ends it.
     """
@@ -142,7 +142,7 @@ class Terminal:
     # -- input and output
 
     def pump(self, seconds: float = 0.02) -> bool:
-        """Read what has arrived, waiting for so long, and answer queries; False if nothing came."""
+        """Read output for some time and answer queries; return False if there is none."""
         if self.master < 0:
             time.sleep(seconds)
             return False
@@ -160,7 +160,7 @@ class Terminal:
         return True
 
     def type(self, data: bytes) -> None:
-        """Send bytes as if typed, and read what comes meanwhile."""
+        """Send bytes as if typed, and read output meanwhile."""
         waiting = memoryview(data)
         while waiting:
             ends = (self.master,)
@@ -174,7 +174,7 @@ class Terminal:
                 raise NoFrameError("the program reads no input")
 
     def comes_true(self, what: Callable[[], object], seconds: float) -> bool:
-        """Read until `what()` is true; False if it is not within so long."""
+        """Read until `what()` is true; return False after the time limit."""
         deadline = time.monotonic() + seconds
         while not (is_so := bool(what())) and time.monotonic() < deadline:
             self.pump()
@@ -208,7 +208,7 @@ class Terminal:
             if not self.pump(0.05) and is_over:
                 raise NoFrameError(f"not shown within {timeout} s:\n{self.screen().text()}")
         if END_OF_FRAME not in self.output:
-            # A first frame comes before the answer about synchronized output has been read.
+            # The first frame is drawn before the answer about synchronized output is read.
             self.wait_quiet(0.002)
         return self.last_arrival
 
@@ -235,7 +235,7 @@ class Terminal:
     def type_steadily(
         self, interval: float, goes_on: Callable[[float], object], *, replaced_in: str = ""
     ) -> list[float]:
-        """Type a letter every so many seconds, as long as it shall go on.
+        """Type a letter at regular intervals for some time.
 
         Args:
             interval: Seconds between two letters.
@@ -276,17 +276,17 @@ class Terminal:
         return delays
 
     def screen(self) -> Screen:
-        """Return the screen as painted by everything read so far."""
+        """Return the screen after all output so far."""
         self._screen.feed(self._decoder.decode(bytes(self.output[self._n_shown :])))
         self._n_shown = len(self.output)
         return self._screen
 
     def shows(self, text: str) -> bool:
-        """Tell whether some row of the screen holds this text."""
+        """Return whether a row of the screen contains a text."""
         return any(text in line for line in self.screen().lines())
 
     def wait_counted(self, n_tokens: int, timeout: float) -> float:
-        """Read until the status line says that the document has exactly `n_tokens` tokens.
+        """Read until the status line shows exactly `n_tokens` tokens.
 
         While tokens are missing the line says `1,234+ tokens`, so this is the end of all work.
 
@@ -302,14 +302,14 @@ class Terminal:
         return sum(_status_kilobytes(pid, "VmRSS") for pid in _family(self.pid)) / 1000
 
     def peak_megabytes(self) -> float:
-        """Return the largest resident memory that the program itself had."""
+        """Return the peak resident memory of the program."""
         return _status_kilobytes(self.pid, "VmHWM") / 1000
 
     def _inside_frame(self) -> bool:
-        """Tell whether a frame has begun that has not ended yet."""
+        """Return whether a frame is incomplete."""
         return self.output.rfind(START_OF_FRAME) > self.output.rfind(END_OF_FRAME)
 
-    # -- its end
+    # -- exit
 
     def end(self) -> int:
         """Wait for the end, and return the exit code (128 + n for signal n)."""
@@ -321,7 +321,7 @@ class Terminal:
         return code if code >= 0 else 128 - code
 
     def has_ended(self) -> bool:
-        """Tell whether it has ended."""
+        """Return whether the program has ended."""
         if self.status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self.status = status if pid else None
@@ -334,7 +334,7 @@ class Terminal:
         self.master = self.slave = -1
 
     def modes_left_on(self) -> list[str]:
-        """Name the modes that were switched on after they were last switched off."""
+        """Return the modes that are still switched on."""
         return [
             name
             for name, (on, off) in SWITCHED_OFF.items()
@@ -342,7 +342,7 @@ class Terminal:
         ]
 
     def is_restored(self) -> bool:
-        """Tell whether the terminal is as it was before."""
+        """Return whether the terminal is in its original state."""
         return not self.modes_left_on() and termios.tcgetattr(self.slave) == self.attributes
 
 

@@ -1,4 +1,4 @@
-"""Every benchmark script runs and reports; what it measures is nobody's business here."""
+"""Every benchmark script runs and prints a report; the figures are not checked."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ SMALLEST_RUNS = {
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subprocess.Popen[str]]]:
-    """All scripts, started at once: they mostly wait."""
-    # What is measured may find the machine code of this machine's cache.
+    """Start all scripts at once, because they mostly wait."""
+    # The scripts may use the kernel cache of this machine.
     cache = tmp_path_factory.mktemp("cache")
     if (known := platformdirs.user_cache_path("tokviz")).exists():
         shutil.copytree(known, cache / "tokviz")
@@ -98,5 +98,5 @@ def test_script_reports_numbers_and_targets(
 
 def test_every_script_is_run_here() -> None:
     scripts = {path.stem for path in BENCHMARKS.glob("[!_]*.py")}
-    # `tests/cli/web/test_chromium.py` does what `web` measures; starting Chromium costs seconds.
+    # `tests/cli/web/test_chromium.py` covers `web`, because starting Chromium takes seconds.
     assert scripts - {"web"} == set(SMALLEST_RUNS)

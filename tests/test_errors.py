@@ -41,7 +41,7 @@ def environment(tmp_path: Path) -> Path:
 
 
 def run_advice(environment: Path, programs: Path) -> str:
-    """Run what a Python prints as the command that installs `example`, without a network."""
+    """Run the command that a Python suggests to install `example`, without a network."""
     programs.mkdir(exist_ok=True)
     for name in ("pipx", "uv"):
         (programs / name).write_text('#!/bin/sh\nprintf "%s\\n" "${0##*/}" "$@"\n')

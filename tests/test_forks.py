@@ -1,4 +1,4 @@
-"""A job in a fork is as one in a process of its own, as far as its parent can tell."""
+"""Jobs in forks behave like jobs in separate processes for their parent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = Limits(memory_mb=3000)
 
 
 def life(begin: Any, is_killed: bool) -> tuple[bytes, int, bool]:
-    """Give the first words of a job, its exit code, and whether its memory is limited."""
+    """Return the first output of a job, its exit code, and whether its memory is limited."""
     command = [sys.executable, "-P", "-m", "tokviz.process.jobs", "split", json.dumps(LIMITS)]
     pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
     with tempfile.TemporaryFile() as stderr:

@@ -1,4 +1,4 @@
-"""What imports what: the core knows no screen, and commands load only what they need."""
+"""Imports: the core does not import screen libraries, and commands import only what they need."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CORE = sorted(
 
 
 def imported_by(code: str, *arguments: object) -> set[str]:
-    """Top-level names of the modules that a fresh interpreter holds after running some code."""
+    """Return the top-level names of the modules that a new interpreter imports for some code."""
     script = code + "\nimport sys; print(*{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
@@ -88,14 +88,14 @@ def test_commands_import_neither_numpy_nor_a_screen_library(tmp_path):
     assert not run_command("tokenizers") & heavy
 
 
-def test_a_short_training_does_not_wait_for_what_it_does_not_use(tmp_path):
+def test_a_short_training_imports_nothing_slow(tmp_path):
     text = tmp_path / "text"
     text.write_text("low lower lowest " * 9)
-    found = run_command("train", text, "-o", tmp_path / "run", "--vocab-size", 260)
-    assert not found & {"textual", "rich", "numpy", "dataclasses", "inspect", "_hashlib"}
+    imported = run_command("train", text, "-o", tmp_path / "run", "--vocab-size", 260)
+    assert not imported & {"textual", "rich", "numpy", "dataclasses", "inspect", "_hashlib"}
 
 
-def test_the_import_contract_names_every_part_of_the_core():
+def test_the_import_contract_names_every_package_of_the_core():
     contracts = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"]
     (no_screen,) = [found for found in contracts if "screen library" in found["name"]]
     assert set(no_screen["source_modules"]) == {".".join(name.split(".")[:2]) for name in CORE}
@@ -103,7 +103,7 @@ def test_the_import_contract_names_every_part_of_the_core():
 
 
 def imports_of(module: str, modules: set[str]) -> set[str]:
-    """The modules that a file imports, also those imported late or for types only."""
+    """Return the modules that a file imports, including those in functions and for types."""
     spec = importlib.util.find_spec(module)
     assert spec is not None and spec.origin is not None
     found = set()
@@ -117,8 +117,8 @@ def imports_of(module: str, modules: set[str]) -> set[str]:
     return found & (modules - {module})
 
 
-def test_no_circle_of_imports_leaves_its_folder():
-    """Counting imports for types, which the import contracts leave out."""
+def test_no_import_cycle_spans_packages():
+    """Imports for types count here, unlike in the import contracts."""
     walked = pkgutil.walk_packages(tokviz.tui.__path__, "tokviz.tui.")
     folders = {
         found.name: found.name if found.ispkg else found.name.rpartition(".")[0] for found in walked
@@ -129,10 +129,10 @@ def test_no_circle_of_imports_leaves_its_folder():
         for targets in reached.values():
             if through in targets:
                 targets |= reached[through]
-    circles = [
+    cycles = [
         (module, other)
         for module, targets in reached.items()
         for other in targets
         if module in reached[other] and folders[module] != folders[other]
     ]
-    assert circles == []
+    assert cycles == []

@@ -1,4 +1,4 @@
-"""What the distribution carries."""
+"""Content of the distribution."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 from zipfile import ZipFile
 
-from tokviz.guide import PAGES, place, source
+from tokviz.guide import PAGES, page_path, page_source
 from tokviz.storage.assets import asset_path
 
 ROOT = Path(__file__).parent.parent
@@ -20,7 +20,7 @@ FOLDERS = {path.name for path in (ROOT / "assets").iterdir() if path.is_dir()}
 
 
 def name_of(requirement: str) -> str:
-    """Give the package that a line asks for."""
+    """Return the package that a requirement names."""
     return re.split(r"[<>=~\[ ]", requirement)[0]
 
 
@@ -28,9 +28,9 @@ def test_the_wheel_carries_every_folder_of_assets_but_screenshots():
     folders = FOLDERS - {"screenshots", "licenses"}  # for the README, and for the metadata
     assets = {f"assets/{name}": f"tokviz/assets/{name}" for name in folders}
     pages = {
-        place(name): f"tokviz/assets/guide/{name}.md"
+        page_path(name): f"tokviz/assets/guide/{name}.md"
         for name in PAGES
-        if not place(name).startswith("tokviz/")
+        if not page_path(name).startswith("tokviz/")
     }
     assert len(pages) == 4
     assert WHEEL["force-include"] == assets | pages
@@ -43,7 +43,7 @@ def test_a_notice_says_whose_each_folder_of_assets_is():
 
 
 def test_a_page_says_of_every_package_that_is_asked_for_why_it_is_there():
-    page = source("dependencies")
+    page = page_source("dependencies")
     always = {*re.findall(r"^\| `([\w-]+)` \| \S", page, re.MULTILINE)}
     extras = {*re.findall(r"^\| `(\w+)` \| `([\w-]+)` \| \S", page, re.MULTILINE)}
     asked = PROJECT["project"]["optional-dependencies"]

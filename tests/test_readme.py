@@ -1,4 +1,4 @@
-"""Everything that the README and the guide show is run, and everything that they list exists."""
+"""The examples of the README and the guide run, and everything that they name exists."""
 
 from __future__ import annotations
 
@@ -15,14 +15,25 @@ import tokviz
 from tests.conftest import FOLDERS
 from tokviz.cli.command import APP, COMMANDS, command_parser, load_command
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.guide import MADE, PAGES, anchor, link, page, place, sections, source, title, with_links
+from tokviz.guide import (
+    MADE,
+    PAGES,
+    anchor,
+    page,
+    page_path,
+    page_source,
+    resolve_link,
+    sections,
+    title,
+    with_links,
+)
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-GUIDE = {name: source(name) for name in PAGES}
+GUIDE = {name: page_source(name) for name in PAGES}
 WRITTEN = {name: text for name, text in GUIDE.items() if name not in MADE}
 TEXTS = {"README": README, **WRITTEN}
-PLACES = {"README": "README.md"} | {name: place(name) for name in PAGES}
+PLACES = {"README": "README.md"} | {name: page_path(name) for name in PAGES}
 
 
 def blocks(language: str, text: str) -> list[str]:
@@ -30,7 +41,7 @@ def blocks(language: str, text: str) -> list[str]:
 
 
 def example(text: str) -> tuple[str, str]:
-    """Tell a command line, which goes on in lines that begin with >, from what it prints."""
+    """Split a session into command lines, continued in lines that start with >, and output."""
     line = re.match(r".*\n(?:>.*\n)*", text)
     assert line is not None
     return re.sub(r"^> ?", "", line[0], flags=re.MULTILINE), text[line.end() :]
@@ -46,7 +57,7 @@ CONSOLE = [
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory):
-    """Runs a command line where `tokviz` is this checkout's; files stay for the next one."""
+    """Runs command lines with the `tokviz` of this checkout, in a folder that they share."""
     folder = tmp_path_factory.mktemp("readme")
     (folder / "bin").mkdir()
     command = folder / "bin" / "tokviz"
@@ -138,16 +149,16 @@ def test_every_path_that_is_named_exists():
 def test_every_link_of_a_page_leads_to_a_page_and_a_heading_of_it():
     anchors = {(part.page, anchor(part.title)) for part in sections()}
     followed = {
-        (name, href): link(place(name), href)
+        (name, href): resolve_link(page_path(name), href)
         for name in PAGES
         for href in re.findall(r"\]\((?!https?:)([^)]+)\)", with_links(page(name)))
     }
     assert len(followed) > 20
     lost = [at for at, to in followed.items() if to is None or (to[1] and to not in anchors)]
     assert lost == []
-    assert link(place("why"), "tokens.md#ids") == ("tokens", "ids")
-    assert link(place("architecture"), "SECURITY.md") == ("security", "")
-    assert link(place("why"), "../../LICENSE") is None
+    assert resolve_link(page_path("why"), "tokens.md#ids") == ("tokens", "ids")
+    assert resolve_link(page_path("architecture"), "SECURITY.md") == ("security", "")
+    assert resolve_link(page_path("why"), "../../LICENSE") is None
 
 
 def test_every_command_option_and_key_that_is_named_exists():
@@ -181,8 +192,8 @@ def test_every_command_option_and_key_that_is_named_exists():
 
 def test_every_page_has_a_title_and_can_be_printed():
     written = {f"tokviz/guide/{path.name}" for path in (ROOT / "tokviz/guide").glob("*.md")}
-    assert written == {path for path in map(place, PAGES) if path.startswith("tokviz/")} - {
-        place(name) for name in MADE
+    assert written == {path for path in map(page_path, PAGES) if path.startswith("tokviz/")} - {
+        page_path(name) for name in MADE
     }
     assert {part.page for part in sections()} == set(PAGES)
     assert all(title(name) and page(name).startswith(f"# {title(name)}\n") for name in PAGES)

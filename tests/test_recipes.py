@@ -1,4 +1,4 @@
-"""The recipes of .github/CONTRIBUTING.md: a member added as the page says works everywhere."""
+"""The recipes of .github/CONTRIBUTING.md: a member added by each recipe works everywhere."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_rule_for_conversations_is_one_entry(monkeypatch, conversation_file, c
 
 @pytest.fixture
 def quizzes(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
-    """Rows in a shape that is added."""
+    """A dataset shape added by the test."""
 
     def read(value, byte_text):
         question, answer = value["question"], value["answer"]
@@ -230,7 +230,7 @@ ENTRY = "from tokviz.process.registry import JOBS; JOBS['shout'] = 'shout_job:an
 
 def test_a_job_is_a_module_and_one_entry(monkeypatch, tmp_path) -> None:
     (tmp_path / "shout_job.py").write_text(JOB)
-    (tmp_path / "sitecustomize.py").write_text(ENTRY)  # the entry, in the child's registry
+    (tmp_path / "sitecustomize.py").write_text(ENTRY)  # the entry for the child process
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(jobs.JOBS, "shout", "shout_job:answer")

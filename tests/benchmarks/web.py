@@ -12,7 +12,7 @@ from _report import Report, Target, arguments, median, p95
 from _terminal import temporary_folder
 
 from tests.cli.web.chromium import empty_page, shows
-from tests.cli.web.house import open_house
+from tests.cli.web.running_server import open_house
 
 MEASURE = """
 () => {

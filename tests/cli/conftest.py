@@ -1,4 +1,4 @@
-"""Runs the command as its users do: in pipes or on a terminal."""
+"""Fixtures that run the command in pipes or on a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMAND = [sys.executable, "-m", "tokviz"]
 
 @dataclass(frozen=True)
 class Result:
-    """How a process ended and what it wrote."""
+    """Exit code and output of a process."""
 
     code: int
     out: bytes
@@ -34,7 +34,7 @@ class Result:
 
 @pytest.fixture
 def tokviz(forks: Forks) -> Callable[..., Result]:
-    """`tokviz(*arguments, stdin=b"")` runs the command in pipes."""
+    """Return `run(*arguments, stdin=b"")`, which runs the command in pipes."""
 
     def run(*arguments: object, stdin: bytes = b"", **options: Any) -> Result:
         words = [*map(str, arguments)]
@@ -53,7 +53,7 @@ def tokviz(forks: Forks) -> Callable[..., Result]:
 
 @pytest.fixture
 def tokviz_on_terminal(forks: Forks) -> Callable[..., bytes]:
-    """Like `tokviz`, with its output on a terminal: gives what the terminal receives."""
+    """Like `tokviz`, with the output on a terminal; returns the output."""
 
     def run(*arguments: object, stdin: bytes = b"") -> bytes:
         parent, terminal = pty.openpty()
@@ -82,5 +82,5 @@ def _read_all(stream: int) -> bytes:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65536)
-    except OSError:  # Linux says so when the other side is closed
+    except OSError:  # the error of Linux if the other side is closed
         return b""

@@ -1,4 +1,4 @@
-"""The commands take any tokenizer file, and `--check` reports on it."""
+"""Tokenizer files in commands, and the report of `--check`."""
 
 from __future__ import annotations
 

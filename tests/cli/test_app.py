@@ -1,4 +1,4 @@
-"""`tokviz [FILE]`: what it hands to the app."""
+"""Arguments that `tokviz [FILE]` passes to the app."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import tokviz
 from tokviz.cli.main import _run_command, main
-from tokviz.cli.opening import only_opens
+from tokviz.cli.opening import is_file_only
 from tokviz.tui.run import _session
 
 NOT_GIVEN = {"path": None, "piped": None, "tokenizer": None, "parse_specials": True, "profile": ""}
@@ -20,7 +20,7 @@ NOT_GIVEN = {"path": None, "piped": None, "tokenizer": None, "parse_specials": T
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The arguments of every call that opens the app; standard input is a terminal."""
+    """Record the arguments of every call that opens the app; standard input is a terminal."""
     calls: list[dict[str, Any]] = []
 
     def run(**arguments: Any) -> int:
@@ -38,8 +38,8 @@ def test_alone_it_opens_the_app_and_gives_its_exit_code_on(opened):
 
 
 @pytest.mark.parametrize("arguments", [[], ["notes.md"], ["./count"], ["/"], ["1"]])
-def test_what_only_opens_is_read_as_any_command_line_is(opened, arguments):
-    assert only_opens(arguments)
+def test_what_is_file_only_is_read_as_any_command_line_is(opened, arguments):
+    assert is_file_only(arguments)
     assert main(arguments) == _run_command(arguments) == 7
     assert opened[0] == opened[1]
 
@@ -48,7 +48,7 @@ def test_what_only_opens_is_read_as_any_command_line_is(opened, arguments):
     "arguments", [["count"], ["-"], ["notes"], ["--version"], ["a.md", "b.md"]]
 )
 def test_anything_else_is_read_as_a_command_line(arguments):
-    assert not only_opens(arguments)
+    assert not is_file_only(arguments)
 
 
 def test_opening_a_file_waits_for_nothing_that_reads_command_lines():
@@ -99,7 +99,7 @@ def test_a_command_behind_an_option_is_no_file(opened, tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     assert main(["-t", "gpt2", "count"]) == 1
     assert opened == []
-    assert "the command goes first: tokviz count" in capsys.readouterr().err
+    assert "write the command first: tokviz count" in capsys.readouterr().err
 
 
 def test_a_missing_file_is_an_error_before_the_app_starts(tokviz, tmp_path):
@@ -127,7 +127,7 @@ def test_what_the_first_frame_waits_for_is_said_on_a_terminal_and_taken_back(mon
         assert stderr.getvalue() == said
 
 
-def test_a_tokenizer_of_the_command_line_is_the_one_at_hand_and_remembered(tmp_path, monkeypatch):
+def test_the_tokenizer_of_the_command_line_is_current_and_remembered(tmp_path, monkeypatch):
     own = tokviz.Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
     monkeypatch.setattr("tokviz.tui.run.load", lambda name: own)
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""`tokviz chat`: the mask, JSON and the check, for people and for pipelines."""
+"""`tokviz chat`: the mask, JSON and the checks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_pipe_gets_the_mask_in_brackets(tokviz, file):
     done = tokviz("chat", file(GOOD), "-t", "gpt2")
     assert done.code == 0
     assert done.text.splitlines() == [
-        "# line 1, 7 tokens, 2 learned (29%), 9 special tokens not in the vocabulary",
+        "# line 1, 7 tokens, 2 in the loss (29%), 9 missing special tokens",
         "<|bos|>|<|user_start|>|Hi|<|user_end|>|<|assistant_start|>[Hello][<|assistant_end|>]",
     ]
 
@@ -75,7 +75,7 @@ def test_json_is_one_object_for_each_row(tokviz, file):
 def test_lint_is_silent_and_0_on_good_rows(tokviz, file):
     done = tokviz("chat", file(GOOD, GOOD), "--lint")
     assert done.code == 0
-    assert re.fullmatch(r".*rows\.jsonl: 2 rows, nothing found\n", done.text)
+    assert re.fullmatch(r".*rows\.jsonl: 2 rows, no findings\n", done.text)
 
 
 def test_lint_is_1_on_findings_and_says_where(tokviz, file):
@@ -107,12 +107,12 @@ def test_rules_can_be_ignored(tokviz, file):
     assert tokviz("chat", file(BAD), *options).code == 0
     drawn = tokviz("chat", file(BAD), "--lint", "--html")
     assert (drawn.code, drawn.text) == (1, "")
-    assert "leave the other form and -o out" in drawn.err
+    assert "leave out the other form and -o" in drawn.err
     both = tokviz("chat", file(GOOD, GOOD), "--html")
-    assert both.code == 1 and "--html shows one thing: say which row by --row" in both.err
+    assert both.code == 1 and "--html holds only one figure: select a row with --row" in both.err
     wrong = tokviz("chat", file(BAD), "--lint", "--ignore", "nothing")
     assert wrong.code == 1
-    assert "no rule is called 'nothing'" in wrong.err
+    assert "there is no rule 'nothing'" in wrong.err
 
 
 def test_mask_and_lint_together_show_both(tokviz, file):
@@ -125,13 +125,13 @@ def test_a_split_pattern_is_not_forgotten_by_the_app(file, monkeypatch, capsys):
     monkeypatch.setattr("tokviz.tui.run.run", lambda **_: 0)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert main(["chat", str(file(GOOD)), "--split-pattern", "gpt2"]) == 1
-    assert "--split-pattern is for what is printed: add --mask" in capsys.readouterr().err
+    assert "the app does not use --split-pattern" in capsys.readouterr().err
 
 
 def test_standard_input_is_read(tokviz):
     rows = "".join(json.dumps(GOOD) + "\n" for _ in range(3)).encode()
     done = tokviz("chat", "-", "--lint", stdin=rows)
-    assert done.text == "standard input: 3 rows, nothing found\n"
+    assert done.text == "standard input: 3 rows, no findings\n"
     assert tokviz("chat", "--json", stdin=json.dumps(turns("Hi")).encode()).code == 0
 
 
@@ -177,7 +177,7 @@ def test_files_that_cannot_be_read_do_not_stop_the_others(tokviz, file, tmp_path
     done = tokviz("chat", tmp_path / "none.jsonl", file(GOOD), "--lint")
     assert done.code == 1
     assert "there is no such file" in done.err
-    assert "1 row, nothing found" in done.text
+    assert "1 row, no findings" in done.text
 
 
 def test_json_and_mask_exclude_each_other(tokviz, file):

@@ -45,13 +45,13 @@ def test_scripts_are_told_apart_in_every_form(tokviz):
 def test_markdown_escapes_what_would_end_a_cell(tokviz, tmp_path):
     done = tokviz("compare", "--markdown", stdin=b"hello")
     assert done.text.splitlines()[1] == "|---|---:|---:|---:|---:|---:|"
-    assert done.text.splitlines()[-2] == "They make the same tokens of it."
+    assert done.text.splitlines()[-2] == "All produce the same tokens."
 
 
 def test_one_tokenizer_is_not_enough_and_two_are_too_many_elsewhere(tokviz):
     done = tokviz("compare", "-t", "gpt2", stdin=b"x")
     assert (done.code, done.out) == (1, b"")
-    assert "give -t twice or more" in done.err
+    assert "a comparison needs two tokenizers" in done.err
     done = tokviz("count", "-t", "gpt2", "-t", "gpt-4", stdin=b"x")
     assert (done.code, done.out) == (2, b"")
     assert "`tokviz compare` takes several" in done.err

@@ -52,17 +52,17 @@ OFFERED = {
     "tokviz config check no": ["notes.md"],
     "tokviz completion z": ["zsh"],
 }
-"""What is typed → what every shell offers for its last word, in any order."""
+"""Typed text → completions of its last word in every shell, in any order."""
 
 _BASH = """
 source "$SCRIPT"
 while IFS= read -r line; do
   echo "> $line"
-  # A shell begins a word at a quote too; one that ends in a blank has an empty word behind.
+  # Quotes start words too; text that ends in a blank has an empty last word.
   COMP_WORDS=(${line//\\"/}); [[ $line == *" " ]] && COMP_WORDS+=("")
   COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
   _shtab_tokviz 2>/dev/null
-  # `complete -o default`, which only works while somebody types.
+  # `complete -o default`, which only works in an interactive shell.
   (( ${#COMPREPLY[@]} )) || mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
   printf '%s\\n' "${COMPREPLY[@]}"
 done < "$TYPED" > "$OFFERED"
@@ -110,7 +110,7 @@ def in_fish(script: Path) -> list[str]:
 
 def in_zsh(script: Path) -> list[str]:
     script.rename(script.with_name(".zshrc"))
-    # It completes in a terminal only.
+    # It completes only in a terminal.
     return [sys.executable, "-c", "import pty; pty.spawn(['zsh', '-i'])"]
 
 

@@ -16,7 +16,7 @@ def keys_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokviz.tui.actions.LEADER", "ctrl+l")
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+def run_config(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     code = main(["config", *map(str, arguments)])
     out, err = capsys.readouterr()
     return code, out, err
@@ -27,20 +27,20 @@ def test_the_default_tokenizer_is_back_when_a_path_was_remembered(
 ) -> None:
     assert save_settings(Settings(tokenizer="/me/my.json")) is None
     assert load_settings()[0].tokenizer == "/me/my.json"
-    assert told(capsys, "set", "tokenizer") == (0, "", "")
+    assert run_config(capsys, "set", "tokenizer") == (0, "", "")
     assert load_settings()[0] == Settings()
 
 
 def test_every_setting_is_shown_with_value_place_and_meaning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert told(capsys, "set", "theme", "contrast-dark") == (0, "", "")
-    code, out, _ = told(capsys)
+    assert run_config(capsys, "set", "theme", "contrast-dark") == (0, "", "")
+    code, out, _ = run_config(capsys)
     assert code == 0
     assert all(f"{name} = " in out and text in out for name, text in meanings().items())
     path = config_path()
     assert f'From {path}, line 2; the default is "tokviz-dark".' in out
-    assert told(capsys, "path") == (0, f"{path}\n", "")
+    assert run_config(capsys, "path") == (0, f"{path}\n", "")
 
 
 def test_settings_that_cannot_be_written_are_named(
@@ -48,7 +48,7 @@ def test_settings_that_cannot_be_written_are_named(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
-    code, _, err = told(capsys, "set", "theme", "contrast-dark")
+    code, _, err = run_config(capsys, "set", "theme", "contrast-dark")
     assert (code, err) == (1, f"tokviz: {config_path()}: Not a directory\n")
     assert load_settings()[0] == Settings()
 
@@ -57,26 +57,26 @@ def test_settings_that_cannot_be_written_are_named(
 def test_settings_that_are_a_pipe_are_not_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     config_path().parent.mkdir(parents=True)
     os.mkfifo(config_path())
-    code, _, err = told(capsys, "set", "theme", "contrast-dark")
+    code, _, err = run_config(capsys, "set", "theme", "contrast-dark")
     assert code == 1 and "is a pipe" in err
 
 
 def test_a_wrong_value_is_refused_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    code, _, err = told(capsys, "set", "theme", "contrast-drak")
+    code, _, err = run_config(capsys, "set", "theme", "contrast-drak")
     assert code == 1 and "did you mean 'contrast-dark'?" in err
     assert not config_path().exists()
-    assert told(capsys, "set", "wrap", "no")[0] == 1
-    assert told(capsys, "set", "keys.n\udc9b", "f9")[0] == 1, "bytes that are no UTF-8"
-    assert told(capsys, "set", "profile.\udcff.theme", "contrast-dark")[0] == 1
-    assert told(capsys, "set", "thme", "x")[2].endswith("did you mean 'theme'?\n")
-    assert told(capsys, "set", "profile.work.theme", "contrast-light")[0] == 0
+    assert run_config(capsys, "set", "wrap", "no")[0] == 1
+    assert run_config(capsys, "set", "keys.n\udc9b", "f9")[0] == 1, "bytes that are no UTF-8"
+    assert run_config(capsys, "set", "profile.\udcff.theme", "contrast-dark")[0] == 1
+    assert run_config(capsys, "set", "thme", "x")[2].endswith("did you mean 'theme'?\n")
+    assert run_config(capsys, "set", "profile.work.theme", "contrast-light")[0] == 0
     written = config_path().read_bytes()
-    code, _, err = told(capsys, "set", "keys.find", "ctrl+o")
+    code, _, err = run_config(capsys, "set", "keys.find", "ctrl+o")
     assert code == 1 and "Ctrl+O is “Open a file” on the Tokens screen too" in err
     assert config_path().read_bytes() == written
-    assert told(capsys, "set")[0] == told(capsys, "path", "x")[0] == 2
+    assert run_config(capsys, "set")[0] == run_config(capsys, "path", "x")[0] == 2
 
 
 def test_a_file_is_checked_and_edited(
@@ -87,31 +87,26 @@ def test_a_file_is_checked_and_edited(
     editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("EDITOR", f"'{editor}' 0")
     monkeypatch.delenv("VISUAL", raising=False)
-    code, out, _ = told(capsys, "edit")
+    code, out, _ = run_config(capsys, "edit")
     lines = config_path().read_text().splitlines()
     assert code == 1
     assert out == (
         f"{config_path()}, line {len(lines)}: panel: there is no 'tokens': did you mean 'token'?\n"
     )
-    assert '# theme = "tokviz-dark"' in lines and "# Which side panel is shown." in lines
+    assert '# theme = "tokviz-dark"' in lines and "# The current side panel." in lines
     monkeypatch.setenv("EDITOR", f"'{editor}' 3")
-    code, _, err = told(capsys, "edit")
-    assert code == 1 and "ended with the exit code 3" in err
+    code, _, err = run_config(capsys, "edit")
+    assert code == 1 and "failed with exit code 3" in err
     other = tmp_path / "other.toml"
     other.write_text("wrap = false\n")
-    assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
+    assert run_config(capsys, "check", other) == (0, f"{other}: no errors\n", "")
     other.write_text('[keys]\nmore_keys = "shift+f10"\nfind = "shift+f10 x"\n')
-    assert told(capsys, "check", other) == (0, f"{other}: all is in order\n", "")
+    assert run_config(capsys, "check", other) == (0, f"{other}: no errors\n", "")
     other.unlink()
-    assert told(capsys, "check", other) == (1, "", f"tokviz: {other}: there is no such file\n")
-    assert told(capsys, "keys")[1].count("\n") > 80
+    assert run_config(capsys, "check", other) == (
+        1,
+        "",
+        f"tokviz: {other}: there is no such file\n",
+    )
+    assert run_config(capsys, "keys")[1].count("\n") > 80
     assert Settings().editor == ""
-
-
-def test_settings_of_older_versions_are_taken_over_before_anything_is_changed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    config_path().parent.mkdir(parents=True)
-    config_path().with_name("settings.json").write_text('{"wrap": false}')
-    assert told(capsys, "set", "theme", "contrast-dark")[0] == 0
-    assert load_settings()[0] == Settings(wrap=False, theme="contrast-dark")

@@ -1,4 +1,4 @@
-"""Writing a tokenizer in another format: the same ids, and what is lost is shown first."""
+"""Conversion of tokenizers: the same ids, and a report of losses."""
 
 from __future__ import annotations
 

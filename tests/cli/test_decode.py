@@ -69,15 +69,15 @@ def test_an_id_that_is_not_in_the_vocabulary_is_named_with_its_position(tokviz):
 @pytest.mark.parametrize(
     ("written", "complaint"),
     [
-        (b"1 2 three", "position 2 of the ids is 'three'"),
-        (b"1 2.5", "position 1 of the ids is '2.5'"),
-        (b"1 \x1b[31m", "position 1 of the ids is"),
-        (b"9" * 5000, "position 0 of the ids is '999"),
+        (b"1 2 three", "not a token id at position 2: 'three'"),
+        (b"1 2.5", "not a token id at position 1: '2.5'"),
+        (b"1 \x1b[31m", "not a token id at position 1"),
+        (b"9" * 5000, "not a token id at position 0: '999"),
         (b"-1", "no token has the id -1 (position 0"),
         (b'{"ids": [1, 2', "object 1 is not valid JSON"),
         (b'{"ids": [1]} {"ids": 5}', 'object 2 has no list "ids"'),
-        (b'{"ids": [1, true]}', "object 1: position 1 of the ids is not a token id"),
-        (b'{"ids": [1e3]}', "object 1: position 0 of the ids is not a token id"),
+        (b'{"ids": [1, true]}', "object 1: not a token id at position 1"),
+        (b'{"ids": [1e3]}', "object 1: not a token id at position 0"),
         (b'{"ids": [1], "tokenizer": "gtp2"}', "did you mean gpt2"),
         (b'{"ids": ' + b"[" * 100_000, "object 1 is not valid JSON"),
     ],
@@ -138,9 +138,7 @@ def test_an_id_among_the_arguments_that_does_not_exist_is_named_with_its_positio
 def test_a_number_among_the_arguments_that_is_too_long_for_an_id_is_no_file(tokviz):
     done = tokviz("decode", "[15339,", "9" * 20, "]")
     assert (done.code, done.out) == (1, b"")
-    assert done.err == (
-        f"tokviz: command line: position 1 of the ids is '{'9' * 20}', not a token id\n"
-    )
+    assert done.err == (f"tokviz: command line: not a token id at position 1: '{'9' * 20}'\n")
 
 
 def test_a_file_whose_name_is_a_number_is_a_file(tokviz, tmp_path):
@@ -153,7 +151,7 @@ def test_a_file_whose_name_is_a_number_is_a_file(tokviz, tmp_path):
 def test_a_missing_file_is_told_where_ids_and_texts_go(tokviz):
     assert tokviz("decode", "hello").err == (
         "tokviz: hello: there is no such file; "
-        "a text itself: tokviz encode --text hello; ids: tokviz decode 15339 1917\n"
+        "to pass text: tokviz encode --text hello; ids: tokviz decode 15339 1917\n"
     )
 
 

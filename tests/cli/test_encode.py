@@ -52,11 +52,11 @@ def test_a_guessed_split_pattern_is_said(tokviz, tmp_path, command):
     said = tokviz(command, "-t", path, stdin=b"hi").err
     assert said == (
         f"tokviz: note: {path}: the split pattern gpt4 is a guess: a rank file holds none; "
-        "--split-pattern says another\n"
+        "set another with --split-pattern\n"
     )
     assert tokviz(command, "-t", path, "--split-pattern", "gpt2", stdin=b"hi").err == ""
-    # What takes no such option does not speak of it.
-    guessed = said.replace("; --split-pattern says another", "")
+    # Commands without this option do not mention it.
+    guessed = said.replace("; set another with --split-pattern", "")
     for others in (["compare", "-t", "gpt2"], ["eval"]):
         assert tokviz(*others, "-t", path, stdin=b"hi").err == guessed
     both = b'{"ids": [104]}\n{"ids": [105]}'
@@ -147,7 +147,7 @@ def test_a_text_where_a_file_is_expected_is_told_where_it_goes(tokviz, command, 
     assert result.code == 1
     assert result.err == (
         f"tokviz: {text}: there is no such file; "
-        f"a text itself: tokviz {command} --text {shlex.quote(text)}; "
+        f"to pass text: tokviz {command} --text {shlex.quote(text)}; "
         "ids: tokviz decode 15339 1917\n"
     )
 

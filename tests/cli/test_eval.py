@@ -81,7 +81,7 @@ def test_a_trained_tokenizer_is_measured_and_one_that_changes_text_said(tokviz, 
     (tmp_path / "n.txt").write_text("e\u0301")
     done = tokviz("eval", "-t", "qwen2", "-t", tmp_path / "mine", tmp_path / "n.txt")
     assert done.code == 0
-    assert "note: qwen2 changes some of the texts (*)" in done.err
+    assert "note: qwen2 changes the texts marked *" in done.err
     assert f"  {tmp_path / 'mine'} " in done.text
 
 
@@ -98,7 +98,7 @@ def test_the_nanochat_table_compares_the_first_tokenizer_with_each_other(tokviz,
         assert columns.split() == ["Tokens", "Ratio", "Tokens", "Ratio", "Diff", "%"]
         assert len(rows) == len(SAMPLES) + 2
     korean = next(line for line in gpt2.splitlines() if line.startswith("news, Korean"))
-    # (1,101 - 326) / 1,101, as tok_eval has it: what ours saves of the tokens of the other.
+    # (1,101 - 326) / 1,101, as in tok_eval: the share of the other's tokens that ours saves.
     assert korean.split()[2:] == ["1,270", "1,101", "1.15", "326", "3.90", "+70.4%", "o200k_base"]
     python = next(line for line in gpt4.splitlines() if line.startswith("code, Python"))
     assert python.split()[-2:] == ["-1.2%", "cl100k_base"]

@@ -40,4 +40,4 @@ def test_words_are_looked_for_in_all_pages(tokviz):
     assert tokviz("help", "set-clipboard").text.split()[0] == "troubleshooting"
     nothing = tokviz("help", "no such thing")
     assert (nothing.code, nothing.out) == (1, b"")
-    assert "says nothing about 'no such thing'" in nothing.err
+    assert "no page of the guide mentions 'no such thing'" in nothing.err

@@ -1,4 +1,4 @@
-"""Inputs that are no files: pipes with a name."""
+"""Inputs from named pipes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def test_a_pipe_that_nobody_writes_to_is_named(
 
     Thread(target=write, daemon=True).start()
     assert b"".join(inputs.read_blocks(str(pipe))) == b"late"
-    assert told == [f"{pipe} is a pipe: waiting until a program writes to it. Ctrl+C ends this."]
+    assert told == [
+        f"{pipe} is a pipe: waiting for a program to write to it. Press Ctrl+C to cancel."
+    ]
 
 
 def test_a_pipe_that_is_written_to_is_read_without_a_word(tokviz, pipe: Path) -> None:

@@ -20,4 +20,4 @@ def test_lessons_are_listed_and_printed_to_the_end(
     assert "merge 5 of 12: w + est → west  (id 261)" in printed
     assert printed[-1].startswith("Same as the textbook ✓ All 12 merges")
     assert main(["lesson", "cs333"]) == 1
-    assert "choose hugs, cs336, minbpe" in capsys.readouterr().err
+    assert "choose one of hugs, cs336, minbpe" in capsys.readouterr().err

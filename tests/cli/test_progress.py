@@ -1,4 +1,4 @@
-"""The line that shows how far a training is."""
+"""The progress line of a training."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from tokviz.cli.progress import ProgressLine, clock, progress_text
+from tokviz.cli.progress import ProgressLine, format_duration, progress_text
 from tokviz.training.progress import NewMerge, TrainProgress
 
 MERGING = TrainProgress(
@@ -28,7 +28,7 @@ def test_merging_shows_the_time_left_the_compression_and_the_newest_token():
 
 def test_reading_shows_what_was_read():
     text = progress_text(MERGING._replace(phase="reading", n_bytes=2_500_000), 120)
-    assert text.endswith("2.5 MB  7 different pre-tokens")
+    assert text.endswith("2.5 MB  7 unique pre-tokens")
 
 
 @pytest.mark.parametrize("phase", ["saving", "comparing"])
@@ -47,7 +47,7 @@ def test_the_line_fits_the_terminal(width):
     ("seconds", "shown"), [(0, "0:00"), (7.6, "0:08"), (59.7, "1:00"), (3723, "1:02:03")]
 )
 def test_times_are_written_as_on_a_clock(seconds, shown):
-    assert clock(seconds) == shown
+    assert format_duration(seconds) == shown
 
 
 def test_the_line_is_drawn_over_itself_and_leaves_no_trace():

@@ -1,4 +1,4 @@
-"""`tokviz replay`: merges in two frames, as JSON, and the difference of two trainings."""
+"""`tokviz replay`: merges as text and JSON, and comparisons of trainings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tokviz.cli.replay_frames import frames, line
 
 TINY = """\
 before merge 1 of 2
-  corpus      8 tokens, 1 pre-token
+  corpus      8 tokens, 1 unique pre-token
               a b a b a b c b
 merge 1 of 2: a + b → ab  (id 256)
   why         a + b occurs 3 times, more than any other pair; b + a follows with 2, 1 fewer.
@@ -68,7 +68,7 @@ def test_one_merge_and_some_merges(tokviz, tiny):
     assert tokviz("replay", tiny, "--print", "--at", 2).text == "".join(TINY.splitlines(True)[-6:])
     first = tokviz("replay", "--print", "--steps", 1, "-t", tiny).text
     assert first.splitlines()[0].startswith("merge 1 of 2")
-    assert first.endswith("… 1 more merge: --at K, --steps N\n")
+    assert first.endswith("… 1 more merge: use --at K or --steps N\n")
 
 
 def test_a_text_is_shown_at_every_step(tokviz):
@@ -80,7 +80,7 @@ def test_a_text_is_shown_at_every_step(tokviz):
         "  text        8 → 8 tokens\n"
         "    before    a ·t h e a t e r\n"
         "    after     a ·t h e a t e r\n"
-        "… 49,998 more merges: --at K, --steps N\n"
+        "… 49,998 more merges: use --at K or --steps N\n"
     )
     third = tokviz("replay", "gpt2", "--print", "--at", 3, "--text", "a theater").text
     assert "    before    a ·t [h e] a t e r\n    after     a ·t [he] a t e r\n" in third
@@ -164,7 +164,7 @@ def test_a_file_of_merges_is_compared(tokviz, words):
         (["gpt222", "--print"], 2, "did you mean gpt2"),
         (["gpt222"], 2, "did you mean gpt2"),
         (["gpt2", "--diff", "gpt222"], 2, "did you mean gpt2"),
-        (["gpt2", "--print", "--at", "60000"], 1, "--at 60,000 is too far"),
+        (["gpt2", "--print", "--at", "60000"], 1, "--at 60,000: there are only"),
         (["gpt2", "--at", "-1"], 2, "is not a whole number|expected one argument"),
         (["gpt2", "--print", "--steps", "0"], 2, "is not a whole number above 0"),
         (["/no/such/run/", "--print"], 1, "no such file"),

@@ -34,7 +34,7 @@ def test_a_page_shows_one_text(tokviz, tmp_path):
     (tmp_path / "a").write_text("a")
     shown = tokviz("show", "--svg", tmp_path / "a", tmp_path / "a")
     assert shown.code == 1
-    assert "shows one thing" in shown.err
+    assert "holds only one figure" in shown.err
 
 
 def test_the_name_of_the_file_says_the_form(tokviz, tmp_path):
@@ -42,7 +42,7 @@ def test_the_name_of_the_file_says_the_form(tokviz, tmp_path):
         shown = tokviz("show", "-o", tmp_path / name, "--text", "hello")
         assert (shown.code, (tmp_path / name).read_bytes()[: len(begins)]) == (0, begins)
     refused = tokviz("show", "-o", tmp_path / "e.pdf", "--text", "hello")
-    assert "no form ends in .pdf: there are .html, .svg, .png, .md, .txt, .ansi" in refused.err
+    assert "unknown extension .pdf: use .html, .svg, .png, .md, .txt, .ansi" in refused.err
     assert (refused.code, (tmp_path / "e.pdf").exists()) == (1, False)
 
 
@@ -70,5 +70,7 @@ def test_what_other_commands_show_can_be_a_figure_too(tokviz, tmp_path):
 
 
 def test_a_text_that_the_tokenizer_changes_is_said_to_be_changed(tokviz):
-    assert "qwen2 composes the text first" in tokviz("show", "-t", "qwen2", "--text", "e\u0301").err
+    assert (
+        "qwen2 normalizes the text to NFC" in tokviz("show", "-t", "qwen2", "--text", "e\u0301").err
+    )
     assert tokviz("show", "-t", "qwen2", "--text", "\u00e9").err == ""

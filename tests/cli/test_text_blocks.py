@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tokviz
-from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
+from tokviz.cli.text_blocks import InputCounts, map_ahead, text_blocks
 from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 
@@ -107,15 +107,15 @@ def test_the_next_item_is_made_while_one_is_worked_on_and_no_more() -> None:
                 go_on.set()
             yield item
 
-    results = one_ahead(work, items())
+    results = map_ahead(work, items())
     assert (next(results), made) == (0, [0, 1])
     assert list(results) == [10, 20, 30, 40]
-    assert list(one_ahead(work, [])) == []
-    assert list(one_ahead(work, range(5), 3)) == [0, 10, 20, 30, 40]
+    assert list(map_ahead(work, [])) == []
+    assert list(map_ahead(work, range(5), 3)) == [0, 10, 20, 30, 40]
 
 
 def test_what_goes_wrong_in_the_thread_or_here_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
-        list(one_ahead(lambda n: 1 // n, [1, 0, 1]))
+        list(map_ahead(lambda n: 1 // n, [1, 0, 1]))
     with pytest.raises(ZeroDivisionError):
-        list(one_ahead(str, (1 // n for n in (1, 0))))
+        list(map_ahead(str, (1 // n for n in (1, 0))))

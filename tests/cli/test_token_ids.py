@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.cli.decode import decode_input
+from tokviz.cli.decode import decoded_parts
+from tokviz.cli.inputs import BLOCK_BYTES
 from tokviz.cli.token_ids import read_ids
 from tokviz.errors import TokenIdError, TokvizError
 
@@ -21,7 +22,7 @@ def test_a_block_border_inside_a_number_does_not_matter(ids, size):
 
 
 def test_the_position_of_a_mistake_counts_from_the_first_block():
-    with pytest.raises(TokvizError, match="position 3 of the ids is 'x'"):
+    with pytest.raises(TokvizError, match="not a token id at position 3: 'x'"):
         ids_of([b"1 2 ", b"3 ", b"x "])
 
 
@@ -30,14 +31,13 @@ def test_a_number_without_end_is_refused_before_it_fills_the_memory():
         yield b"9" * 1000
         raise AssertionError("read on")
 
-    with pytest.raises(TokvizError, match="position 0 of the ids"):
+    with pytest.raises(TokvizError, match="not a token id at position 0"):
         ids_of(endless())
 
 
-def test_the_position_of_an_unknown_id_counts_from_the_first_block(tmp_path, monkeypatch):
+def test_the_position_of_an_unknown_id_counts_from_the_first_block(tmp_path):
     file = tmp_path / "ids"
-    file.write_text("1 2 3 4 500000 6")
-    monkeypatch.setattr("tokviz.cli.inputs.read_blocks.__defaults__", (2,))
+    file.write_text("1 " * BLOCK_BYTES + "500000 6")
     with pytest.raises(TokenIdError) as caught:
-        list(decode_input(str(file), "gpt2", overrule=True))
-    assert caught.value.index == 4
+        list(decoded_parts(str(file), "gpt2", override=True))
+    assert caught.value.index == BLOCK_BYTES

@@ -91,4 +91,4 @@ def test_whoever_looks_on_hears_that_the_hub_is_asked(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert main(["tokenizers", "--check", "hf:a/b/c"]) == 1
-    assert "asking the Hugging Face Hub for a/b/c…" in capsys.readouterr().err
+    assert "loading a/b/c from the Hugging Face Hub…" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`tokviz train`: from texts to a folder that every other command can use."""
+"""`tokviz train`: a run folder that every other command can use."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_ctrl_c_before_the_first_merge_saves_nothing(tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(b"some text " * 10)
     assert process.returncode == 130
-    assert errors == b"tokviz: interrupted before the first merge: nothing is saved\n"
+    assert errors == b"tokviz: interrupted before the first merge: nothing was saved\n"
     assert not run.exists()
 
 
@@ -158,7 +158,7 @@ def test_compare_shows_well_known_tokenizers_on_text_held_out(tokviz, tmp_path):
     result = tokviz(
         "train", tmp_path / "lines.txt", "-o", tmp_path / "run", "--vocab-size", 300, "--compare"
     )
-    (line,) = [line for line in result.text.splitlines() if "held out" in line]
+    (line,) = [line for line in result.text.splitlines() if "held-out" in line]
     assert all(name in line for name in ("new", "gpt2", "cl100k_base"))
 
 

@@ -1,4 +1,4 @@
-"""What workers do for a command is what the command prints without them."""
+"""Commands print the same with and without workers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_counting_by_workers_says_the_same(
 ) -> None:
     name, *options = command.split()
     alone = printed(capfd, name, *options, *files)
-    monkeypatch.setattr(workers, "MOST_BYTES", 100)
+    monkeypatch.setattr(workers, "MAX_PART_BYTES", 100)
     assert printed(capfd, name, *options, *files, "--scheduler", address) == alone
     assert "missing.txt: there is no such file" in alone[2]
 
@@ -77,6 +77,6 @@ def test_rows_of_conversations_by_workers_are_printed_in_order(
 ) -> None:
     command = ["chat", rows, *options.split(), "--template", "chatml"]
     alone = printed(capfd, *command)
-    monkeypatch.setattr(chat, "_ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(chat, "ROWS_PER_TASK", 4)
     assert printed(capfd, *command, "--scheduler", address) == alone
     assert alone[1]

@@ -1,4 +1,4 @@
-"""Where tokenizers disagree, against a slow oracle; causes, by taking them over."""
+"""Disagreements against a slow oracle, and their causes by experiment."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_special_tokens_can_be_plain_text() -> None:
 def test_figures_by_script_are_those_of_a_slow_count(text: str) -> None:
     comparison = Comparison(text, [CAST["gpt2"](), CAST["gpt4o"]()])
     script_at, script = [], ""
-    for character in reversed(text):  # what comes before the first letter goes with it
+    for character in reversed(text):  # characters before the first letter belong to its script
         script = _script(character) or script
     first = script or "Common"
     script = first

@@ -1,4 +1,4 @@
-"""Documents that follow another one, and the search for disagreements, against fresh documents."""
+"""Copies of an edited document, and the search for disagreements, against new documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tokviz import Tokenizer
 from tokviz.compare import compared_documents
 from tokviz.compare.boundaries import Comparison
 from tokviz.compare.compared_documents import (
-    Lane,
+    ComparedDocument,
     Track,
     all_starts,
     explained,
@@ -34,7 +34,7 @@ edits = st.lists(
 
 
 def tracks_of(text: str, tokenizers: Sequence[Tokenizer], target: int = 8) -> list[Track]:
-    """Take documents of many small chunks, all of whose tokens are known."""
+    """Return tracks of documents with many small chunks and known tokens."""
     found = []
     for tokenizer in tokenizers:
         document = LiveDocument(text, tokenizer, chunk_target=target)
@@ -51,7 +51,7 @@ def test_a_lane_that_follows_is_as_a_fresh_document(
 ) -> None:
     first, second = (CAST[name]() for name in names[:2])
     live = LiveDocument(text, first)
-    lane = Lane(live.parts(), second, True, live.revision)
+    lane = ComparedDocument(live.parts(), second, True, live.revision)
     for number, (place, n_removed, inserted) in enumerate(steps):
         start = min(place, live.n_chars)
         live.edit(start, min(n_removed, live.n_chars - start), inserted)
@@ -65,7 +65,7 @@ def test_a_lane_that_follows_is_as_a_fresh_document(
 @pytest.mark.parametrize("change", ["text", "specials", "much"])
 def test_a_lane_gives_up_where_another_one_is_quicker(change: str) -> None:
     live = LiveDocument("the cat", load("gpt2"))
-    lane = Lane(live.parts(), load("gpt4"), True, live.revision)
+    lane = ComparedDocument(live.parts(), load("gpt4"), True, live.revision)
     if change == "text":
         live.set_text("a dog")
     elif change == "specials":
@@ -77,7 +77,7 @@ def test_a_lane_gives_up_where_another_one_is_quicker(change: str) -> None:
 
 def test_a_lane_does_not_mind_another_tokenizer_of_the_text_it_follows() -> None:
     live = LiveDocument("the cat", load("gpt2"))
-    lane = Lane(live.parts(), load("gpt4"), True, live.revision)
+    lane = ComparedDocument(live.parts(), load("gpt4"), True, live.revision)
     live.set_tokenizer(load("gpt4o"))
     live.edit(0, 3, "a")
     assert lane.follow(live)
@@ -115,7 +115,7 @@ def test_a_search_crosses_long_stretches_without_a_disagreement_or_a_shared_bord
     assert next_span(tracks, found[0] + 1).span is None
     assert previous_span(tracks, len(text)).span == found
     shares: list[float] = []
-    starts = all_starts(tracks, told=shares.append)
+    starts = all_starts(tracks, on_progress=shares.append)
     assert starts is not None
     assert starts.tolist() == [found[0]]
     assert shares == sorted(shares) and shares[-1] == 1
@@ -154,7 +154,7 @@ def test_counting_ends_where_the_tokens_of_one_tokenizer_end_before_the_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def spans_in(tracks: Any, start: int, end: int) -> tuple[list[list[int]], int, int]:
-        # Seven bytes of ten have tokens: no border is shared behind them.
+        # Seven bytes of ten have tokens: no border is shared after them.
         return ([[3, 5]], 0, 7) if start == 0 else ([], start, start)
 
     monkeypatch.setattr(compared_documents, "_spans_in", spans_in)

@@ -21,7 +21,7 @@ def one_token(token: bytes) -> int:
 
 
 def split_token(ids: list[int], number: int) -> list[int]:
-    """Spell one token by its bytes."""
+    """Replace one token with the tokens of its bytes."""
     spelled = [one_token(bytes([byte])) for byte in GPT4.token_bytes(ids[number])]
     return [*ids[:number], *spelled, *ids[number + 1 :]]
 

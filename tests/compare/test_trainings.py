@@ -1,4 +1,4 @@
-"""Where two trainings part, and why."""
+"""First differences of two trainings, and their causes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ TEXT = "numbers 123456 and 123457 don't 123456 123 it's the theory of 123456 123
     ids=lambda value: value if isinstance(value, str) and value.isalpha() else "",
 )
 def test_the_cause_is_found_by_trying(changes, kind, words) -> None:
-    """Each way to change one thing about a training is named as the cause, whoever stands first."""
+    """Every change of one setting is reported as the cause, in both orders."""
     settings = {"source": [TEXT], "split_pattern": "gpt4", "vocab_size": 300}
     a, b = tokviz.train(**settings), tokviz.train(**{**settings, **changes})
     found = diff_merges(a, b).first_difference
@@ -225,7 +225,7 @@ def test_special_tokens_count_as_they_do_in_the_text_beside_the_comparison() -> 
     assert ("special tokens", "1", "0") in diff.settings
 
 
-# -- what holds merges
+# -- sources of merges
 
 
 @pytest.mark.parametrize("form", ["gpt2", "cs336", "json", "tokenizer.json", "folder", "tiktoken"])

@@ -1,4 +1,4 @@
-"""What two vocabularies share, against sets of tokens."""
+"""Comparisons of vocabularies, against sets of tokens."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def first_step(lesson: Lesson):
 
 
 def examples() -> dict[str, str]:
-    """Write every example that holds a number once more, with what the code says it is."""
+    """Return every example that has a number, written with the numbers that the code computes."""
     cs336, minbpe = lessons()["cs336"], lessons()["minbpe"]
     first, newest = first_step(cs336), "newest"
     sizes = [len(character.encode()) for character in "eé漢🎉"]
@@ -100,7 +100,7 @@ def test_every_number_of_an_example_is_what_the_code_says() -> None:
 
 @cache
 def shown_words() -> set[str]:
-    """Give the words of the glossary in what the screens say, by the source."""
+    """Return the glossary terms in the strings of the screens."""
     house = Path(tokviz.__file__).parent
     found: set[str] = set()
     for path in [

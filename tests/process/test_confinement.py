@@ -77,7 +77,7 @@ ALLOWED = {
     "tokenize": "tokviz.load('gpt2').encode('hello ' * 10_000)",
     "ask a child": "JobClient('split').call(lambda memory: [])",
     "import where names have changed": "importlib.invalidate_caches() or __import__('colorsys')",
-    "keep its journal": "Autosave(Path(own)).leftovers()",
+    "keep its journal": "RecoveryJournal(Path(own)).recoverable_texts()",
 }
 
 SCRIPT = """
@@ -87,7 +87,7 @@ import numpy as np
 import tokviz, tokviz.guide.lessons
 from platformdirs import user_cache_path
 from tokviz.storage.assets import asset_path
-from tokviz.workspace.recovery_journal import Autosave
+from tokviz.workspace.recovery_journal import RecoveryJournal
 from tokviz.process.runner import JobClient
 from tokviz.storage.files import write_file
 from tokviz.formats import subprocess_loader

@@ -269,12 +269,12 @@ def _corpus(path: str | None) -> str:
 
 
 def _session(path: str | None) -> str:
-    from tokviz.workspace.session_file import look_up, read_session
+    from tokviz.workspace.session_file import load_session, read_session
     from tokviz.workspace.settings import Settings
 
     if path is None:
         return ""
-    found = look_up(read_session(path), Settings())
+    found = load_session(read_session(path), Settings())
     return f"{len(found.saved.text)} characters"
 
 

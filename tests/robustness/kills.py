@@ -31,7 +31,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
 from tests.robustness.subject import Subject  # noqa: E402
-from tokviz.workspace.recovery_journal import Autosave, Leftover  # noqa: E402
+from tokviz.workspace.recovery_journal import RecoverableText, RecoveryJournal  # noqa: E402
 
 ORIGINAL = "\nWhat was there before.\n"
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -85,12 +85,12 @@ class Typist:
         return 0.0 if best == len(self.text) else killed - self.times[best]
 
 
-def autosaves(home: Path) -> list[Leftover]:
+def autosaves(home: Path) -> list[RecoverableText]:
     """Take what was left behind."""
-    return Autosave(home / "state" / "tokviz").leftovers()
+    return RecoveryJournal(home / "state" / "tokviz").recoverable_texts()
 
 
-def _texts(leftovers: list[Leftover], wrong: list[str]) -> list[str]:
+def _texts(leftovers: list[RecoverableText], wrong: list[str]) -> list[str]:
     texts = []
     for leftover in leftovers:
         if leftover.damage or not leftover.is_readable:
@@ -373,10 +373,10 @@ def journal_without_room() -> Iterator[list[str]]:
     with tempfile.TemporaryDirectory() as name:
         for room in range(0, 2_000, 150):
             folder = Path(name) / str(room)
-            journal, kept = Autosave(folder), None
+            journal, kept = RecoveryJournal(folder), None
             for number in range(1, 12):
                 text = "some words " * number
-                journal.want([text])
+                journal.set_text([text])
                 try:
                     resource.setrlimit(resource.RLIMIT_FSIZE, (room, old[1]))
                     complaint = journal.flush()
@@ -391,9 +391,9 @@ def journal_without_room() -> Iterator[list[str]]:
             yield wrong
 
 
-def autosaves_in(folder: Path) -> list[Leftover]:
-    """Recover the text in a folder."""
-    return Autosave(folder).leftovers()
+def autosaves_in(folder: Path) -> list[RecoverableText]:
+    """Take what was left behind in a folder."""
+    return RecoveryJournal(folder).recoverable_texts()
 
 
 def bad_homes() -> Iterator[list[str]]:

@@ -192,7 +192,7 @@ def _(home: Path, wrong: list[str]) -> None:
 
 @case("the settings become a folder")
 def _(home: Path, wrong: list[str]) -> None:
-    settings = home / "config" / "tokviz" / "settings.json"
+    settings = home / "config" / "tokviz" / "config.toml"
     with running(home, wrong) as subject:
         subject.wish("choose", "show_invisibles", "1")
         subject.comes_true(settings.exists, 10.0)
@@ -217,7 +217,7 @@ def _(home: Path, wrong: list[str]) -> None:
         time.sleep(1.0)
     from tokviz.workspace.settings import load_settings
 
-    settings, complaint = load_settings(home / "config" / "tokviz" / "settings.json")
+    settings, complaint = load_settings(home / "config" / "tokviz" / "config.toml")
     check(not complaint, f"{complaint}", wrong)
     check(settings.show_invisibles and settings.panel_visible, f"lost a choice: {settings}", wrong)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.robustness import kills
-from tokviz.workspace.recovery_journal import Autosave
+from tokviz.workspace.recovery_journal import RecoveryJournal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -36,8 +36,8 @@ def test_a_full_disk_leaves_the_journal_as_it_was() -> None:
 
 
 def test_a_damaged_journal_is_found(tmp_path: Path) -> None:
-    journal = Autosave(tmp_path)
-    journal.want(["text"])
+    journal = RecoveryJournal(tmp_path)
+    journal.set_text(["text"])
     journal.flush()
     journal.end()
     (file,) = tmp_path.glob("*.tokviz")

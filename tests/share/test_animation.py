@@ -1,4 +1,4 @@
-"""An animation shows, at every moment, the tokens that there are then, and needs no motion."""
+"""Animations show the tokens of every state, also with reduced motion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS = 2
 
 
 class Moving:
-    """What is to be seen of an animation at a moment."""
+    """Visible elements of an animation at a given time."""
 
     def __init__(self, lines: Iterator[bytes]) -> None:
         self.text = b"".join(lines).decode()
@@ -38,7 +38,7 @@ class Moving:
         return [seen for place, seen in self.frames[name] if place <= at][-1]
 
     def seen(self, second: float | None = None) -> list[str]:
-        """The labels that are seen then; without motion if that is None."""
+        """Return the visible labels at a time; None for reduced motion."""
         groups = self.picture.iter(f"{SVG}g")
         shown = (
             group

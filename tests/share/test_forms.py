@@ -1,4 +1,4 @@
-"""Whatever a text holds, every form shows each of its tokens once, and nothing of it is obeyed."""
+"""Every form shows each token of any text once, and escapes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import render
 from tokviz.compare.boundaries import compare
 from tokviz.errors import TokvizError, missing_package
-from tokviz.share import FORMS, writer, written
+from tokviz.share import FORMS, write_figure
 from tokviz.share.figure import (
     MOST_TOKENS,
     Chip,
@@ -29,8 +29,8 @@ from tokviz.share.figure import (
     figure_of,
     mask_figure,
 )
-from tokviz.share.png import MOST_LINES
 from tokviz.share.replayed import replay_figure
+from tokviz.share.svg import MOST_PNG_LINES
 from tokviz.text import bytetext
 from tokviz.text.glyphs import UNSAFE
 from tokviz.training.replay.replay import Replay
@@ -69,7 +69,7 @@ KINDS = (figure, comparison, mask, merge)
 
 
 def shown(text: str, form: str) -> str:
-    return "\n".join(writer(form)(figure(text)))
+    return b"".join(write_figure(figure(text), form)).decode()
 
 
 def chips(made: Figure) -> list[Chip]:
@@ -112,7 +112,7 @@ def test_what_stands_out_is_what_differs_what_is_learned_and_what_is_merged(text
 @given(text=texts)
 def test_nothing_in_a_text_reaches_whoever_draws_it(form: str, text: str) -> None:
     for kind in KINDS:
-        lines = b"".join(written(kind(text), form)).decode().split("\n")
+        lines = b"".join(write_figure(kind(text), form)).decode().split("\n")
         plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) if form == "ansi" else line for line in lines]
         assert [line for line in plain if UNSAFE.search(line)] == []
 
@@ -120,9 +120,9 @@ def test_nothing_in_a_text_reaches_whoever_draws_it(form: str, text: str) -> Non
 def test_a_megabyte_is_shown_but_is_too_long_for_a_picture_of_points() -> None:
     made = figure(" " * 999_000 + "\n" * 1000)
     for form in ("html", "svg"):
-        assert sum(map(len, written(made, form))) > 1_000_000
-    with pytest.raises(TokvizError, match=f"which holds at most {MOST_LINES}"):
-        written(made, "png")
+        assert sum(map(len, write_figure(made, form))) > 1_000_000
+    with pytest.raises(TokvizError, match=f"which holds at most {MOST_PNG_LINES}"):
+        write_figure(made, "png")
 
 
 def test_what_memory_should_not_hold_is_refused() -> None:
@@ -131,17 +131,17 @@ def test_what_memory_should_not_hold_is_refused() -> None:
 
 
 def test_a_png_is_a_picture_of_the_size_of_the_svg(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = b"".join(written(figure("hello 世界 <b>"), "png"))
+    drawn = b"".join(write_figure(figure("hello 世界 <b>"), "png"))
     picture = ElementTree.fromstring(shown("hello 世界 <b>", "svg"))
     assert drawn[:8] == b"\x89PNG\r\n\x1a\n"
     assert int.from_bytes(drawn[16:20], "big") == 2 * int(picture.attrib["width"])
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(TokvizError, match=re.escape(f"a PNG {missing_package('resvg-py')}")):
-        written(figure("hello"), "png")
+        write_figure(figure("hello"), "png")
 
 
 class _Tokens(HTMLParser):
-    """Reads what a page shows and says of its tokens."""
+    """Parser of the labels and descriptions of the tokens of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ _ATTRIBUTES = {"lang", "charset", "name", "content", "http-equiv", "tabindex", "
 def test_a_page_says_of_every_token_what_it_is_and_has_no_script(text: str) -> None:
     for kind in KINDS:
         page, made = _Tokens(), kind(text)
-        page.feed(b"".join(written(made, "html")).decode())
+        page.feed(b"".join(write_figure(made, "html")).decode())
         rows = [row for part in made.parts for row in part.rows()]
         parts = [(chip.about, label) for row in rows for chip, label in row if chip]
         assert list(zip(page.abouts, page.labels, strict=True)) == parts
@@ -189,7 +189,7 @@ def test_a_picture_is_xml_and_holds_every_token_inside_its_borders(text: str) ->
     space = "{http://www.w3.org/2000/svg}"
     for kind in KINDS:
         made = kind(text)
-        picture = ElementTree.fromstring(b"".join(written(made, "svg")))
+        picture = ElementTree.fromstring(b"".join(write_figure(made, "svg")))
         tokens = [found for found in picture.iter(f"{space}text") if len(found)]
         assert "".join(str(found.text) for found in tokens) == "".join(
             chip.label for chip in chips(made)
@@ -207,7 +207,9 @@ def test_a_table_gives_the_text_back(text: str) -> None:
 
 
 def test_the_lines_of_a_page_break_between_tokens() -> None:
-    page = b"".join(written(figure_of(tokviz.load("gpt2"), "x", "你好".encode()), "html")).decode()
+    page = b"".join(
+        write_figure(figure_of(tokviz.load("gpt2"), "x", "你好".encode()), "html")
+    ).decode()
     assert "b{display:inline-block;max-width:100%;" in page
 
 

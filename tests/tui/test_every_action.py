@@ -36,8 +36,8 @@ from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 from tokviz.tui.widgets.conversation.rows import PartPlace
-from tokviz.workspace.error_log import Unexpected
-from tokviz.workspace.recovery_journal import Autosave
+from tokviz.workspace.error_log import ErrorReport
+from tokviz.workspace.recovery_journal import RecoveryJournal
 from tokviz.workspace.session import (
     Opened,
     ReplayRequest,
@@ -331,15 +331,15 @@ async def elsewhere(stage: Stage) -> None:
 
 
 async def leftover(stage: Stage) -> None:
-    autosave = Autosave(stage.folder / "left")
-    autosave.want("left behind")
+    autosave = RecoveryJournal(stage.folder / "left")
+    autosave.set_text("left behind")
     autosave.flush()
     autosave.end()
-    stage.screen.recovery.offer(autosave.leftovers())
+    stage.screen.recovery.offer(autosave.recoverable_texts())
 
 
 async def gone_wrong(stage: Stage) -> None:
-    stage.app._last_error = Unexpected("x.py:1", "an error", "Traceback", None, 1)
+    stage.app._last_error = ErrorReport("x.py:1", "an error", "Traceback", None, 1)
 
 
 RECOVERY = dict.fromkeys(

@@ -94,7 +94,7 @@ async def test_the_text_is_edited_elsewhere_and_comes_back_as_one_step(
         assert app.session.live.n_chars == 4, "a headless app has no terminal to lend"
         monkeypatch.setattr(TokvizApp, "suspend", lambda self: nullcontext())
         for command, words in (
-            (f"{editor} 1", f"the editor '{editor} 1' ended with the exit code 1."),
+            (f"{editor} 1", f"the editor '{editor} 1' failed with exit code 1."),
             ("/no/editor", "the editor '/no/editor' cannot be started: No such file or directory."),
             ("'", "cannot be started: No closing quotation."),
         ):

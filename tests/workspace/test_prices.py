@@ -10,8 +10,8 @@ from tokviz.workspace.prices import (
     TEMPLATE,
     ModelPrice,
     cost_text,
+    create_prices_file,
     load_prices,
-    make_prices_file,
     models_for,
     percent,
     short_cost,
@@ -36,9 +36,9 @@ def test_template_is_a_table_with_an_example_that_uses_every_key(tmp_path: Path)
 
 def test_template_is_written_once(tmp_path: Path) -> None:
     path = tmp_path / "new" / "models.toml"
-    assert make_prices_file(path) == path and path.read_text() == TEMPLATE
+    assert create_prices_file(path) == path and path.read_text() == TEMPLATE
     path.write_text("mine")
-    make_prices_file(path)
+    create_prices_file(path)
     assert path.read_text() == "mine"
 
 
@@ -59,7 +59,7 @@ def test_models_are_read_with_what_the_table_says(tmp_path: Path) -> None:
         ('[model]\nname = "a"', 1, "[[model]]"),
         ("[[model]]\nprice = 1", 1, "name: is missing"),
         ('[[model]]\nname = ""', 2, "name: is empty"),
-        ("[[model]]\nname = 3", 2, "name: must be text"),
+        ("[[model]]\nname = 3", 2, "name: must be a string"),
         ('[[model]]\nname = "a"\n\n[[model]]\nname = "b"\nwindow = 0', 6, "window: "),
         ('[[model]]\nname = "a"\nwindow = 1.5', 3, "window: "),
         ('[[model]]\nname = "a"\nwindow = true', 3, "window: "),

@@ -1,4 +1,4 @@
-"""Unsaved text outlives a crash, and nothing else does."""
+"""Recovery of unsaved text after a crash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tokviz.live.document import LiveDocument
 from tokviz.storage.files import file_state
 from tokviz.text.bytetext import from_bytes
 from tokviz.workspace import recovery_journal
-from tokviz.workspace.recovery_journal import Autosave, Leftover
+from tokviz.workspace.recovery_journal import RecoverableText, RecoveryJournal
 
 TEXT = "naïve\r\n\udcff\0\u2028你好"
 
@@ -28,32 +28,32 @@ CRASHING = """
 import os, signal, sys
 from pathlib import Path
 from tokviz.text.bytetext import from_bytes
-from tokviz.workspace.recovery_journal import Autosave
+from tokviz.workspace.recovery_journal import RecoveryJournal
 folder, source, *texts = sys.argv[1:]
-keeper = Autosave(Path(folder))
+keeper = RecoveryJournal(Path(folder))
 for text in texts:
-    keeper.want(from_bytes(bytes.fromhex(text)), Path(source) if source else None)
+    keeper.set_text(from_bytes(bytes.fromhex(text)), Path(source) if source else None)
     assert keeper.flush() is None
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 def crash_with(folder: Path, *texts: str, source: str = "") -> None:
-    """Let a process that keeps texts, one in place of the other, be killed."""
+    """Kill a process after it has journaled one text after another."""
     data = [text.encode("utf-8", "surrogateescape").hex() for text in texts]
     done = subprocess.run([sys.executable, "-c", CRASHING, str(folder), source, *data], check=False)
     assert done.returncode != 1
 
 
-def keep(keeper: Autosave, text: str | None) -> str | None:
-    """Keep a text, given as the characters that it is made of."""
-    keeper.want(text)
+def keep(keeper: RecoveryJournal, text: str | None) -> str | None:
+    """Journal a text, given in parts."""
+    keeper.set_text(text)
     return keeper.flush()
 
 
-def left_in(folder: Path) -> list[Leftover]:
-    """Look as another session of the app would."""
-    found = Autosave(folder).leftovers()
+def left_in(folder: Path) -> list[RecoverableText]:
+    """Return the recoverable texts that another process finds."""
+    found = RecoveryJournal(folder).recoverable_texts()
     for leftover in found:
         leftover.lock.release()
     return found
@@ -91,28 +91,28 @@ def test_text_without_a_file_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_running_session_keeps_its_text_to_itself(tmp_path: Path) -> None:
-    mine, other = Autosave(tmp_path), Autosave(tmp_path)
+    mine, other = RecoveryJournal(tmp_path), RecoveryJournal(tmp_path)
     assert keep(mine, "mine") is None
     assert keep(other, "other") is None
-    assert mine.leftovers() == other.leftovers() == []
+    assert mine.recoverable_texts() == other.recoverable_texts() == []
     assert len(journals(tmp_path)) == 2
     other.end()
-    assert [left.text() for left in mine.leftovers()] == ["other"]
+    assert [left.text() for left in mine.recoverable_texts()] == ["other"]
 
 
 def test_only_one_session_is_offered_a_text_until_it_lets_go(tmp_path: Path) -> None:
     crash_with(tmp_path, "old")
-    one, two = Autosave(tmp_path), Autosave(tmp_path)
-    (left,) = one.leftovers()
-    assert two.leftovers() == []
+    one, two = RecoveryJournal(tmp_path), RecoveryJournal(tmp_path)
+    (left,) = one.recoverable_texts()
+    assert two.recoverable_texts() == []
     left.lock.release()
-    assert [left.text() for left in two.leftovers()] == ["old"]
+    assert [left.text() for left in two.recoverable_texts()] == ["old"]
 
 
 def test_all_texts_are_listed_the_newest_first_and_each_can_be_discarded(tmp_path: Path) -> None:
     for text in ("one", "two", "three"):
         crash_with(tmp_path, text)
-    found = Autosave(tmp_path).leftovers()
+    found = RecoveryJournal(tmp_path).recoverable_texts()
     assert [left.text() for left in found] == ["three", "two", "one"]
     found[1].discard()
     assert [left.text() for left in found if left.file.exists()] == ["three", "one"]
@@ -122,7 +122,7 @@ def test_all_texts_are_listed_the_newest_first_and_each_can_be_discarded(tmp_pat
 
 
 def test_nothing_is_left_of_what_is_not_wanted(tmp_path: Path) -> None:
-    keeper = Autosave(tmp_path)
+    keeper = RecoveryJournal(tmp_path)
     keep(keeper, "text")
     keep(keeper, "text, longer")
     assert len(journals(tmp_path)) == 1
@@ -136,9 +136,9 @@ def test_nothing_is_left_of_what_is_not_wanted(tmp_path: Path) -> None:
 
 
 def test_only_the_last_wish_counts(tmp_path: Path) -> None:
-    keeper = Autosave(tmp_path)
-    keeper.want(["one"])
-    keeper.want(["two"])
+    keeper = RecoveryJournal(tmp_path)
+    keeper.set_text(["one"])
+    keeper.set_text(["two"])
     keeper.flush()
     assert keeper.flush() is None, "there is nothing left to do"
     keeper.end()
@@ -152,10 +152,10 @@ def test_the_lock_of_a_process_that_left_nothing_is_cleared_away(tmp_path: Path)
 
 
 def test_a_key_in_a_long_text_costs_a_few_bytes(tmp_path: Path) -> None:
-    live, keeper = LiveDocument("some words and a line\n" * 100_000), Autosave(tmp_path)
+    live, keeper = LiveDocument("some words and a line\n" * 100_000), RecoveryJournal(tmp_path)
     keep_live(keeper, live)
     (file,) = journals(tmp_path)
-    for most in (20_000, 5_000):  # the first one leaves a coarse chunk behind
+    for most in (20_000, 5_000):  # the first one makes a large chunk
         before = file.stat().st_size
         live.edit(1_000_000, 0, "x")
         keep_live(keeper, live)
@@ -164,8 +164,8 @@ def test_a_key_in_a_long_text_costs_a_few_bytes(tmp_path: Path) -> None:
     assert left_in(tmp_path)[0].text() == live.text
 
 
-def keep_live(keeper: Autosave, live: LiveDocument) -> None:
-    keeper.want(live.parts())
+def keep_live(keeper: RecoveryJournal, live: LiveDocument) -> None:
+    keeper.set_text(live.parts())
     assert keeper.flush() is None
 
 
@@ -173,7 +173,7 @@ def test_the_journal_does_not_grow_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recovery_journal, "MAX_RECORDS", 10)
-    keeper = Autosave(tmp_path)
+    keeper = RecoveryJournal(tmp_path)
     for n in range(35):
         keep(keeper, "x" * n)
     assert journals(tmp_path)[0].read_bytes().count(b"\n") < 10
@@ -196,7 +196,7 @@ def test_any_edits_come_back(edits: list[tuple[int, int, bytes]]) -> None:
     folder = Path(tempfile.mkdtemp())
     try:
         live = LiveDocument(TEXT, chunk_target=4)
-        keeper = Autosave(folder)
+        keeper = RecoveryJournal(folder)
         keep_live(keeper, live)
         for offset, n_removed, inserted in edits:
             start = min(offset, live.n_chars)
@@ -210,7 +210,7 @@ def test_any_edits_come_back(edits: list[tuple[int, int, bytes]]) -> None:
 
 
 def test_a_journal_that_somebody_removed_is_written_anew(tmp_path: Path) -> None:
-    keeper = Autosave(tmp_path)
+    keeper = RecoveryJournal(tmp_path)
     keep(keeper, "one")
     journals(tmp_path)[0].unlink()
     assert keep(keeper, "one two") is None
@@ -221,7 +221,7 @@ def test_a_journal_that_somebody_removed_is_written_anew(tmp_path: Path) -> None
 def test_a_full_disk_is_a_sentence_and_what_comes_next_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keeper = Autosave(tmp_path)
+    keeper = RecoveryJournal(tmp_path)
     keep(keeper, "one")
 
     def fail(number: int) -> None:
@@ -242,7 +242,7 @@ def test_only_the_user_may_read_it(tmp_path: Path) -> None:
     if sys.platform == "win32":
         pytest.skip("has no modes")
     folder = tmp_path / "new"
-    keeper = Autosave(folder)
+    keeper = RecoveryJournal(folder)
     keep(keeper, "secret")
     keep(keeper, "secrets")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -251,14 +251,14 @@ def test_only_the_user_may_read_it(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    note = keep(Autosave(tmp_path / "file"), "text")
+    note = keep(RecoveryJournal(tmp_path / "file"), "text")
     assert note is not None
     assert note.startswith("Unsaved changes are not backed up: ")
-    assert Autosave(tmp_path / "file").leftovers() == []
+    assert RecoveryJournal(tmp_path / "file").recoverable_texts() == []
 
 
-def damaged(tmp_path: Path, damage: Callable[[bytes], bytes]) -> Leftover:
-    """Leave "some text" and then "some more text" behind, and damage the journal."""
+def damaged(tmp_path: Path, damage: Callable[[bytes], bytes]) -> RecoverableText:
+    """Journal "some text" and then "some more text", and damage the journal."""
     crash_with(tmp_path, "some text", "some more text")
     (file,) = journals(tmp_path)
     file.write_bytes(damage(file.read_bytes()))
@@ -325,9 +325,9 @@ def test_a_journal_that_never_ends_is_not_read_and_many_are_taken_by_and_by(
     found = {left.file.name: left for left in left_in(tmp_path)}
     assert len(found) == 4
     assert [left.text() for left in found.values() if left.is_readable] == ["some text"]
-    assert "not a file" in found["autosave-1-link.tokviz"].damage
+    assert "is not a regular file" in found["autosave-1-link.tokviz"].damage
 
-    monkeypatch.setattr(recovery_journal, "MOST_LEFTOVERS", 3)
+    monkeypatch.setattr(recovery_journal, "MAX_RECOVERABLE", 3)
     for number in range(5):
         shutil.copy(journal, tmp_path / f"autosave-4-{number}.tokviz")
     assert len(left_in(tmp_path)) == 3

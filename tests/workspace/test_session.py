@@ -1,9 +1,7 @@
-"""What the app is about, without any screen."""
+"""The session, without screens."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -38,15 +36,6 @@ from tokviz.workspace.settings import Settings, config_path, load_settings
 def make_session(text: str = "hello world", **settings: object) -> Session:
     chosen = Settings(**settings)  # type: ignore[arg-type]
     return Session(Opened(text), tokviz.load("gpt2"), chosen, remember=False)
-
-
-def test_a_session_imports_no_screen_library() -> None:
-    code = (
-        "import sys, tokviz.workspace.session\n"
-        "print(*(n for n in ('rich', 'textual') if n in sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
 
 
 def test_another_tokenizer_changes_tokens_settings_and_is_told_once() -> None:
@@ -161,7 +150,7 @@ def test_a_text_is_modified_until_it_is_noted_as_saved() -> None:
     assert not session.modified
     session.version = object()
     assert session.modified
-    session.note_text(Path("a"), is_sample=False)
+    session.mark_replaced(Path("a"), is_sample=False)
     assert not session.modified and session.path == Path("a")
 
 

@@ -1,4 +1,4 @@
-"""A session file brings back what was seen, says what is not here, and can do no harm."""
+"""Session files: restored state, missing tokenizers, and safety."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tokviz.compare.compared_documents import ComparedTokenizer
 from tokviz.errors import InputFileError
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.workspace import session_file
-from tokviz.workspace.session import Opened, ReplayRequest, Session, ShowConversation, ShowSaved
+from tokviz.workspace.session import Opened, ReplayRequest, Session, ShowConversation, ShowSavedText
 from tokviz.workspace.session_file import (
     SavedSession,
+    capture_session,
     checksum,
-    look_up,
+    load_session,
     name_of,
     read_session,
     restore,
-    saved_of,
 )
 from tokviz.workspace.settings import Settings
 
@@ -61,15 +61,15 @@ def test_a_session_is_saved_and_restored(tmp_path: Path) -> None:
     ours = Session(Opened("some text"), tokviz.load("gpt2"), remember=False)
     ours.others.append(ComparedTokenizer("cl100k_base", tokviz.load("cl100k_base")))
     fields = {"cursor": 3, "conversation": HI, "template": "chatml", "lesson": "minbpe", "merge": 2}
-    made = saved_of(ours, "compare", fields | {"replayed": "/home/me/secret/minbpe"})()
+    made = capture_session(ours, "compare", fields | {"replayed": "/home/me/secret/minbpe"})()
     assert "secret" not in session_file.to_bytes(made).decode()
 
     theirs = Session(Opened("other"), tokviz.load("o200k_base"), remember=False)
-    found = look_up(made, theirs.settings)
+    found = load_session(made, theirs.settings)
     restore(theirs, found)
-    assert (theirs.tokenizer.name, found.lacking) == ("gpt2", ())
+    assert (theirs.tokenizer.name, found.missing) == ("gpt2", ())
     assert [other.source for other in theirs.others] == ["cl100k_base"]
-    assert theirs.take_requests("tokens") == [ShowSaved("some text", 3, True, "ids", "compare")]
+    assert theirs.take_requests("tokens") == [ShowSavedText("some text", 3, True, "ids", "compare")]
     assert theirs.take_requests("chat") == [
         ShowConversation(Conversation.from_json(HI), template="chatml")
     ]
@@ -89,29 +89,29 @@ def test_a_tokenizer_is_known_by_its_vocabulary_and_taken_from_no_new_place(tmp_
     assert wanted.tokenizers == ("mine.json",)
 
     def found_by(*known: str) -> tuple[str | None, tuple[str, ...]]:
-        found = look_up(wanted, Settings(recent_tokenizers=known))
-        return found.tokenizer and found.tokenizer[0], found.lacking
+        found = load_session(wanted, Settings(recent_tokenizers=known))
+        return found.tokenizer and found.tokenizer[0], found.missing
 
     assert found_by(*places) == (places[1], ())
     (said,) = found_by(places[0])[1]
-    assert said == "The tokenizer mine.json is here, but with another vocabulary."
+    assert said == "The tokenizer mine.json has another vocabulary here."
     (said,) = found_by()[1]
     assert said.startswith("The tokenizer mine.json is not here: ")
     for name in (places[1], "hf:org/name", "../mine.json", "\x1b[2J"):
-        lacking = look_up(SavedSession(tokenizers=(name,)), Settings()).lacking
+        lacking = load_session(SavedSession(tokenizers=(name,)), Settings()).missing
         assert "is not here" in lacking[0] and "\x1b" not in lacking[0]
-    other = look_up(SavedSession(tokenizers=("gpt2",), vocabularies=("00",)), Settings())
-    assert other.tokenizer is None and "another vocabulary" in other.lacking[0]
+    other = load_session(SavedSession(tokenizers=("gpt2",), vocabularies=("00",)), Settings())
+    assert other.tokenizer is None and "another vocabulary" in other.missing[0]
 
 
 def test_it_goes_on_without_what_is_wrong() -> None:
     saved = SavedSession("t", conversation=[{"role": 1}], template="/x.jinja")
-    found = look_up(saved._replace(split_patterns=("none of ours", "gpt4")), Settings())
-    assert found.conversation is None and len(found.lacking) == 2
+    found = load_session(saved._replace(split_patterns=("none of ours", "gpt4")), Settings())
+    assert found.conversation is None and len(found.missing) == 2
     session = Session(Opened(""), tokviz.load("gpt2"), remember=False)
     restore(session, found)
     assert session.take_requests("chat") == []
-    assert session.settings.split_patterns == ("gpt4",)  # what stands in the user's own file now
+    assert session.settings.split_patterns == ("gpt4",)  # now in the file of the user
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_it_goes_on_without_what_is_wrong() -> None:
         "no-json": ("nope", "line 1, column 1"),
         "a-list": ([], "is not a session"),
         "other-json": ({"version": "1.0"}, "is not a session"),
-        "newer": ({"tokviz": 2}, "newer tokviz"),
+        "newer": ({"tokviz": 2}, "newer version of tokviz"),
         "number": ({"tokviz": 1, "cursor": "x"}, "(key 'cursor'): must be a whole number"),
         "flag": ({"tokviz": 1, "cursor": True}, "must be a whole number"),
         "item": ({"tokviz": 1, "tokenizers": ["a", 1]}, "must be a list of texts"),

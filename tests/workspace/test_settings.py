@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -117,7 +116,7 @@ def test_what_is_of_no_use_is_told_with_file_line_and_key_and_costs_nothing_else
         f"{path}, line 2: wrap: must be true or false",
         f"{path}, line 3: panel: there is no 'token': did you mean 'tokens'?",
         f"{path}, line 4: thme: there is no such setting: did you mean 'theme'?",
-        f"{path}, line 10: profile.work.theme: must be text in quotes",
+        f"{path}, line 10: profile.work.theme: must be a string in quotes",
     ]
     assert load_settings(path) == (Settings(panel="token", keys={"find": "ctrl+g"}), None)
     assert path.read_text() == WRONG
@@ -190,28 +189,6 @@ def test_what_is_odd_is_written_into_too_and_all_else_stays(tmp_path: Path, numb
     (own if isinstance(own, dict) else before)["wrap"] = False
     before.pop("keys", None)
     assert now == before
-
-
-OLD = {"wrap": False, "folder": "/a", "compared": ["gpt2"], "split_regexes": ["\\d"], "future": 1}
-
-
-def test_the_settings_of_older_versions_are_taken_over_once_and_kept_aside(tmp_path: Path) -> None:
-    old = tmp_path / "settings.json"
-    old.write_text(json.dumps(OLD))
-    settings = Settings(wrap=False, folder="/a", compared=("gpt2",), split_regexes=("\\d",))
-    path = tmp_path / "config.toml"
-    assert load_settings(path) == (settings, None) == load_settings(path)
-    assert not old.exists()
-    assert json.loads((tmp_path / "settings.json.old").read_text()) == OLD
-    old.write_text('{"wrap": true}')
-    assert load_settings(path) == (settings, None), "what is new goes before"
-
-
-def test_broken_settings_of_older_versions_are_told_and_stay(tmp_path: Path) -> None:
-    (tmp_path / "settings.json").write_text("{")
-    settings, notice = load_settings(tmp_path / "config.toml")
-    assert settings == Settings() and notice is not None and "not taken over" in notice
-    assert (tmp_path / "settings.json").read_text() == "{"
 
 
 def test_every_setting_says_what_it_means() -> None:

@@ -1,9 +1,9 @@
 """See what a tokenizer does to your text. Opens FILE, piped text or a sample.
 
-commands (tokviz COMMAND --help tells more):
+commands (see tokviz COMMAND --help):
 $commands
 
-A file that has a command's name: tokviz ./count
+To open a file that has the name of a command: tokviz ./count
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tokviz.storage.version import __version__
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the app, without FILE."""
-    options.add_tokenizer(parser, otherwise="the one used last")
+    options.add_tokenizer(parser, default="the last one used")
     options.add_specials(parser)
     parser.add_argument(
         "--profile", default="", metavar="NAME", help="use [profile.NAME] of the settings"
@@ -46,10 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Open the app and return its exit code."""
     path: str | None = arguments.file
     if path in COMMANDS and not os.path.exists(path):
-        raise InputFileError(path, f"there is no such file; the command goes first: tokviz {path}")
+        raise InputFileError(path, f"there is no such file; write the command first: tokviz {path}")
     return open_app(
         None if path == STDIN else path,
-        tokenizer=options.asked_tokenizer(arguments),
+        tokenizer=options.requested_tokenizer(arguments),
         parse_specials=arguments.specials == "parsed",
         profile=arguments.profile,
     )

@@ -1,23 +1,23 @@
-"""See which tokens of conversations a model learns from, and check training data.
+"""Show which tokens of conversations are in the loss, and check training data.
 
-FILE holds conversations: JSON Lines, JSON or parquet, in the shapes of nanochat, Hugging Face,
+FILE contains conversations: JSON Lines, JSON or parquet, in the shapes of nanochat, Hugging Face,
 OpenAI, ShareGPT or Alpaca, or with a prompt and a completion:
 $shapes
-On a terminal, `tokviz chat FILE` opens the app. Into a pipe it is --mask.
+On a terminal, `tokviz chat FILE` opens the app. In a pipe, it prints the tokens like --mask.
 
 templates: $templates (default: nanochat);
-or a file: tokenizer_config.json, chat_template.jinja. A tokenizer that lacks a template's special
-tokens is lent them, with the ids after its last ("virtual_specials").
+or a file: tokenizer_config.json, chat_template.jinja. Special tokens of the template that the
+vocabulary lacks get made-up ids after its last one ("virtual_specials").
 
---mask shows the tokens, learned ones in [brackets] and, on a terminal, in green. Of a web page or a
-  picture there is one for each row: --row says which.
+--mask shows the tokens; those in the loss are in [brackets] and, on a terminal, in green. A web
+  page or a picture holds one row: select it with --row.
 --json, one object per row:
   {"file", "row", "place", "tokenizer", "template", "mask_source", "max_tokens", "n_tokens",
    "n_kept", "n_learned", "virtual_specials", "notes", "ids", "mask", "reasons", "messages"}
-  or {"file", "row", "place", "error"}. "row" counts from 1, as --row does; "messages" are the
-  tokens' messages.
+  or {"file", "row", "place", "error"}. "row" counts from 1, like --row; "messages" has the message
+  of each token.
 --lint checks every row and prints its findings; the exit code is 1 if there are any.
-  With --mask they follow the tokens of each row.
+  With --mask, the findings follow the tokens of each row.
   With --json, one object per finding:
   {"file", "row", "place", "code", "severity", "message", "message_index", "token_index"}
 $rules
@@ -26,39 +26,42 @@ $rules
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from itertools import count, islice, takewhile
 from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.chat.conversation import ConversationError, describe_shapes
-from tokviz.chat.lint import RULES, Finding
-from tokviz.chat.templates import TEMPLATES
+from tokviz.chat.jinja_template import JinjaTemplate
+from tokviz.chat.lint import NOT_RENDERED, RULES, UNREADABLE, Finding, error_finding, lint
+from tokviz.chat.mask import mask_lines
+from tokviz.chat.render import Rendering, render, rendering_to_json
+from tokviz.chat.request import ChatRequest
+from tokviz.chat.template_files import load_template
+from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.cli import options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import FigureOutput, json_line, report
+from tokviz.cli.output import FigureOutput, report
 from tokviz.cli.progress import StatusLine
 from tokviz.errors import TokvizError
+from tokviz.share.figure import mask_figure
 from tokviz.storage.files import is_pipe
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.chat.dataset import Dataset
-    from tokviz.chat.jinja_template import JinjaTemplate
-    from tokviz.chat.render import Rendering
-    from tokviz.chat.templates import ChatTemplate
-    from tokviz.tokenizer.tokenizer import Tokenizer
-
 
 _FINDINGS = 1
-_ROWS_AT_ONCE = 1000
-"""How many rows a worker looks at before it takes others."""
+ROWS_PER_TASK = 1000
+"""Number of rows that a worker processes at a time."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,80 +78,78 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--template",
         default="nanochat",
         metavar="NAME",
-        help="a chat template's name or file (default: %(default)s)",
+        help="the name or the file of a chat template (default: %(default)s)",
     )
     options.add_number(
-        parser, "--max-tokens", "cut renderings off after so many tokens", default=2048
+        parser, "--max-tokens", "cut off each rendering after N tokens", default=2048
     )
     form = parser.add_mutually_exclusive_group()
-    options.add_flag(form, "--mask", "show which tokens are learned")
+    options.add_flag(form, "--mask", "show which tokens are in the loss")
     options.add_flag(form, "--json", "print one JSON object per row")
     options.add_forms(parser, form)
-    options.add_flag(parser, "--lint", "check the rows; the exit code is 1 if anything is found")
+    options.add_flag(parser, "--lint", "check the rows; the exit code is 1 if there are findings")
     parser.add_argument(
         "--ignore",
         action="append",
         default=[],
         metavar="RULE",
-        help="leave out a rule of --lint; may be given several times",
+        help="ignore a rule of --lint; repeat it for several",
     )
-    workers.add_arguments(parser, "work on files")
-    options.add_number(parser, "--row", "only this row, from 1")
+    workers.add_arguments(parser, "process files")
+    options.add_number(parser, "--row", "process only row N, counted from 1")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show, check or open conversations."""
     names = options.input_names(arguments.files)
     if arguments.ignore and not arguments.lint:
-        raise TokvizError("--ignore leaves rules of --lint out: add --lint")
+        raise TokvizError("--ignore needs --lint: add it, or leave out --ignore")
     if _opens_app(arguments, names):
         if arguments.split_pattern is not None:
-            raise TokvizError("--split-pattern is for what is printed: add --mask")
+            raise TokvizError(
+                "the app does not use --split-pattern: add --mask to print the tokens"
+            )
         return _open_app(arguments, names[0])
-    from tokviz.chat.template_files import load_template
-
     unknown = [code for code in arguments.ignore if code not in RULES]
     if unknown:
-        raise TokvizError(f"--ignore: no rule is called {unknown[0]!r}; see tokviz chat --help")
-    form = options.asked_form(arguments)
+        raise TokvizError(f"--ignore: there is no rule {unknown[0]!r} (see tokviz chat --help)")
+    form = options.requested_form(arguments)
     if form and arguments.lint:
-        raise TokvizError("--lint prints what it finds: leave the other form and -o out")
-    by_row = "say which row by --row"
-    figures = FigureOutput(form, arguments.output, by_row) if form else None
+        raise TokvizError("--lint prints its findings as text: leave out the other form and -o")
+    figures = FigureOutput(form, arguments.output, "select a row with --row") if form else None
     tokenizer = options.load_tokenizer(arguments)
-    look = _Look(arguments, tokenizer, load_template(arguments.template), figures)
-    arguments.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    with workers.answers(arguments) as answer:
-        work = _Work(arguments, look, answer)
-        failed = for_each_input(names, work.on_file)
+    formatter = _RowFormatter(arguments, tokenizer, load_template(arguments.template), figures)
+    arguments.colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    with workers.submitter(arguments) as submit:
+        printer = _FilePrinter(arguments, formatter, submit)
+        failed = for_each_input(names, printer.print_file)
     if figures is not None:
-        figures.end(has_failed=bool(failed or work.n_errors))
-    return failed or (_FINDINGS if work.n_findings or work.n_errors else 0)
+        figures.end(has_failed=bool(failed or printer.n_errors))
+    return failed or (_FINDINGS if printer.n_findings or printer.n_errors else 0)
 
 
 def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
-    asked = arguments.mask or arguments.json or arguments.lint or arguments.row
-    asked = asked or options.asked_form(arguments)
-    return not asked and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
+    prints = arguments.mask or arguments.json or arguments.lint or arguments.row
+    prints = prints or options.requested_form(arguments)
+    return not prints and len(names) == 1 and names[0] != STDIN and sys.stdout.isatty()
 
 
 def _open_app(arguments: argparse.Namespace, path: str) -> int:
-    from tokviz.chat.request import ChatRequest
-    from tokviz.tui.run import run as run_app
+    from tokviz.tui.run import run as run_app  # the other forms do not need the app
 
     request = ChatRequest(path, arguments.template, arguments.max_tokens)
-    tokenizer = options.asked_tokenizer(arguments)
+    tokenizer = options.requested_tokenizer(arguments)
     return run_app(tokenizer=tokenizer, first=request)
 
 
-class _Shown(NamedTuple):
-    """What there is to say about a row.
+class _RowOutput(NamedTuple):
+    """The output for a row.
 
     Attributes:
-        lines: For standard output.
-        error: Why it cannot be shown, for standard error.
-        has_failed: Whether that is so.
-        n_findings: How much was found.
+        lines: Lines for standard output.
+        error: An error message for standard error; may be empty.
+        has_failed: Whether the row cannot be read or rendered.
+        n_findings: Number of findings.
     """
 
     lines: list[str]
@@ -157,195 +158,178 @@ class _Shown(NamedTuple):
     n_findings: int = 0
 
 
-class _Work:
-    """What is done with each file.
+@dataclass
+class _FilePrinter:
+    """Prints the output for the rows of files.
 
     Attributes:
-        n_findings: Findings printed so far.
-        n_errors: Rows that could not be shown.
+        arguments: The arguments of the command.
+        formatter: Formats rows in this process.
+        submit: Submits rows to workers.
+        n_findings: Number of findings so far.
+        n_errors: Number of rows so far that cannot be read or rendered.
     """
 
-    def __init__(
-        self, arguments: argparse.Namespace, look: _Look, answer: workers.Answers[list[_Shown]]
-    ) -> None:
-        self._arguments = arguments
-        self._look = look
-        self._answer = answer
-        self._only_lints = arguments.lint and not arguments.mask
-        self.n_findings = 0
-        self.n_errors = 0
+    arguments: argparse.Namespace
+    formatter: _RowFormatter
+    submit: workers.Submit[list[_RowOutput]]
+    n_findings: int = 0
+    n_errors: int = 0
 
-    def on_file(self, name: str) -> None:
-        """Do it with one file."""
+    def print_file(self, name: str) -> None:
+        """Print the output for the rows of a file."""
         dataset = _open(name)
-        first = 0 if self._arguments.row is None else self._arguments.row - 1
-        if self._arguments.row is not None and not dataset.has_row(first):
+        first = 0 if self.arguments.row is None else self.arguments.row - 1
+        if self.arguments.row is not None and not dataset.has_row(first):
             raise TokvizError(
                 f"there is no row {first + 1:,}; it has {pluralize(dataset.n_rows, 'row')}"
             )
+        only_lints = self.arguments.lint and not self.arguments.mask
         n_rows, n_wrong, n_before = 0, 0, self.n_findings
         with StatusLine() as status:
-            for shown in self._rows(name, dataset, first):
+            for output in self._rows(name, dataset, first):
                 n_rows += 1
-                if self._only_lints and status.is_due:
+                if only_lints and status.is_due:
                     n_found = self.n_findings - n_before
                     status.draw(f"{pluralize(n_rows, 'row')}, {pluralize(n_found, 'finding')}")
-                if shown.error:
+                if output.error:
                     sys.stdout.flush()
-                    report(shown.error)
-                if shown.lines:
+                    report(output.error)
+                if output.lines:
                     status.clear()
-                    print(*shown.lines, sep="\n")
-                n_wrong += shown.n_findings > 0
-                self.n_findings += shown.n_findings
-                self.n_errors += shown.has_failed
-        if self._only_lints and not self._arguments.json:
+                    print(*output.lines, sep="\n")
+                n_wrong += output.n_findings > 0
+                self.n_findings += output.n_findings
+                self.n_errors += output.has_failed
+        if only_lints and not self.arguments.json:
             print(_summary(display_name(name), n_rows, n_wrong, self.n_findings - n_before))
 
-    def _rows(self, name: str, dataset: Dataset, first: int) -> Iterator[_Shown]:
-        is_here = not workers.is_asked(self._arguments) or name == STDIN or is_pipe(name)
-        is_here = is_here or options.asked_form(self._arguments) is not None
-        if is_here or self._arguments.row is not None:
-            n_rows = None if self._arguments.row is None else 1
-            yield from islice(self._look.at(name, dataset, first), n_rows)
+    def _rows(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
+        is_local = not workers.uses_cluster(self.arguments) or name == STDIN or is_pipe(name)
+        is_local = is_local or options.requested_form(self.arguments) is not None
+        if is_local or self.arguments.row is not None:
+            n_rows = None if self.arguments.row is None else 1
+            yield from islice(self.formatter.outputs(name, dataset, first), n_rows)
             return
         dataset.index_all()
-        spans = [(first, _ROWS_AT_ONCE) for first in range(0, dataset.n_rows, _ROWS_AT_ONCE)]
-        results = deque(self._answer(partial(_some_rows, self._arguments, name), spans))
-        while results:  # what is printed is kept nowhere
+        spans = [(first, ROWS_PER_TASK) for first in range(0, dataset.n_rows, ROWS_PER_TASK)]
+        results = deque(self.submit(partial(_some_rows, self.arguments, name), spans))
+        while results:  # do not keep printed results in memory
             yield from results.popleft()()
 
 
-def _some_rows(arguments: argparse.Namespace, name: str, span: tuple[int, int]) -> list[_Shown]:
-    from tokviz.chat.template_files import load_template
-
-    tokenizer = workers.tokenizer_of(options.tokenizer_name(arguments), arguments.split_pattern)
-    look = _Look(arguments, tokenizer, load_template(arguments.template))
+def _some_rows(arguments: argparse.Namespace, name: str, span: tuple[int, int]) -> list[_RowOutput]:
+    tokenizer = workers.cached_tokenizer(options.tokenizer_name(arguments), arguments.split_pattern)
+    formatter = _RowFormatter(arguments, tokenizer, load_template(arguments.template))
     first, n_rows = span
-    return [*islice(look.at(name, _opened(name), first), n_rows)]
+    return [*islice(formatter.outputs(name, _cached_dataset(name), first), n_rows)]
 
 
-class _Look:
-    """Looks at rows, as the arguments say; figures are written where it is given how."""
+class _RowFormatter(NamedTuple):
+    """Formats the output for rows; if `figures` is given, it writes them there."""
 
-    def __init__(
-        self,
-        arguments: argparse.Namespace,
-        tokenizer: Tokenizer,
-        template: ChatTemplate | JinjaTemplate,
-        figures: FigureOutput | None = None,
-    ) -> None:
-        self._arguments = arguments
-        self._tokenizer = tokenizer
-        self._template = template
-        self._figures = figures
+    arguments: argparse.Namespace
+    tokenizer: Tokenizer
+    template: ChatTemplate | JinjaTemplate
+    figures: FigureOutput | None = None
 
-    def at(self, name: str, dataset: Dataset, first: int) -> Iterator[_Shown]:
-        """Look at rows from a first one on."""
-        if self._arguments.lint and not self._arguments.mask:
+    def outputs(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
+        """Yield the output for each row from `first` on."""
+        if self.arguments.lint and not self.arguments.mask:
             return self._linted(name, dataset, first)
         return self._rendered(name, dataset, first)
 
     # -- --lint
 
-    def _linted(self, name: str, dataset: Dataset, first: int) -> Iterator[_Shown]:
-        from tokviz.chat.dataset_lint import DatasetLinter
+    def _linted(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
+        from tokviz.chat.dataset_lint import DatasetLinter  # imports NumPy
 
-        linter = DatasetLinter(self._tokenizer, self._template, self._arguments.max_tokens)
+        linter = DatasetLinter(self.tokenizer, self.template, self.arguments.max_tokens)
         for checked in linter.reports(dataset, first):
             lines = []
             findings = self._wanted(checked.findings)
             for finding in findings:
-                if self._arguments.json:
+                if self.arguments.json:
                     lines.append(_record(name, dataset, checked.row, asdict(finding)))
                 else:
                     shown = safe(_located(name, dataset, checked.row, finding.message))
                     lines.append(f"{shown} [{finding.severity}: {finding.code}]")
-            yield _Shown(lines, n_findings=len(findings))
+            yield _RowOutput(lines, n_findings=len(findings))
 
     def _wanted(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Leave out what is to be ignored."""
-        return [finding for finding in findings if finding.code not in self._arguments.ignore]
+        """Return the findings that are not ignored."""
+        return [finding for finding in findings if finding.code not in self.arguments.ignore]
 
     # -- --mask, --json
 
-    def _rendered(self, name: str, dataset: Dataset, first: int) -> Iterator[_Shown]:
-        from tokviz.chat.lint import NOT_RENDERED, UNREADABLE, error_finding, lint
-        from tokviz.chat.render import render
-
+    def _rendered(self, name: str, dataset: Dataset, first: int) -> Iterator[_RowOutput]:
         for row in takewhile(dataset.has_row, count(first)):
             conversation, error_text = None, ""
             try:
                 conversation = dataset.row(row)
                 rendering = render(
-                    self._tokenizer, conversation, self._template, self._arguments.max_tokens
+                    self.tokenizer, conversation, self.template, self.arguments.max_tokens
                 )
             except ConversationError as error:
                 lines = []
-                if self._arguments.json:
+                if self.arguments.json:
                     lines = [_record(name, dataset, row, {"error": str(error)})]
                 else:
                     error_text = _located(name, dataset, row, str(error))
                 code = UNREADABLE if conversation is None else NOT_RENDERED
-                findings: Iterable[Finding] = [error_finding(code, error)]
-                has_failed = True
+                findings, has_failed = [error_finding(code, error)], True
             else:
                 lines = self._lines(name, dataset, row, rendering)
-                findings = lint(conversation, rendering) if self._arguments.lint else ()
+                findings = lint(conversation, rendering) if self.arguments.lint else []
                 has_failed = False
-            found = self._wanted(findings) if self._arguments.lint else []
-            lines += [f"  ! {safe(finding.message)}" for finding in found]
-            yield _Shown(lines, error_text, has_failed, len(found))
+            shown = self._wanted(findings) if self.arguments.lint else []
+            lines += [f"  ! {safe(finding.message)}" for finding in shown]
+            yield _RowOutput(lines, error_text, has_failed, len(shown))
 
     def _lines(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
-        from tokviz.chat.mask import mask_lines
-        from tokviz.chat.render import rendering_to_json
-        from tokviz.share.figure import mask_figure
-
-        if self._figures is not None:
+        if self.figures is not None:
             place = f"{display_name(name)} {dataset.place(row)}"
-            self._figures.write(mask_figure(place, rendering))
+            self.figures.write(mask_figure(place, rendering))
             return []
-        if self._arguments.json:
+        if self.arguments.json:
             return [_record(name, dataset, row, rendering_to_json(rendering))]
-        lines = mask_lines(rendering, safe, colour=self._arguments.colour)
+        lines = mask_lines(rendering, safe, colour=self.arguments.colored)
         return [safe(_headline(dataset, row, rendering)), *lines]
 
 
 def _record(name: str, dataset: Dataset, row: int, fields: Mapping[str, object]) -> str:
-    return json_line({"file": name, "row": row + 1, "place": dataset.place(row), **fields})
+    return json.dumps({"file": name, "row": row + 1, "place": dataset.place(row), **fields})
 
 
 def _located(name: str, dataset: Dataset, row: int, text: str) -> str:
-    """Say of which file and row a text is about, as far as it does not say so itself."""
+    """Prefix a message with its file and row, unless it starts with the row."""
     place = dataset.place(row)
     where = "" if text.startswith(place) else f"{place}: "
     return f"{display_name(name)}: {where}{text}"
 
 
 def _open(name: str) -> Dataset:
-    from tokviz.chat.dataset import Dataset
+    from tokviz.chat.dataset import Dataset  # imports NumPy
 
     if name != STDIN and not is_pipe(name):
         return Dataset.open(name)
-    return Dataset.from_bytes(name, read_whole(read_blocks(name), "; give a file"))
+    return Dataset.from_bytes(name, read_whole(read_blocks(name), "; write it to a file first"))
 
 
-_opened = lru_cache(1)(_open)
+_cached_dataset = lru_cache(1)(_open)
 
 
 def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
     facts = [
         dataset.place(row),
         pluralize(rendering.n_kept, "token"),
-        f"{rendering.n_learned:,} learned ({rendering.supervised_share:.0%})",
+        f"{rendering.n_learned:,} in the loss ({rendering.supervised_share:.0%})",
     ]
     cut = len(rendering) - rendering.n_kept
     if cut:
         facts.append(f"{cut:,} cut off")
     if rendering.virtual_specials:
-        lacking = pluralize(len(rendering.virtual_specials), "special token")
-        facts.append(f"{lacking} not in the vocabulary")
+        facts.append(pluralize(len(rendering.virtual_specials), "missing special token"))
     if rendering.mask_source != "template":
         facts.append(f"mask from {rendering.mask_source}")
     return " ".join(["#", ", ".join(facts) + "." * bool(rendering.notes), *rendering.notes])
@@ -354,6 +338,6 @@ def _headline(dataset: Dataset, row: int, rendering: Rendering) -> str:
 def _summary(name: str, n_rows: int, n_wrong: int, n_findings: int) -> str:
     rows = pluralize(n_rows, "row")
     if not n_findings:
-        return f"{safe(name)}: {rows}, nothing found"
+        return f"{safe(name)}: {rows}, no findings"
     findings = pluralize(n_findings, "finding")
     return f"{safe(name)}: {rows}, {findings} in {pluralize(n_wrong, 'row')}"

@@ -1,8 +1,9 @@
-"""What a command is, and which there are. To add one, write its file and add its name here."""
+"""Registry of the commands. To add one, write its module and add its name to `COMMANDS`."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import os
 from collections.abc import Callable, Sequence
@@ -13,25 +14,25 @@ from tokviz.cli.output import USAGE_ERROR, report
 from tokviz.errors import TokvizError
 
 COMMANDS = {
-    "encode": "turn texts into token ids",
-    "decode": "turn token ids back into the exact bytes",
+    "encode": "encode texts as token ids",
+    "decode": "decode token ids to the exact bytes",
     "count": "count tokens, characters and bytes",
-    "show": "show tokens in colour, as a web page, as a picture, or line by line",
+    "show": "show tokens in color, as a web page, as a picture, or line by line",
     "compare": "compare tokenizers on a text, with the cause of every difference",
-    "eval": "measure how many tokens texts of many kinds and languages take",
-    "drift": "compare sampled token ids with what their text is encoded to",
-    "chat": "see and check which tokens of conversations are learned",
-    "train": "learn a tokenizer from texts",
-    "replay": "travel through a training or a vocabulary, merge by merge",
-    "lesson": "learn how byte pair encoding works, from small examples",
-    "tokenizers": "list the tokenizers there are, or check a tokenizer file",
-    "convert": "write a tokenizer in the format of another library",
+    "eval": "count the tokens of texts of many kinds and languages",
+    "drift": "compare sampled token ids with the encoding of their text",
+    "chat": "show and check which tokens of conversations are in the loss",
+    "train": "train a tokenizer on texts",
+    "replay": "step through a training or a vocabulary, merge by merge",
+    "lesson": "learn how byte pair encoding works from small examples",
+    "tokenizers": "list the available tokenizers, or check a tokenizer file",
+    "convert": "save a tokenizer in the format of another library",
     "config": "show, check or change the settings",
     "web": "open the app in a browser",
     "help": "read the guide",
     "completion": "print the completion script for bash, zsh, fish or tcsh",
 }
-"""Every command and what it does; each is a module beside this one, see `Command`."""
+"""Every command and its summary; each is a module of this package, see `Command`."""
 
 _SYNONYMS = {
     "tokenize": "encode",
@@ -57,18 +58,18 @@ _SYNONYMS = {
     "browser": "web",
     "tutorial": "lesson",
 }
-"""What other programs call our commands; none of them is one here."""
+"""Names that other programs use for our commands."""
 
 APP = "app"
 """The module of `tokviz` without a command."""
 
 
 class Command(NamedTuple):
-    """One command of `tokviz`: a module whose docstring is its help.
+    """A command of `tokviz`: a module whose docstring is its help.
 
     Attributes:
         name: The words on the command line, such as "tokviz count".
-        help: What `--help` says: its first line above the options, the rest below.
+        help: The text of `--help`: its first line goes above the options, the rest below.
         add_arguments: Adds the command's arguments to a parser.
         run: Does the work and returns the exit code.
     """
@@ -80,24 +81,24 @@ class Command(NamedTuple):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line that is safe to show."""
+    """An argument parser whose errors are one line, safe for terminals."""
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """Read a command line, in which options may stand behind files, but not behind `--`."""
+        """Parse a command line. Options may follow files, but nothing after `--` is an option."""
         n_before = words.index("--") + 1 if "--" in words else len(words)
-        # They are read twice, the second time without the `--`: no word begins with a NUL.
+        # argparse parses them twice, the second time without the `--`, so mark them with a NUL.
         hidden = [f"{_HIDDEN}{word}" if word[:1] == "-" else word for word in words[n_before:]]
-        found = self.parse_intermixed_args([*words[:n_before], *hidden])
-        for name, value in vars(found).items():
+        parsed = self.parse_intermixed_args([*words[:n_before], *hidden])
+        for name, value in vars(parsed).items():
             if isinstance(value, list):
-                value[:] = [one.removeprefix(_HIDDEN) for one in value]
+                value[:] = [item.removeprefix(_HIDDEN) for item in value]
             elif isinstance(value, str):
-                setattr(found, name, value.removeprefix(_HIDDEN))
-        return found
+                setattr(parsed, name, value.removeprefix(_HIDDEN))
+        return parsed
 
     def error(self, message: str) -> NoReturn:
-        """Report the mistake and exit with code 2."""
-        message = message.replace("ignored explicit argument", "takes no value, so not")
+        """Report a usage error and exit with code 2."""
+        message = message.replace("ignored explicit argument", "takes no value, but got")
         message = message.replace(_HIDDEN, "")
         report(f"{TokvizError(message)} (see {self.prog} --help)")
         raise SystemExit(USAGE_ERROR)
@@ -107,32 +108,31 @@ _HIDDEN = "\0"
 
 
 def unknown_command(arguments: Sequence[str]) -> str | None:
-    """Say that the first word is no command, with the nearest one, where it was meant as one.
+    """Return an error message if the first word looks like a misspelled command.
 
     Returns:
-        None where it can be an option or a file, or nothing but a file that is missing.
+        The message with the nearest command; None if the word is an option or a file, or is alone
+        and close to no command, so that it is a missing file.
     """
     word = arguments[0] if arguments else ""
     if not may_be_command(word) or os.path.lexists(word):
         return None
-    import difflib
-
     near = difflib.get_close_matches(word.lower(), [*COMMANDS, *_SYNONYMS], n=1)
     if not near and len(arguments) == 1:
         return None
-    hint = f": did you mean `tokviz {_SYNONYMS.get(near[0], near[0])}`?" if near else ""
-    return f"there is no command and no file {word!r}{hint}"
+    hint = f"; did you mean `tokviz {_SYNONYMS.get(near[0], near[0])}`?" if near else ""
+    return f"no such command or file: {word!r}{hint}"
 
 
 def load_command(name: str) -> Command:
-    """Import one command; the others stay unimported."""
+    """Import a command; the others are not imported."""
     module = importlib.import_module(f"tokviz.cli.{name}")
     words = "tokviz" if name == APP else f"tokviz {name}"
     return Command(words, module.__doc__ or "", module.add_arguments, module.run)
 
 
 def command_parser(command: Command) -> Parser:
-    """Make the parser of one command."""
+    """Create the parser of a command."""
     description, _, notes = command.help.partition("\n\n")
     parser = Parser(
         prog=command.name,

@@ -1,16 +1,16 @@
-"""Compare tokenizers on a text: a table, and where they disagree and why.
+"""Compare tokenizers on a text: a table, the disagreements, and their causes.
 
-output: a line per tokenizer
+output: one line per tokenizer
   NAME  TOKENS  BYTES/TOKEN  CHARACTERS/TOKEN  TOKENS/WORD  DIFFERENCE
-  DIFFERENCE is to the first tokenizer. --by-script adds a line a script: its characters, and by
-  tokenizer the characters of a token. Then the first disagreements: the smallest stretches of text
-  that begin and end at borders of tokens in all of them, and of which they make other tokens, each
-  with its tokens and its cause:
-    split          their split patterns cut it differently
-    merges         the same pre-tokens, other merges
-    specials       a special token for one, plain text for the other
+  DIFFERENCE is relative to the first tokenizer. --by-script adds one line per script: its
+  characters, and by tokenizer the characters per token. Then the first disagreements: the smallest
+  stretches of text that start and end at token borders in all tokenizers and that they do not all
+  encode as the same tokens, each with its tokens and its cause:
+    split          the split patterns cut it differently
+    merges         the pre-tokens are equal, the merges differ
+    specials       a special token in one, plain text in another
     normalization  one of them changes the text first
-  The cause is what the first tokenizer would have to take over to agree, or the other one from it.
+  The cause is the part that, copied from one tokenizer to the other, makes the two agree.
 
 --json, one object per input:
   {"file", "n_bytes", "n_chars", "n_words", "tokenizers": [{"name", "n_tokens", "bytes_per_token",
@@ -18,7 +18,7 @@ output: a line per tokenizer
    "causes": {cause: number},
    "disagreements": [{"bytes": [start, end], "text", "ids", "tokens", "cause", "why"}]}
   --by-script adds "scripts": [{"script", "n_chars", "n_bytes", "n_tokens": [by tokenizer]}].
-  "file" is null for --text; "tokens" are hexadecimal; "text" may hold U+FFFD.
+  "file" is null for --text; "tokens" are hexadecimal; "text" may contain U+FFFD.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from typing import TYPE_CHECKING, Any
 
 from tokviz.cli import options
 from tokviz.cli.inputs import (
-    Source,
+    InputSource,
     display_name,
     file_name,
     for_each_input,
     read_blocks,
     read_whole,
 )
-from tokviz.cli.output import FigureOutput, print_json
-from tokviz.cli.tables import plain_table
+from tokviz.cli.output import FigureOutput, plain_table, print_json
 from tokviz.compare.figures import (
     HEADS,
+    Figures,
     TableRow,
     figure_cells,
     figures_by_script,
@@ -48,13 +48,13 @@ from tokviz.compare.figures import (
     script_cells,
 )
 from tokviz.errors import TokvizError
+from tokviz.share.figure import comparison_figure
 from tokviz.text import bytetext
 from tokviz.text.glyphs import safe, short_label
 from tokviz.text.sentences import format_sentences, pluralize
 
 if TYPE_CHECKING:
     from tokviz.compare.boundaries import Comparison, Disagreement
-    from tokviz.compare.figures import Figures
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_text_files(parser, "a text to compare on")
     options.add_tokenizers(parser)
     options.add_specials(parser)
-    options.add_flag(parser, "--by-script", "also what each script of the text takes")
-    options.add_most(parser, "disagreements to list")
+    options.add_flag(parser, "--by-script", "add the tokens of each script of the text")
+    options.add_most(parser, "disagreements")
     form = parser.add_mutually_exclusive_group()
     options.add_flag(form, "--json", "print one JSON object per input")
     options.add_flag(form, "--markdown", "print tables in Markdown")
@@ -71,21 +71,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare on each input."""
-    from tokviz.compare.boundaries import Comparison
-    from tokviz.share.figure import comparison_figure
+    """Compare the tokenizers on each input."""
+    from tokviz.compare.boundaries import Comparison  # imports NumPy
 
     tokenizers = options.load_tokenizers(arguments)
     if len(tokenizers) < 2:
-        raise TokvizError("there is nothing to compare with: give -t twice or more")
+        raise TokvizError("a comparison needs two tokenizers: repeat -t")
     sources = options.text_sources(arguments)
-    form = options.asked_form(arguments)
+    form = options.requested_form(arguments)
     if form and arguments.by_script:
-        raise TokvizError("--by-script adds lines to the table: leave the other form and -o out")
+        raise TokvizError("--by-script adds lines to the table: leave out the other form and -o")
     figures = FigureOutput(form, arguments.output) if form else None
 
-    def compare_one(source: Source) -> None:
-        data = read_whole(read_blocks(source), " are too many to compare on: take a part of them")
+    def compare_input(source: InputSource) -> None:
+        data = read_whole(read_blocks(source), " are too many to compare: use a part of the text")
         text = bytetext.from_bytes(data)
         comparison = Comparison(text, tokenizers, options.SPECIALS[arguments.specials])
         if figures is not None:
@@ -95,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             record = _record(source, comparison, arguments.most)
             if arguments.by_script:
-                record["scripts"] = [one._asdict() for one in scripts]
+                record["scripts"] = [script._asdict() for script in scripts]
             print_json(record)
             return
         if len(sources) > 1:
@@ -110,14 +109,14 @@ def run(arguments: argparse.Namespace) -> int:
         for line in ("", *fence, *_disagreement_lines(comparison, arguments.most), *fence):
             print(line)
 
-    code = for_each_input(sources, compare_one)
+    code = for_each_input(sources, compare_input)
     if figures is not None:
         figures.end(has_failed=code != 0)
     return code
 
 
 def table_rows(comparison: Comparison) -> Iterator[TableRow]:
-    """Give the cells of the table, heads first."""
+    """Yield the rows of the table, heads first."""
     yield ("", *HEADS)
     figures = comparison.figures
     for number, (side, own) in enumerate(zip(comparison.sides, figures, strict=True)):
@@ -126,15 +125,15 @@ def table_rows(comparison: Comparison) -> Iterator[TableRow]:
 
 
 def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
-    found = comparison.disagreements
-    if not found:
-        yield "They make the same tokens of it."
+    disagreements = comparison.disagreements
+    if not disagreements:
+        yield "All produce the same tokens."
         return
-    causes = Counter(disagreement.cause for disagreement in found)
+    causes = Counter(disagreement.cause for disagreement in disagreements)
     by_cause = ", ".join(f"{cause} {number:,}" for cause, number in causes.most_common())
-    yield f"{pluralize(len(found), 'disagreement')} ({by_cause})"
+    yield f"{pluralize(len(disagreements), 'disagreement')} ({by_cause})"
     width = max(len(safe(side.tokenizer.name)) for side in comparison.sides)
-    for disagreement in found[:most]:
+    for disagreement in disagreements[:most]:
         start, end = disagreement.byte_span
         row, column = comparison.place(start)
         yield f"line {row + 1:,}, column {column + 1:,}: {short_label(comparison.data[start:end])}"
@@ -143,13 +142,13 @@ def _disagreement_lines(comparison: Comparison, most: int) -> Iterator[str]:
             yield f"  {safe(side.tokenizer.name):<{width}}  {tokens}"
         sentences = disagreement.sentences(disagreement.other)
         yield f"  {disagreement.cause}: {format_sentences(sentences, short_label)}"
-    if len(found) > most:
-        yield options.more_listed(len(found) - most)
+    if len(disagreements) > most:
+        yield options.more_listed(len(disagreements) - most)
 
 
-def _record(source: Source, comparison: Comparison, most: int) -> dict[str, Any]:
+def _record(source: InputSource, comparison: Comparison, most: int) -> dict[str, Any]:
     figures = comparison.figures
-    found = comparison.disagreements
+    disagreements = comparison.disagreements
     return {
         "file": file_name(source),
         "n_bytes": len(comparison.data),
@@ -159,9 +158,9 @@ def _record(source: Source, comparison: Comparison, most: int) -> dict[str, Any]
             _figures_record(side.tokenizer.name, own, figures[0])
             for side, own in zip(comparison.sides, figures, strict=True)
         ],
-        "n_disagreements": len(found),
-        "causes": dict(Counter(disagreement.cause for disagreement in found)),
-        "disagreements": [_disagreement_record(comparison, one) for one in found[:most]],
+        "n_disagreements": len(disagreements),
+        "causes": dict(Counter(disagreement.cause for disagreement in disagreements)),
+        "disagreements": [_disagreement_record(comparison, item) for item in disagreements[:most]],
     }
 
 
@@ -176,14 +175,14 @@ def _figures_record(name: str, own: Figures, base: Figures) -> dict[str, Any]:
     }
 
 
-def _disagreement_record(comparison: Comparison, found: Disagreement) -> dict[str, Any]:
-    start, end = found.byte_span
+def _disagreement_record(comparison: Comparison, disagreement: Disagreement) -> dict[str, Any]:
+    start, end = disagreement.byte_span
     numbers = range(len(comparison.sides))
     return {
         "bytes": [start, end],
         "text": comparison.data[start:end].decode("utf-8", "replace"),
-        "ids": [list(ids) for ids in found.ids],
-        "tokens": [[token.hex() for token in found.tokens(number)] for number in numbers],
-        "cause": found.cause,
-        "why": found.explanation,
+        "ids": [list(ids) for ids in disagreement.ids],
+        "tokens": [[token.hex() for token in disagreement.tokens(number)] for number in numbers],
+        "cause": disagreement.cause,
+        "why": disagreement.explanation,
     }

@@ -1,14 +1,14 @@
 """Show, check or change the settings.
 
-tokviz config                  every setting: its value, where that comes from, what it means
-tokviz config path             where the file is; it is made by the first change
-tokviz config check [FILE]     what is wrong with it; the exit code is 1 if anything is
-tokviz config set KEY [VALUE]  change a setting; without VALUE it is the default again
-tokviz config edit             open the file in $VISUAL or $EDITOR, and check it afterwards
-tokviz config keys             the actions that keys can be given to, and the keys that they have
+tokviz config                  show every setting: its value, its origin, its meaning
+tokviz config path             print the path of the file; the first change creates it
+tokviz config check [FILE]     list the errors in the file; the exit code is 1 if there are any
+tokviz config set KEY [VALUE]  change a setting; without VALUE, reset it to its default
+tokviz config edit             open the file in $VISUAL or $EDITOR, then check it
+tokviz config keys             list the actions and their keys
 
-KEY is the name of a setting, keys.ACTION or profile.NAME.SETTING. VALUE is as in the file; quotes
-may be left out, and of a list the brackets. The page `settings` of the guide tells more.
+KEY is the name of a setting, keys.ACTION or profile.NAME.SETTING. VALUE is written as in the file;
+quotes and the brackets of a list are optional. See `tokviz help settings`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tokviz.cli.output import report
+from tokviz.cli.output import USAGE_ERROR, report
 from tokviz.errors import InputFileError, TokvizError
 from tokviz.storage.files import read_file, write_file
 from tokviz.storage.toml_file import line_of, read_toml
@@ -38,45 +38,47 @@ from tokviz.workspace.settings import (
     meanings,
 )
 
-_WHAT = ("show", "path", "check", "set", "edit", "keys")
+_SUBCOMMANDS = ("show", "path", "check", "set", "edit", "keys")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz config`."""
-    parser.add_argument("what", nargs="?", choices=_WHAT, default="show", metavar="WHAT",
-                        help=f"one of {', '.join(_WHAT)}")  # fmt: skip
-    parser.add_argument("given", nargs="*", metavar="ARGUMENT", help="FILE, or KEY and VALUE")
+    help_text = f"one of {', '.join(_SUBCOMMANDS)} (default: show)"
+    parser.add_argument("subcommand", nargs="?", choices=_SUBCOMMANDS, default="show",
+                        metavar="SUBCOMMAND", help=help_text)  # fmt: skip
+    parser.add_argument("values", nargs="*", metavar="ARGUMENT", help="FILE, or KEY and VALUE")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked for."""
+    """Run a subcommand."""
+    # Textual is slow to import, and printing the help does not need it.
     from tokviz.tui.actions import remap
 
-    what, given = arguments.what, arguments.given
-    most = {"check": 1, "set": 2}.get(what, 0)
-    if len(given) > most or (what == "set" and not given):
-        takes = ("nothing more", "at most FILE", "KEY and VALUE, or KEY alone")[most]
-        report(f"`tokviz config {what}` takes {takes} (see tokviz config --help)")
-        return 2
+    subcommand, values = arguments.subcommand, arguments.values
+    n_allowed = {"check": 1, "set": 2}.get(subcommand, 0)
+    if len(values) > n_allowed or (subcommand == "set" and not values):
+        takes = ("no argument", "at most one FILE", "KEY and VALUE, or KEY alone")[n_allowed]
+        report(f"`tokviz config {subcommand}` takes {takes} (see tokviz config --help)")
+        return USAGE_ERROR
     path = config_path()
-    settings, complaint = load_settings(path)  # which takes over those of older versions
-    checked = Path(given[0]) if what == "check" and given else path
+    settings, complaint = load_settings(path)
+    checked = Path(values[0]) if subcommand == "check" and values else path
     with suppress(TokvizError):
         remap(read_toml(checked)[0].get("keys", {}))
-    if what == "path":
+    if subcommand == "path":
         print(path)
-    elif what == "check":
-        if given and not checked.exists():
+    elif subcommand == "check":
+        if values and not checked.exists():
             raise InputFileError(checked, "there is no such file")
         return _check(checked)
-    elif what == "set":
-        _set(path, *given)
-    elif what == "edit":
+    elif subcommand == "set":
+        _set(path, *values)
+    elif subcommand == "edit":
         if not path.exists():
             edit_file(path, {}, header=_template())
         edit(path, settings.editor)
         return _check(path)
-    elif what == "keys":
+    elif subcommand == "keys":
         _show_keys()
     else:
         _show(path, settings)
@@ -85,45 +87,45 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-# What the app knows is imported once its keys are given.
+# Classes of the app read the keys when they are imported, so import them after `remap`.
 
 
 def _check(path: Path) -> int:
     from tokviz.tui.app import check_settings
 
-    found = check_settings(path)
+    errors = check_settings(path)
     if path == config_path():
-        found += check_file(path.with_name("state.toml"))
-    for error in found:
+        errors += check_file(path.with_name("state.toml"))
+    for error in errors:
         print(safe(str(error)))
-    if not found:
-        print(f"{safe(str(path))}: {'all is in order' if path.exists() else 'there is none'}")
-    return 1 if found else 0
+    if not errors:
+        print(f"{safe(str(path))}: {'no errors' if path.exists() else 'there is no such file'}")
+    return 1 if errors else 0
 
 
 def _show(path: Path, settings: Settings) -> None:
     from tokviz.tui.checks import CHOICES
 
-    written: dict[str, str] = {}
+    origins: dict[str, str] = {}
     for file in (path.with_name("state.toml"), path):
         with suppress(TokvizError):
             table, text = read_toml(file)
-            written |= {name: f"{file}, line {line_of(text, '', name)}" for name in table}
+            origins |= {name: f"{file}, line {line_of(text, '', name)}" for name in table}
     for name, meaning in meanings().items():
-        value, default = (_as_toml(getattr(one, name)) for one in (settings, Settings()))
+        value, default = (_as_toml(getattr(source, name)) for source in (settings, Settings()))
         print(f"{name} = {safe(value)}\n    {meaning}")
         if name in CHOICES:
             print(f"    One of: {', '.join(CHOICES[name])}")
-        place = written.get(name)
+        origin = origins.get(name)
         print(
-            f"    {safe(f'From {place}; the default is {default}.') if place else 'The default.'}"
+            f"    {safe(f'From {origin}; the default is {default}.') if origin else 'The default.'}"
         )
 
 
 def _template() -> str:
-    """Make a file that sets nothing and says what can be set."""
+    """Return a file that explains every setting and sets none."""
     defaults = Settings()._asdict()
-    return "# Settings of tokviz. Take away a # and change what is behind it.\n\n" + "\n".join(
+    return "# Settings of tokviz. Remove a # to change a setting.\n\n" + "\n".join(
         f"# {meaning}\n# {'[keys]' if name == 'keys' else f'{name} = {_as_toml(defaults[name])}'}\n"
         for name, meaning in meanings().items()
         if name not in REMEMBERED
@@ -131,7 +133,7 @@ def _template() -> str:
 
 
 def _as_toml(value: Any) -> str:
-    import tomlkit
+    import tomlkit  # slow to import
 
     return str(tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string())
 
@@ -141,11 +143,11 @@ def _show_keys() -> None:
     from tokviz.tui.app import actions_everywhere
 
     shown = set[str]()
-    for screen, listed in actions_everywhere().items():
-        for one in listed:
-            if one.bound and one.id not in shown:
-                shown.add(one.id)
-                print(f"{one.id:<26} {keys_label(one):<24} {screen}: {one.title}")
+    for screen, actions in actions_everywhere().items():
+        for action in actions:
+            if action.bound and action.id not in shown:
+                shown.add(action.id)
+                print(f"{action.id:<26} {keys_label(action):<24} {screen}: {action.title}")
 
 
 def _set(path: Path, key: str, value: str | None = None) -> None:
@@ -153,7 +155,7 @@ def _set(path: Path, key: str, value: str | None = None) -> None:
 
     *tables, name = key.split(".")
     if has_raw_bytes(key):
-        raise TokvizError(f"{key}: is not UTF-8, as the settings are")
+        raise TokvizError(f"{key}: is not valid UTF-8")
     if tables == ["keys"]:
         default: Any = ()
     elif name in meanings() and (not tables or (tables[0] == "profile" and len(tables) == 2)):
@@ -163,22 +165,24 @@ def _set(path: Path, key: str, value: str | None = None) -> None:
     file = path.with_name("state.toml") if name in REMEMBERED and not tables else path
     before = read_file(file) if file.exists() else None
     edit_file(file, {key: None if value is None else _parsed(value, default)})
-    wrong = next((error for error in check_settings(file) if error.key == key), None)
-    if wrong is not None:
+    error = next((error for error in check_settings(file) if error.key == key), None)
+    if error is not None:
         if before is None:
             file.unlink()
         else:
             write_file(file, before)
-        raise TokvizError(f"{key} stays as it was: {wrong.reason}")
+        raise TokvizError(f"{key} is unchanged: {error.reason}")
     state = path.with_name("state.toml")
     if key in PLACES and state.exists():
         edit_file(state, {key: None})
 
 
 def _parsed(value: str, default: Any) -> Any:
-    """Read a value as in the file, or what it must be with quotes and brackets."""
+    """Parse a value as TOML; if that fails, add the missing quotes or brackets."""
     try:
-        found = tomllib.loads(f"value = {value}")["value"]
+        parsed = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
-        found = [one.strip() for one in value.split(",")] if isinstance(default, tuple) else value
-    return value if isinstance(default, str) and not isinstance(found, str) else found
+        parsed = (
+            [item.strip() for item in value.split(",")] if isinstance(default, tuple) else value
+        )
+    return value if isinstance(default, str) and not isinstance(parsed, str) else parsed

@@ -1,12 +1,12 @@
-"""Write a tokenizer in the format of another library.
+"""Save a tokenizer in the format of another library.
 
-TOKENIZER is a name from `tokviz tokenizers`, a file or folder that holds a tokenizer, or
-hf:org/name. OUT is a file, with `--format gpt2` a folder for vocab.json and merges.txt.
+TOKENIZER is a name from `tokviz tokenizers`, a file or folder that contains a tokenizer, or
+hf:org/name. OUT is a file; with `--format gpt2` it is a folder for vocab.json and merges.txt.
 
-What the format cannot hold is printed to standard error before anything is written. A format that
-would change the ids of ordinary text is refused.
+Before anything is written, standard error lists what the format cannot hold. A format that would
+change the ids of ordinary text is refused.
 
-exit code: 0 if OUT was written, 1 if it was not, 2 for a usage error.
+exit code: 0 if OUT was written, 1 if not, 2 for a usage error.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from tokviz.formats.save import FORMATS, save, what_is_lost
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz convert`."""
-    parser.add_argument("tokenizer", metavar="TOKENIZER", help="the tokenizer to write")
-    parser.add_argument("-o", "--output", required=True, metavar="OUT", help="where to write it")
+    parser.add_argument("tokenizer", metavar="TOKENIZER", help="the tokenizer to save")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="OUT", help="the file or folder to write"
+    )
     titles = ", ".join(f"{name} ({form.title})" for name, form in FORMATS.items())
     parser.add_argument(
         "--format", required=True, choices=FORMATS, help=f"the format to write: {titles}"
@@ -33,13 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Say what is lost, and write the tokenizer."""
+    """Report what the format cannot hold, and save the tokenizer."""
     output: str = arguments.output
     if os.path.lexists(output) and not arguments.force:
         raise OutputFileError(output, "exists: choose another name, or add --force to replace it")
     tokenizer = options.load_tokenizer(arguments, arguments.tokenizer)
-    for lost in what_is_lost(tokenizer, arguments.format):
-        report(f"lost: {lost}")
+    for loss in what_is_lost(tokenizer, arguments.format):
+        report(f"lost: {loss}")
     save(tokenizer, output, arguments.format)
     report(f"{output}: {FORMATS[arguments.format].title}, {len(tokenizer.vocab):,} tokens")
     return 0

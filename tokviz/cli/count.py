@@ -1,6 +1,6 @@
 """Count the tokens, characters and bytes of files, like wc.
 
-output: one line per input, and a total if there are several:
+output: one line per input, and a total for several inputs:
   TOKENS CHARACTERS BYTES BYTES/TOKEN NAME
 A byte that is not valid UTF-8 counts as one character.
 
@@ -9,10 +9,10 @@ A byte that is not valid UTF-8 counts as one character.
   "file" is "-" for standard input, null for --text; "bytes_per_token" is null if there is
   no token.
 
---cost adds a line per model of your own price table that goes with the tokenizer; with --json
-  "costs": [{"model", "cost", "currency", "window", "window_share"}], null where the table says
-  nothing. The table is models.toml in the config folder; without one the command says where. tokviz
-  itself knows no prices.
+--cost adds a line for each model of your price table that uses the tokenizer; with --json
+  "costs": [{"model", "cost", "currency", "window", "window_share"}], null if the table has no
+  value. The table is models.toml in the config folder; if it is missing, the error message has its
+  path. tokviz itself knows no prices.
 """
 
 from __future__ import annotations
@@ -21,26 +21,31 @@ import argparse
 import sys
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tokviz.cli import options, workers
-from tokviz.cli.inputs import STDIN, Source, display_name, file_name, for_each_input, read_blocks
-from tokviz.cli.output import print_json, report_note
-from tokviz.cli.text_blocks import InputCounts, one_ahead, text_blocks
+from tokviz.cli.inputs import (
+    STDIN,
+    InputSource,
+    display_name,
+    file_name,
+    for_each_input,
+    read_blocks,
+)
+from tokviz.cli.output import print_json, report
+from tokviz.cli.text_blocks import InputCounts, map_ahead, text_blocks
 from tokviz.errors import InputFileError
 from tokviz.process.limits import n_processors
 from tokviz.text.glyphs import safe
-
-if TYPE_CHECKING:
-    from tokviz.tokenizer.tokenizer import Tokenizer
-    from tokviz.workspace.prices import ModelPrice
+from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.workspace.prices import ModelPrice, cost_text, load_prices, models_for, prices_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz count`."""
     options.add_texts(parser, "a text to count")
     workers.add_arguments(parser, "count")
-    options.add_flag(parser, "--cost", "what it costs with the models of your price table")
+    options.add_flag(parser, "--cost", "add the cost with the models of your price table")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,14 +57,14 @@ def run(arguments: argparse.Namespace) -> int:
     specials = options.SPECIALS[arguments.specials]
     total = InputCounts()
 
-    def count_one(source: Source) -> None:
+    def count_input(source: InputSource) -> None:
         nonlocal total
         counts = InputCounts()
-        for part in parts[source] or [
-            partial(count_blocks, read_blocks(source), tokenizer, specials)
-        ]:
-            counts += part()
-        report_note(counts.note)
+        count_here = partial(count_blocks, read_blocks(source), tokenizer, specials)
+        for result in results[source] or [count_here]:
+            counts += result()
+        if counts.note:
+            report(counts.note)
         total += counts
         if arguments.json:
             entry = record(source, tokenizer, arguments.specials, counts)
@@ -75,9 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.json and sys.stdout.isatty():
         print(_HEADER)
     names = tokenizer.name, arguments.split_pattern
-    count = partial(_count_stretch, names=names, parse_specials=specials)
-    with workers.by_source(arguments, count, sources, [tokenizer]) as parts:
-        exit_code = for_each_input(sources, count_one)
+    count = partial(_count_part, names=names, parse_specials=specials)
+    with workers.results_by_source(arguments, count, sources, [tokenizer]) as results:
+        exit_code = for_each_input(sources, count_input)
     if len(sources) > 1 and not arguments.json:
         print(_line(total, "total"))
         if models:
@@ -86,35 +91,31 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _models(tokenizer: Tokenizer) -> list[ModelPrice]:
-    """Read the models of the user's table that go with a tokenizer.
+    """Read the models of the user's price table that use a tokenizer.
 
     Raises:
-        InputFileError: If there is no table, it is malformed, or holds no such model.
+        InputFileError: If there is no table, or it is malformed or has no such model.
     """
-    from tokviz.workspace.prices import load_prices, models_for, prices_path
-
     path = prices_path()
     if not path.exists():
         raise InputFileError(
-            path, "there is no price table; `tokviz` makes an empty one: “Costs” in its Ctrl+P"
+            path, "there is no price table; to create one, choose “Costs” in the app's Ctrl+P menu"
         )
     models = models_for(load_prices(), tokenizer.name)
     if not models:
-        raise InputFileError(path, f"no [[model]] in it is for the tokenizer {tokenizer.name}")
+        raise InputFileError(path, f"it has no [[model]] for the tokenizer {tokenizer.name}")
     return models
 
 
 def _print_costs(models: list[ModelPrice], counts: InputCounts) -> None:
-    from tokviz.workspace.prices import cost_text
-
     width = max(len(model.name) for model in models)
     for model in models:
-        text = cost_text(model, counts.n_tokens) or "no price and no window in the table"
+        text = cost_text(model, counts.n_tokens) or "the table has no price and no window"
         print(f"  {safe(model.name):<{width}}  {safe(text)}")
 
 
 def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
-    """Make the JSON record of what some tokens cost."""
+    """Return the JSON record of the cost of some tokens."""
     cost, share = model.cost(n_tokens), model.share(n_tokens)
     return {
         "model": model.name,
@@ -125,13 +126,13 @@ def cost_record(model: ModelPrice, n_tokens: int) -> dict[str, object]:
     }
 
 
-def _count_stretch(
-    stretch: workers.Stretch,
+def _count_part(
+    part: workers.FilePart,
     names: tuple[str, str | None],
     parse_specials: bool | Literal["huggingface"],
 ) -> InputCounts:
-    tokenizer = workers.tokenizer_of(*names)
-    return count_blocks(workers.blocks_of(stretch, [tokenizer]), tokenizer, parse_specials)
+    tokenizer = workers.cached_tokenizer(*names)
+    return count_blocks(workers.read_part(part, [tokenizer]), tokenizer, parse_specials)
 
 
 def count_blocks(
@@ -144,16 +145,16 @@ def count_blocks(
     def count(text: str) -> int:
         return len(tokenizer.encode_to_array(text, parse_specials))
 
-    # A process that splits has a turn for one block only.
+    # A child process that splits text handles one block at a time.
     n_threads = 1 if tokenizer.in_child else max(n_processors(), 1)
-    counts.n_tokens = sum(one_ahead(count, blocks, n_threads))
+    counts.n_tokens = sum(map_ahead(count, blocks, n_threads))
     return counts
 
 
 def record(
-    source: Source, tokenizer: Tokenizer, specials: str, counts: InputCounts
+    source: InputSource, tokenizer: Tokenizer, specials: str, counts: InputCounts
 ) -> dict[str, object]:
-    """Make the JSON record of one input."""
+    """Return the JSON record of an input."""
     ratio = counts.bytes_per_token
     return {
         "file": file_name(source),

@@ -1,24 +1,24 @@
-"""Write the bytes that token ids stand for.
+"""Decode token ids to bytes.
 
-input: ids between spaces, newlines, commas or brackets, in a file or as the arguments themselves
-(those that are all numbers, unless a file is called so); or the objects of `tokviz encode --json`,
-which name their tokenizer themselves (-t overrules them).
+input: ids separated by spaces, newlines, commas or brackets, in a file or as arguments (if all are
+numbers and no file has such a name); or the objects of `tokviz encode --json`, which name their
+tokenizer (-t overrides it).
 
 output: the bytes of the tokens, one input after another, with nothing added. On a terminal, control
-characters and broken UTF-8 are shown as glyphs instead.
+characters and invalid UTF-8 are shown as glyphs.
 
---stream shows what a program that reads the tokens of an answer one by one can show at each step,
-and the bytes that it must hold back, as the rest of their character has not come:
+--stream shows what a program that streams an answer token by token can display at each step, and
+the bytes that it must hold back until their character is complete:
   POSITION ID TOKEN SHOWN HELD ALONE
-  ALONE is what decoding the token by itself prints, only where that does not stand in the text
-  (U+FFFD). With --json, one object per text:
+  ALONE is the token decoded separately, if that has a U+FFFD that is not in the text. With --json,
+  one object per text:
   {"file", "tokenizer", "steps": [{"id", "token", "shown", "held", "alone"}]}
   "token" and "held" are hexadecimal.
 
 --json, one object per input:
   {"file", "tokenizer", "n_tokens", "n_bytes", "text", "base64"}
-  "file" is null for ids that are arguments, "text" has U+FFFD for what is not UTF-8, "base64" has
-  the exact bytes. Where one input names several tokenizers, "tokenizer" is the last one.
+  "file" is null for ids given as arguments, "text" has U+FFFD for invalid UTF-8, "base64" has the
+  exact bytes. If an input names several tokenizers, "tokenizer" is the last one.
 """
 
 from __future__ import annotations
@@ -31,18 +31,16 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.inputs import Given, Source, file_name, for_each_input, read_blocks
-from tokviz.cli.output import print_json
-from tokviz.cli.tables import plain_table
+from tokviz.cli.inputs import InlineInput, InputSource, file_name, for_each_input, read_blocks
+from tokviz.cli.output import plain_table, print_json
 from tokviz.cli.token_ids import IdBlock, read_ids
-from tokviz.cli.workers import tokenizer_of
+from tokviz.cli.workers import cached_tokenizer
 from tokviz.errors import TokenIdError
-
-if TYPE_CHECKING:
-    from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.explain.stream import stream
+from tokviz.text.glyphs import safe_lines, token_label
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 _NUMBERS = re.compile(r"[0-9\s,;\[\]()]*[0-9][0-9\s,;\[\]()]*", re.ASCII)
 
@@ -51,20 +49,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz decode`."""
     options.add_files(parser, "token ids, or a file of them")
     options.add_tokenizer(parser)
-    unused = "accepted as by the other commands; ids decode the same"
-    options.add_specials(parser, unused, options.SPECIALS)
+    ignored = "accepted for consistency with other commands; it does not change the output"
+    options.add_specials(parser, ignored, options.SPECIALS)
     options.add_flag(parser, "--skip-special-tokens", "leave out special tokens")
-    options.add_flag(parser, "--stream", "show what each token adds when they come one by one")
+    options.add_flag(parser, "--stream", "show what each token adds when an answer is streamed")
     options.add_json(parser)
 
 
 @dataclass(frozen=True)
 class DecodedPart:
-    """The bytes of some of an input's ids.
+    """The bytes of some ids of an input.
 
     Attributes:
         tokenizer: The canonical name of the tokenizer.
-        n_tokens: How many ids there were.
+        n_tokens: Number of ids.
         data: The bytes of their tokens.
     """
 
@@ -76,15 +74,15 @@ class DecodedPart:
 def run(arguments: argparse.Namespace) -> int:
     """Decode each input."""
     default = options.tokenizer_name(arguments)
-    tokenizer_of(default)
-    overrule = arguments.tokenizer is not None
+    cached_tokenizer(default)
+    override = arguments.tokenizer is not None
 
-    def decode_one(source: Source) -> None:
+    def decode_input(source: InputSource) -> None:
         skip = arguments.skip_special_tokens
         if arguments.stream:
-            _stream(source, default, overrule=overrule, as_json=arguments.json, skip=skip)
+            _stream(source, default, override=override, as_json=arguments.json, skip=skip)
             return
-        parts = decode_input(source, default, overrule=overrule, skip_special_tokens=skip)
+        parts = decoded_parts(source, default, override=override, skip_special_tokens=skip)
         if arguments.json:
             _print_record(source, default, parts)
         elif sys.stdout.isatty():
@@ -93,35 +91,35 @@ def run(arguments: argparse.Namespace) -> int:
             for part in parts:
                 sys.stdout.buffer.write(part.data)
 
-    return for_each_input(id_sources(arguments.files), decode_one)
+    return for_each_input(id_sources(arguments.files), decode_input)
 
 
-def id_sources(files: Sequence[str]) -> list[Source]:
-    """The inputs to read; arguments that are all numbers, and no files, are ids themselves."""
-    given = " ".join(files)
-    if _NUMBERS.fullmatch(given) and not any(map(os.path.lexists, files)):
-        return [Given("command line", " ".join(re.findall("[0-9]+", given)).encode())]
+def id_sources(files: Sequence[str]) -> list[InputSource]:
+    """Return the inputs to read. Arguments that are numbers and not files are ids."""
+    text = " ".join(files)
+    if _NUMBERS.fullmatch(text) and not any(map(os.path.lexists, files)):
+        return [InlineInput("command line", " ".join(re.findall("[0-9]+", text)).encode())]
     return [*options.input_names(files)]
 
 
-def decode_input(
-    source: Source, tokenizer: str, *, overrule: bool, skip_special_tokens: bool = False
+def decoded_parts(
+    source: InputSource, tokenizer: str, *, override: bool, skip_special_tokens: bool = False
 ) -> Iterator[DecodedPart]:
-    """Decode one input part by part.
+    """Decode an input part by part.
 
     Args:
         source: The input.
         tokenizer: The tokenizer's name.
-        overrule: Use it even where the input names another.
+        override: Whether to use it even if the input names another one.
         skip_special_tokens: See `Tokenizer.decode`.
 
     Raises:
         TokenIdError: If an id is not in the vocabulary; its position counts from the first id.
-        UnknownTokenizerError: If the input names a tokenizer that is not known.
+        UnknownTokenizerError: If the input names an unknown tokenizer.
     """
     n_before = 0
-    for named, ids in _joined(read_ids(read_blocks(source)), tokenizer, overrule=overrule):
-        tok = tokenizer_of(named)
+    for named, ids in _joined(read_ids(read_blocks(source)), tokenizer, override=override):
+        tok = cached_tokenizer(named)
         try:
             data = tok.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         except TokenIdError as error:
@@ -132,18 +130,18 @@ def decode_input(
 
 
 def _joined(
-    blocks: Iterable[IdBlock], tokenizer: str, *, overrule: bool
+    blocks: Iterable[IdBlock], tokenizer: str, *, override: bool
 ) -> Iterator[tuple[str, Sequence[int]]]:
-    """Name each block's tokenizer; join the blocks where ids mean something only together."""
+    """Yield blocks with their tokenizers. Join them if a tokenizer cannot decode ids separately."""
     gathered: list[int] = []
     before = ""
     for block in blocks:
-        named = tokenizer if overrule else block.tokenizer or tokenizer
+        named = tokenizer if override else block.tokenizer or tokenizer
         if gathered and named != before:
             yield before, gathered
             gathered = []
         before = named
-        if tokenizer_of(named).remote:
+        if cached_tokenizer(named).remote:
             gathered.extend(block.ids)
         else:
             yield named, block.ids
@@ -151,29 +149,28 @@ def _joined(
         yield before, gathered
 
 
-def texts_of_ids(
-    source: Source, tokenizer: str, *, overrule: bool
+def read_id_texts(
+    source: InputSource, tokenizer: str, *, override: bool
 ) -> Iterator[tuple[Tokenizer, list[int]]]:
-    """Give the ids of an input whole: each object is a text of its own; see `decode_input`."""
+    """Yield the ids of each text of an input: of each object, or of all numbers together."""
     numbers: list[int] | None = []
     for block in read_ids(read_blocks(source)):
         if block.is_text:
             numbers = None
-            named = tokenizer if overrule else block.tokenizer or tokenizer
-            yield tokenizer_of(named), block.ids
+            named = tokenizer if override else block.tokenizer or tokenizer
+            yield cached_tokenizer(named), block.ids
         elif numbers is not None:
             numbers += block.ids
     if numbers is not None:
-        yield tokenizer_of(tokenizer), numbers
+        yield cached_tokenizer(tokenizer), numbers
 
 
-def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool, skip: bool) -> None:
-    from tokviz.explain.stream import stream
-    from tokviz.text.glyphs import token_label
-
-    for tok, ids in texts_of_ids(source, tokenizer, overrule=overrule):
-        left_out = tok.specials.skipped_ids if skip else ()
-        steps = stream(tok, [one for one in ids if one not in left_out])
+def _stream(
+    source: InputSource, tokenizer: str, *, override: bool, as_json: bool, skip: bool
+) -> None:
+    for tok, ids in read_id_texts(source, tokenizer, override=override):
+        skipped = tok.specials.skipped_ids if skip else ()
+        steps = stream(tok, [token_id for token_id in ids if token_id not in skipped])
         if as_json:
             records = [
                 {
@@ -197,9 +194,7 @@ def _stream(source: Source, tokenizer: str, *, overrule: bool, as_json: bool, sk
 
 
 def _show(datas: Iterable[bytes]) -> None:
-    """Print bytes on a terminal, through the sanitizer, and end the last line."""
-    from tokviz.text.glyphs import safe_lines
-
+    """Print bytes on a terminal with control characters escaped, and end the last line."""
     end = "\n"
     for text in codecs.iterdecode(datas, "utf-8", "surrogateescape"):
         shown = safe_lines(text)
@@ -209,7 +204,7 @@ def _show(datas: Iterable[bytes]) -> None:
         print()
 
 
-def _print_record(source: Source, tokenizer: str, parts: Iterable[DecodedPart]) -> None:
+def _print_record(source: InputSource, tokenizer: str, parts: Iterable[DecodedPart]) -> None:
     data, n_tokens = bytearray(), 0
     for part in parts:
         data += part.data

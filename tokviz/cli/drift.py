@@ -1,21 +1,21 @@
-"""Compare sampled token ids with what their text is encoded to.
+"""Compare sampled token ids with the encoding of their text (retokenization drift).
 
-input: as for `tokviz decode`: files of ids, or the ids themselves.
+input: files of ids, or ids as arguments, as for `tokviz decode`.
 
-output: how many of the sampled tokens drift: they lie where encoding the text again gives other
-ids. Then each such stretch, with its tokens and its cause:
-  split          a sampled token crosses a border of pre-tokens, which encoding never does
-  merges         the same pre-tokens, other merges
-  specials       a special token for one, plain text for the other
+output: how many of the sampled tokens drift, because encoding the text again produces other ids.
+Then each such stretch of text, with its tokens and its cause:
+  split          a sampled token crosses a pre-token boundary
+  merges         the pre-tokens are equal, the merges differ
+  specials       a special token in one, plain text in the other
   normalization  encoding changes the text first
 
-Each object of an input is a text of its own.
+Each object of an input is a separate text.
 
 --json, one object per text:
   {"file", "tokenizer", "n_tokens", "n_drifting",
    "spans": [{"first", "bytes": [start, end], "text", "sampled", "encoded", "cause", "why"}]}
-  "first" is the number of the first sampled token, from 0; "sampled" and "encoded" are ids; "text"
-  may hold U+FFFD. All spans are listed.
+  "first" is the index of the first sampled token, from 0; "sampled" and "encoded" are ids; "text"
+  may contain U+FFFD. All spans are listed.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokviz.cli import options
-from tokviz.cli.decode import id_sources, texts_of_ids
-from tokviz.cli.inputs import Source, display_name, file_name, for_each_input
+from tokviz.cli.decode import id_sources, read_id_texts
+from tokviz.cli.inputs import InputSource, display_name, file_name, for_each_input
 from tokviz.cli.output import print_json
 from tokviz.text.glyphs import safe, short_label
 from tokviz.text.sentences import format_sentences
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokviz.compare.drift import Drift
-    from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,25 +41,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_files(parser, "sampled token ids, or a file of them")
     options.add_tokenizer(parser)
     options.add_specials(parser)
-    options.add_most(parser, "stretches to list")
+    options.add_most(parser, "stretches")
     options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare each input."""
-    from tokviz.compare.drift import Drift
+    from tokviz.compare.drift import Drift  # imports NumPy
 
     sources = id_sources(arguments.files)
     default = options.tokenizer_name(arguments)
-    overrule = arguments.tokenizer is not None
+    override = arguments.tokenizer is not None
+    seen: set[Tokenizer] = set()
 
-    doubted: set[Tokenizer] = set()
-
-    def compare_one(source: Source) -> None:
-        for tokenizer, ids in texts_of_ids(source, default, overrule=overrule):
-            if tokenizer not in doubted:
-                options.note_doubt(tokenizer)
-                doubted.add(tokenizer)
+    def compare_input(source: InputSource) -> None:
+        for tokenizer, ids in read_id_texts(source, default, override=override):
+            if tokenizer not in seen:
+                options.warn_guessed_pattern(tokenizer)
+                seen.add(tokenizer)
             drift = Drift(tokenizer, ids, options.SPECIALS[arguments.specials])
             if arguments.json:
                 print_json(_record(source, drift))
@@ -69,20 +68,20 @@ def run(arguments: argparse.Namespace) -> int:
             for line in _lines(drift, arguments.most):
                 print(line)
 
-    return for_each_input(sources, compare_one)
+    return for_each_input(sources, compare_input)
 
 
 def _lines(drift: Drift, most: int) -> Iterator[str]:
     for span in drift.spans[:most]:
         yield f"token #{span.first:,}: {short_label(drift.data[slice(*span.byte_span)])}"
-        for lane, ids in (("sampled", span.sampled), ("encoded", span.encoded)):
-            yield f"  {lane}  {' '.join(map(short_label, drift.tokens(ids)))}"
+        for label, ids in (("sampled", span.sampled), ("encoded", span.encoded)):
+            yield f"  {label}  {' '.join(map(short_label, drift.tokens(ids)))}"
         yield f"  {span.cause}: {format_sentences([span.why], short_label)}"
     if len(drift.spans) > most:
         yield options.more_listed(len(drift.spans) - most)
 
 
-def _record(source: Source, drift: Drift) -> dict[str, object]:
+def _record(source: InputSource, drift: Drift) -> dict[str, object]:
     return {
         "file": file_name(source),
         "tokenizer": drift.tokenizer.name,

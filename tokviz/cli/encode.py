@@ -1,14 +1,13 @@
 r"""Print the token ids of texts.
 
-output: the ids of each input on a line of their own, separated by spaces. The n-th line belongs
-to the n-th FILE; a FILE that cannot be read leaves its line empty.
-`tokviz encode FILE | tokviz decode` gives FILE back byte for byte.
+output: one line per input with its ids, separated by spaces. If a FILE cannot be read, its line is
+empty. `tokviz encode FILE | tokviz decode` prints FILE byte for byte.
 
 --json, one object per input:
   {"file", "tokenizer", "specials", "n_tokens", "n_chars", "n_bytes", "bytes_per_token", "ids"}
-  "file" is null for --text. With --spans also "tokens" (each token's text; a byte that is not UTF-8
-  as \xhh) and "byte_spans" (each token's [start, end) in the bytes of the input; empty for what
-  --add-special-tokens adds).
+  "file" is null for --text. --spans adds "tokens" (the text of each token; bytes that are not UTF-8
+  as \xhh) and "byte_spans" ([start, end) of each token in the bytes of the input; empty for tokens
+  added by --add-special-tokens).
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from tokviz.cli import options
 from tokviz.cli.count import record
-from tokviz.cli.inputs import Source, for_each_input, read_blocks
-from tokviz.cli.output import print_json, report_note
+from tokviz.cli.inputs import InputSource, for_each_input, read_blocks
+from tokviz.cli.output import print_json, report
 from tokviz.cli.text_blocks import InputCounts, text_blocks
-
-if TYPE_CHECKING:
-    from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz encode`."""
     options.add_texts(parser, "a text to encode")
-    options.add_flag(parser, "--spans", "add every token's text and byte span (implies --json)")
-    adds = "add the tokens, such as BOS, that a tokenizer.json's post-processor adds around a text"
-    options.add_flag(parser, "--add-special-tokens", adds)
+    options.add_flag(
+        parser, "--spans", "add the text and byte span of every token (implies --json)"
+    )
+    help_text = "add the tokens, such as BOS, that the post-processor of a tokenizer.json adds"
+    options.add_flag(parser, "--add-special-tokens", help_text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     around = tokenizer.ids_around() if arguments.add_special_tokens else ((), ())
     specials = options.SPECIALS[arguments.specials]
 
-    def encode_one(source: Source) -> None:
+    def encode_input(source: InputSource) -> None:
         counts = InputCounts()
         blocks = text_blocks(read_blocks(source), tokenizer, parse_specials=specials, counts=counts)
         if arguments.json or arguments.spans:
@@ -54,9 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             encoded = (tokenizer.encode_to_array(text, specials) for text in blocks)
             _print_ids(chain([around[0]], encoded, [around[1]]))
-        report_note(counts.note)
+        if counts.note:
+            report(counts.note)
 
-    return for_each_input(options.text_sources(arguments), encode_one)
+    return for_each_input(options.text_sources(arguments), encode_input)
 
 
 def _print_ids(parts: Iterable[Sequence[int]]) -> None:
@@ -75,11 +75,11 @@ def _record(
 ) -> dict[str, Any]:  # fmt: skip
     ids, borders = array("I", around[0]), [0] * (1 + len(around[0]))
     for text in blocks:
-        found, edges = tokenizer.encode_with_borders(text, parse_specials)
-        ids.extend(found)
+        block_ids, edges = tokenizer.encode_with_borders(text, parse_specials)
+        ids.extend(block_ids)
         if with_spans:
             if edges is None:
-                sizes = [len(tokenizer.token_bytes(token_id)) for token_id in found]
+                sizes = [len(tokenizer.token_bytes(token_id)) for token_id in block_ids]
                 borders.extend(list(accumulate(sizes, initial=borders[-1]))[1:])
             else:
                 start = borders[-1]

@@ -1,25 +1,25 @@
-"""Measure how many tokens texts of many kinds and languages take.
+"""Count the tokens of texts of many kinds and languages.
 
 The texts: news in six languages, code in three, LaTeX, science, a chat, a log, JSON; then your
-files; then one text in 32 languages, to see what each pays. Each must decode to what it was.
+files; then one text in 32 languages, to compare their costs. Each must decode to the same text.
 
-output: for each text, a line per tokenizer
+output: for each text, one line per tokenizer
   NAME  TOKENS  BYTES/TOKEN  DIFFERENCE
-  DIFFERENCE is to the first tokenizer, and "best" takes the fewest tokens. GPT-2's and GPT-4's
-  tokenizers are shown for reference, after yours. On a terminal, bars show the tokens.
-  Then for each language, the tokens that it takes for one token of English, by tokenizer.
-  --by-script adds a line a script of all texts but those in 32 languages: its characters, and by
-  tokenizer the characters of a token.
-  --table nanochat prints the tables of nanochat's tok_eval instead, one for each other tokenizer:
-  NAME  BYTES  TOKENS  RATIO (of the other)  TOKENS  RATIO (of your first)  DIFF %  BETTER
-  RATIO is bytes per token, DIFF % the share of the other's tokens that your first one saves.
+  DIFFERENCE is relative to the first tokenizer; "best" has the fewest tokens. The tokenizers of
+  GPT-2 and GPT-4 follow yours for reference. On a terminal, bars show the numbers of tokens.
+  Then for each language and tokenizer, the number of tokens relative to English.
+  --by-script adds one line per script of all texts but those in 32 languages: its characters, and
+  by tokenizer the characters per token.
+  --table nanochat prints the tables of nanochat's tok_eval instead, one per other tokenizer:
+  NAME  BYTES  TOKENS  RATIO (of the other one)  TOKENS  RATIO (of your first one)  DIFF %  BETTER
+  RATIO is bytes per token, DIFF % the share of the other one's tokens that your first one saves.
 
 --json, one object:
   {"texts": [{"text", "n_bytes", "tokenizers": [{"name", "n_tokens", "bytes_per_token",
    "difference", "lossless"}], "best"}],
    "languages": [{"language", "n_bytes", "tokenizers": [{"name", "n_tokens", "relative"}]}]}
-  "best" lists names, none where all take as many. "relative" is to English. The last of "texts" is
-  the sum of all.
+  "best" lists names; it is empty if all have the same number. "relative" is to English. The last
+  of "texts" is the sum of all.
   --by-script adds "scripts": [{"script", "n_chars", "n_bytes", "n_tokens": [by tokenizer]}].
 """
 
@@ -31,12 +31,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from tokviz.cli import options, workers
 from tokviz.cli.inputs import display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import print_json, report
-from tokviz.cli.tables import plain_table
+from tokviz.cli.output import plain_table, print_json, report
 from tokviz.compare.figures import (
     ScriptFigures,
     TableRow,
@@ -45,82 +43,89 @@ from tokviz.compare.figures import (
     script_cells,
     sum_by_script,
 )
+from tokviz.compare.report import Group, Report, measured, report_on, sample_texts, totals
+from tokviz.compare.report_tables import (
+    by_cost,
+    cells_of,
+    language_rows,
+    languages_title,
+    markdown,
+    nanochat_rows,
+    record,
+)
 from tokviz.text import bytetext
 from tokviz.text.glyphs import safe
-
-if TYPE_CHECKING:
-    from tokviz.compare.report import Group, Report
-    from tokviz.tokenizer.encoding.specials import AllowedSpecial
-    from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tokenizer.encoding.specials import AllowedSpecial
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 REFERENCES = ("gpt2", "cl100k_base")
 _BAR = 30
-"""Columns of the longest bar, where the terminal has them."""
+"""Columns of the longest bar, if the terminal is wide enough."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz eval`."""
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="a text to measure too; `-` is standard input"
+        "files", nargs="*", metavar="FILE", help="an additional text; `-` is standard input"
     )
     options.add_tokenizers(parser)
     options.add_specials(parser)
-    options.add_flag(parser, "--by-script", "also what each script of the texts takes")
-    workers.add_arguments(parser, "measure your files")
+    options.add_flag(parser, "--by-script", "add the tokens of each script of the texts")
+    workers.add_arguments(parser, "count your files")
     form = parser.add_mutually_exclusive_group()
     options.add_flag(form, "--json", "print one JSON object")
     options.add_flag(form, "--markdown", "print tables in Markdown")
     form.add_argument(
-        "--table", choices=("nanochat",), help="print tables of your first tokenizer and each other"
+        "--table", choices=("nanochat",), help="print the tables of nanochat's tok_eval"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the report."""
-    from tokviz.compare.report import report_on, sample_texts, totals
-    from tokviz.compare.report_tables import markdown, record
-
     tokenizers = _with_references(options.load_tokenizers(arguments))
     allowed = options.SPECIALS[arguments.specials]
     own: list[Group] = []
     scripts: list[list[ScriptFigures]] = []
 
     def measure(name: str) -> None:
-        here = partial(_measured, read_blocks(name), tokenizers, allowed, arguments.by_script)
-        groups, by_script = zip(*(part() for part in parts[name] or [here]), strict=True)
+        measure_here = partial(
+            _measured, read_blocks(name), tokenizers, allowed, arguments.by_script
+        )
+        parts = (result() for result in results[name] or [measure_here])
+        groups, by_script = zip(*parts, strict=True)
         own.append(totals(groups, display_name(name)))
         scripts.extend(by_script)
 
-    # A script goes on across all that belongs to none, however far apart two letters are.
+    # Characters without a script belong to the letter before them, which may be in another part.
     is_cut = not arguments.by_script
     names = [tokenizer.name for tokenizer in tokenizers]
-    work = partial(_measured_stretch, names=names, allowed=allowed, by_script=arguments.by_script)
+    work = partial(_measured_part, names=names, allowed=allowed, by_script=arguments.by_script)
     files = options.input_names(arguments.files) if arguments.files else []
-    with workers.by_source(arguments, work, files, tokenizers, is_cut=is_cut) as parts:
+    with workers.results_by_source(arguments, work, files, tokenizers, is_cut=is_cut) as results:
         exit_code = for_each_input(files, measure)
-    found = report_on(tokenizers, own)
+    result = report_on(tokenizers, own)
     if arguments.by_script:
         scripts += [_by_script(tokenizers, text, False) for _, text in sample_texts()]
     sums = sum_by_script(scripts)
     if arguments.json:
-        more = {"scripts": [one._asdict() for one in sums]} if arguments.by_script else {}
-        print_json(record(*found) | more)
+        more = {"scripts": [script._asdict() for script in sums]} if arguments.by_script else {}
+        print_json(record(*result) | more)
     else:
         as_text = _nanochat if arguments.table else _plain
-        print(*(markdown(*found) if arguments.markdown else as_text(found)), sep="\n")
+        print(*(markdown(*result) if arguments.markdown else as_text(result)), sep="\n")
         if arguments.by_script:
             write = markdown_table if arguments.markdown else plain_table
             print("", *write(list(script_cells(sums, [*map(safe, names)]))), sep="\n")
-    for row in (row for row in found.texts[-1] if not row.lossless):
-        report(f"note: {row.tokenizer} changes some of the texts (*): its ids decode to others")
+    for row in (row for row in result.texts[-1] if not row.lossless):
+        report(f"note: {row.tokenizer} changes the texts marked *: its ids decode to other texts")
     return exit_code
 
 
-def _measured_stretch(
-    stretch: workers.Stretch, names: Sequence[str], allowed: AllowedSpecial | bool, by_script: bool
+def _measured_part(
+    part: workers.FilePart, names: Sequence[str], allowed: AllowedSpecial | bool, by_script: bool
 ) -> tuple[Group, list[ScriptFigures]]:
-    tokenizers = [workers.tokenizer_of(name) for name in names]
-    return _measured(workers.blocks_of(stretch, tokenizers), tokenizers, allowed, by_script)
+    tokenizers = [workers.cached_tokenizer(name) for name in names]
+    return _measured(workers.read_part(part, tokenizers), tokenizers, allowed, by_script)
 
 
 def _measured(
@@ -129,10 +134,8 @@ def _measured(
     allowed: AllowedSpecial | bool,
     by_script: bool,
 ) -> tuple[Group, list[ScriptFigures]]:
-    """Count the tokens of a text, and of its scripts if that is asked."""
-    from tokviz.compare.report import measured
-
-    data = read_whole(blocks, " are too many to measure: take a part of them")
+    """Count the tokens of a text and, if requested, of its scripts."""
+    data = read_whole(blocks, " are too many to count here: use a part of the text")
     text = bytetext.from_bytes(data)
     group = measured(tokenizers, "the text", text, allowed)
     return group, _by_script(tokenizers, text, allowed) if by_script else []
@@ -142,22 +145,20 @@ def _by_script(
     tokenizers: Sequence[Tokenizer], text: str, allowed: AllowedSpecial | bool
 ) -> list[ScriptFigures]:
     """Count the tokens of a text by script."""
-    from tokviz.compare.tokenized_text import Side
+    from tokviz.compare.tokenized_text import Side  # imports NumPy
 
     sides = [Side.of(tokenizer, text, allowed) for tokenizer in tokenizers]
     return figures_by_script(text, sides)
 
 
 def _with_references(tokenizers: list[Tokenizer]) -> list[Tokenizer]:
-    """Add the tokenizers that all are compared with, unless they are there."""
+    """Add the reference tokenizers that are missing."""
     names = {tokenizer.name for tokenizer in tokenizers}
     return tokenizers + [options.load_named(name) for name in REFERENCES if name not in names]
 
 
-def _plain(found: Report) -> Iterator[str]:
-    from tokviz.compare.report_tables import by_cost, cells_of, language_rows, languages_title
-
-    groups, languages = found
+def _plain(result: Report) -> Iterator[str]:
+    groups, languages = result
     rows: list[TableRow] = [("", "tokens", "bytes/token", "difference", "")]
     shares = [0.0]
     for group in groups:
@@ -175,22 +176,20 @@ def _plain(found: Report) -> Iterator[str]:
     yield from _with_bars(table, [0.0, *_shares(costs), 0.0])
 
 
-def _nanochat(found: Report) -> Iterator[str]:
-    from tokviz.compare.report_tables import nanochat_rows
-
-    for number, row in enumerate(found.texts[0][1:], 1):
+def _nanochat(result: Report) -> Iterator[str]:
+    for number, row in enumerate(result.texts[0][1:], 1):
         yield f"Comparison with {safe(row.tokenizer)}:"
-        yield from (*plain_table(list(nanochat_rows(found.texts, number))), "")
+        yield from (*plain_table(list(nanochat_rows(result.texts, number))), "")
 
 
 def _shares(counts: Sequence[float]) -> list[float]:
-    """Give what share each number is of the largest."""
+    """Divide numbers by the largest one."""
     most = max(counts, default=0)
     return [count / most if most else 0.0 for count in counts]
 
 
 def _with_bars(table: list[str], shares: Sequence[float]) -> Iterator[str]:
-    """Add a bar to each line, on a terminal with room for it."""
+    """Add a bar to each line, if the output is a terminal that is wide enough."""
     width = max(map(len, table)) + 2
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     room = min(_BAR, columns - width - 1)

@@ -1,8 +1,8 @@
 """Read the guide: a page, or the list of pages.
 
-TOPIC is the name of a page, or words that stand in it.
+TOPIC is the name of a page, or words to search for.
 
---man writes the manual page: tokviz help --man > ~/.local/share/man/man1/tokviz.1
+--man prints the manual page: tokviz help --man > ~/.local/share/man/man1/tokviz.1
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import sys
 from tokviz.cli.options import add_flag
 from tokviz.cli.output import report
 from tokviz.errors import TokvizError
-from tokviz.guide import LINK, PAGES, chapters, link, page, place, sections, title
+from tokviz.guide import LINK, PAGES, chapters, page, page_path, resolve_link, sections, title
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `tokviz help`."""
     parser.add_argument("topic", nargs="*", metavar="TOPIC", help=f"a page: {', '.join(PAGES)}")
-    add_flag(parser, "--man", "write the manual page, for man(1)")
+    add_flag(parser, "--man", "print the manual page, for man(1)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a page, or what there is to read."""
+    """Print a page, the search results, or the list of pages."""
     if arguments.man:
         if arguments.topic:
-            raise TokvizError("--man writes all of it: leave TOPIC out")
-        from tokviz.cli.reference import manual
+            raise TokvizError("--man prints the whole manual page: leave out TOPIC")
+        from tokviz.cli.reference import manual  # imports every command
 
         print(manual(), end="")
         return 0
@@ -40,16 +40,16 @@ def run(arguments: argparse.Namespace) -> int:
     if topic in PAGES:
         _print(topic)
         return 0
-    found = [
-        part
-        for part in sections()
-        if topic in part.title.casefold() or topic in part.text.casefold()
+    matches = [
+        section
+        for section in sections()
+        if topic in section.title.casefold() or topic in section.text.casefold()
     ]
-    for part in found:
-        print(f"{part.page:<16} {part.title}")
-    if not found:
-        report(f"the guide says nothing about {topic!r}; `tokviz help` lists its pages")
-    return 0 if found else 1
+    for section in matches:
+        print(f"{section.page:<16} {section.title}")
+    if not matches:
+        report(f"no page of the guide mentions {topic!r}; `tokviz help` lists the pages")
+    return 0 if matches else 1
 
 
 def _print(name: str) -> None:
@@ -57,11 +57,11 @@ def _print(name: str) -> None:
     if not sys.stdout.isatty():
         print(text, end="")
         return
-    from rich.console import Console
+    from rich.console import Console  # slow to import, and useless in a pipe
     from rich.markdown import Markdown
 
-    def named(found: re.Match[str]) -> str:
-        leads = link(place(name), found[2])
-        return f"{found[1]} (`tokviz help {leads[0]}`)" if leads else found[0]
+    def add_command(match: re.Match[str]) -> str:
+        target = resolve_link(page_path(name), match[2])
+        return f"{match[1]} (`tokviz help {target[0]}`)" if target else match[0]
 
-    Console().print(Markdown(LINK.sub(named, text), hyperlinks=False))
+    Console().print(Markdown(LINK.sub(add_command, text), hyperlinks=False))

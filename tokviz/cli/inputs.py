@@ -1,4 +1,4 @@
-"""Reading the inputs of a command block by block."""
+"""Inputs of the commands, read block by block."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ STDIN = "-"
 TEXT_COMMANDS = ("encode", "count", "compare", "show")
 """The commands that take `--text`."""
 WAITED_SECONDS = 1.0
-"""After so long without a byte from a pipe, somebody may wonder."""
-WAITING = "{} is a pipe: waiting until a program writes to it. Ctrl+C ends this."
+"""Time without a byte from a named pipe after which a message is printed."""
+WAITING = "{} is a pipe: waiting for a program to write to it. Press Ctrl+C to cancel."
 _LONGEST_TEXT = 60
 
 
-class Given(NamedTuple):
-    """What stands on the command line itself, in the place of a file.
+class InlineInput(NamedTuple):
+    """An input given on the command line instead of in a file.
 
     Attributes:
-        name: What messages call it.
-        data: The bytes that a file would hold.
+        name: Its name in messages.
+        data: Its bytes.
     """
 
     name: str
     data: bytes
 
 
-Source = str | Given
-"""An input: a file by its name, `-` for standard input, or what was given itself."""
-_S = TypeVar("_S", bound=Source)
+InputSource = str | InlineInput
+"""A file name, `-` for standard input, or an inline input."""
+_Source = TypeVar("_Source", bound=InputSource)
 
 
-def for_each_input(sources: Iterable[_S], work: Callable[[_S], None]) -> int:
-    """Do the work for each input; one that fails is reported and the others still get theirs.
+def for_each_input(sources: Iterable[_Source], process: Callable[[_Source], None]) -> int:
+    """Process each input. If one fails, report the error and continue with the next.
 
     Returns:
         The exit code: 0, or 1 if any input failed.
@@ -52,7 +52,7 @@ def for_each_input(sources: Iterable[_S], work: Callable[[_S], None]) -> int:
     exit_code = 0
     for source in sources:
         try:
-            work(source)
+            process(source)
         except TokvizError as error:
             sys.stdout.flush()
             named = isinstance(error, InputFileError)
@@ -61,16 +61,16 @@ def for_each_input(sources: Iterable[_S], work: Callable[[_S], None]) -> int:
     return exit_code
 
 
-def read_blocks(source: Source, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Yield the bytes of an input in blocks of about `size`.
+def read_blocks(source: InputSource, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Yield the bytes of an input in blocks of about `size` bytes.
 
     Raises:
         InputFileError: If it cannot be opened or read.
     """
     try:
-        with _waiting_said(source) as begun, _opened(source) as file:
+        with _note_waiting(source) as stop_timer, _open(source) as file:
             while block := file.read(size):
-                begun()
+                stop_timer()
                 yield block
     except FileNotFoundError as error:
         name = display_name(source)
@@ -81,36 +81,36 @@ def read_blocks(source: Source, size: int = BLOCK_BYTES) -> Iterator[bytes]:
 
 
 def _no_file_hint(name: str) -> str:
-    """Say how to give a text or ids themselves where the name of a file looks like one."""
+    """Explain how to pass text or ids on the command line, if the name looks like them."""
     if len(name.split()) < 2 and (os.sep in name or "." in name):
         return ""
     if sys.argv[1:2] == ["replay"]:
-        return "; without @ it is the text itself; one that begins with @ can be piped to --text @-"
+        return "; without @ it is the text itself; pipe text that starts with @ to --text @-"
     text = shlex.quote(name) if len(name) < _LONGEST_TEXT else "'TEXT'"
     command = next((word for word in sys.argv[1:2] if word in TEXT_COMMANDS), TEXT_COMMANDS[0])
-    return f"; a text itself: tokviz {command} --text {text}; ids: tokviz decode 15339 1917"
+    return f"; to pass text: tokviz {command} --text {text}; ids: tokviz decode 15339 1917"
 
 
-def read_whole(blocks: Iterable[bytes], what: str) -> bytes:
-    """Join blocks to what must be in memory whole.
+def read_whole(blocks: Iterable[bytes], advice: str) -> bytes:
+    """Join all blocks of an input.
 
     Raises:
-        TokvizError: If they are too large; `what` follows the number of bytes.
+        TokvizError: If they are too large; the message ends with `advice`.
     """
     gathered = bytearray()
     for block in blocks:
         gathered += block
         if len(gathered) > MAX_FILE_BYTES:
-            raise TokvizError(f"more than {MAX_FILE_BYTES:,} bytes{what}")
+            raise TokvizError(f"more than {MAX_FILE_BYTES:,} bytes{advice}")
     return bytes(gathered)
 
 
 @contextmanager
-def _waiting_said(source: Source) -> Iterator[Callable[[], None]]:
-    """Say what is waited for if a named pipe gives nothing for a while.
+def _note_waiting(source: InputSource) -> Iterator[Callable[[], None]]:
+    """Print a message if a named pipe delivers nothing for a while.
 
     Yields:
-        To be called when something has come.
+        A function to call when data arrives.
     """
     timer = Timer(WAITED_SECONDS, report, (WAITING.format(display_name(source)),))
     timer.daemon = True
@@ -122,8 +122,8 @@ def _waiting_said(source: Source) -> Iterator[Callable[[], None]]:
         timer.cancel()
 
 
-def _opened(source: Source) -> AbstractContextManager[BinaryIO]:
-    if isinstance(source, Given):
+def _open(source: InputSource) -> AbstractContextManager[BinaryIO]:
+    if isinstance(source, InlineInput):
         return BytesIO(source.data)
     if source != STDIN:
         return open_stored(source)
@@ -132,13 +132,13 @@ def _opened(source: Source) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer)
 
 
-def display_name(source: Source) -> str:
-    """How messages call an input."""
-    if isinstance(source, Given):
+def display_name(source: InputSource) -> str:
+    """Return the name of an input for messages."""
+    if isinstance(source, InlineInput):
         return source.name
     return "standard input" if source == STDIN else source
 
 
-def file_name(source: Source) -> str | None:
-    """How JSON calls an input: none where it is no file."""
+def file_name(source: InputSource) -> str | None:
+    """Return the name of an input for JSON; None if it is not a file."""
     return source if isinstance(source, str) else None

@@ -1,7 +1,7 @@
-"""The command `tokviz`: picks the command and turns every ending into an exit code.
+"""Entry point of `tokviz`: runs a command and returns its exit code.
 
-Exit codes: 0 all went well, 1 an input or an output failed, 2 the command line makes no sense,
-130 interrupted, 141 the reader of a pipe went away.
+Exit codes: 0 success, 1 an input or an output failed, 2 usage error, 130 interrupted, 141 the
+reader of the output closed its pipe.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
-from tokviz.cli.opening import only_opens, open_app
+from tokviz.cli.opening import is_file_only, open_app
 from tokviz.cli.output import USAGE_ERROR, report
 from tokviz.errors import TokvizError, UnknownTokenizerError, missing_package
 from tokviz.formats.budget import before_large
@@ -26,7 +26,7 @@ _PIPE_CLOSED = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `tokviz` with the given arguments (the process's own by default).
+    """Run `tokviz` with the given arguments, or those of the process.
 
     Returns:
         The exit code.
@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _abandon_stdout()
         return _PIPE_CLOSED
     except UnknownTokenizerError as error:
+        # Only this error needs the list of trainings.
         from tokviz.training.run_library import list_runs, with_runs
 
         report(with_runs(error, list_runs()))
@@ -61,16 +62,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    # Nothing that is imported is garbage, and looking for some takes a tenth of the start.
+    # Imports create no garbage, and the collector would take a tenth of the startup time.
     gc.disable()
     try:
-        with _warnings_at_the_end(), before_large(report):
-            return open_app(*arguments) if only_opens(arguments) else _run_command(arguments)
+        with _deferred_warnings(), before_large(report):
+            return open_app(*arguments) if is_file_only(arguments) else _run_command(arguments)
     except SystemExit as stop:  # argparse, after --help and mistakes
         return stop.code if isinstance(stop.code, int) else _FAILED
 
 
 def _run_command(arguments: Sequence[str]) -> int:
+    # Opening the app does not need the argument parser.
     from tokviz.cli.command import APP, COMMANDS, command_parser, load_command, unknown_command
 
     is_command = bool(arguments) and arguments[0] in COMMANDS
@@ -80,27 +82,27 @@ def _run_command(arguments: Sequence[str]) -> int:
         parser.error(unknown)
     parsed = parser.read(arguments[is_command:])
     if is_command:
-        gc.enable()  # the app does it itself, after its first frame
+        gc.enable()  # the app enables it after its first frame
     return command.run(parsed)
 
 
 @contextlib.contextmanager
-def _warnings_at_the_end() -> Iterator[None]:
-    """Keep what the libraries warn of until nothing is drawn on the terminal any more."""
-    with warnings.catch_warnings(record=True) as told:
+def _deferred_warnings() -> Iterator[None]:
+    """Collect the warnings of libraries and report them when nothing is drawn any more."""
+    with warnings.catch_warnings(record=True) as captured:
         try:
             yield
         finally:
-            for warning in told:
+            for warning in captured:
                 report(warning.message)
 
 
 def _survive_any_encoding(stream: TextIO) -> None:
-    """Let a character that the locale cannot write be escaped instead of ending in a traceback."""
+    """Escape characters that the encoding of the locale lacks, instead of failing."""
     if isinstance(stream, TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
 
 
 def _abandon_stdout() -> None:
-    """Keep the interpreter from flushing, at its end, what nobody can take."""
+    """Replace standard output, because flushing it when the interpreter exits would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

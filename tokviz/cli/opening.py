@@ -1,4 +1,4 @@
-"""Opening the app. Nothing here imports what reads a command line: that takes a while."""
+"""Opening the app, without the slow import of the argument parser."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tokviz.storage.files import is_pipe
 TOKENIZER_VARIABLE = "TOKVIZ_TOKENIZER"
 
 
-def only_opens(arguments: Sequence[str]) -> bool:
-    """Tell whether a command line is certainly nothing but the name of a file, or empty."""
+def is_file_only(arguments: Sequence[str]) -> bool:
+    """Return whether a command line can only be empty or a file name."""
     if len(arguments) > 1 or TOKENIZER_VARIABLE in os.environ:
         return False
     return not any(word.startswith("-") or may_be_command(word) for word in arguments)
 
 
 def may_be_command(word: str) -> bool:
-    """Tell whether somebody can have meant a command by a word: it has letters and dashes only."""
+    """Return whether a word may be meant as a command: it has only letters and dashes."""
     return not word.startswith("-") and word.replace("-", "").isalpha()
 
 
@@ -30,13 +30,13 @@ def open_app(
     parse_specials: bool = True,
     profile: str = "",
 ) -> int:
-    """Open the app on a file, else on what comes through a pipe, else on a sample.
+    """Open the app on a file, on piped text, or on a sample.
 
     Args:
-        path: The file.
-        tokenizer: As `tokviz.load` takes it; by default the one used last.
+        path: The file; None for piped text or the sample.
+        tokenizer: A name or path as for `tokviz.load`; by default the last one used.
         parse_specials: Whether text like <|endoftext|> is read as the special token.
-        profile: The profile of the settings to use, empty for none.
+        profile: The profile of the settings to use; empty for none.
 
     Returns:
         The exit code.
@@ -44,6 +44,7 @@ def open_app(
     Raises:
         TokvizError: If the file cannot be read or the tokenizer is unknown.
     """
+    # The other commands do not need the app.
     from tokviz.tui.run import run
     from tokviz.tui.terminal.stdin import read_piped_stdin
 

@@ -1,4 +1,4 @@
-"""Options that several commands take."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -9,49 +9,50 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from tokviz.cli.inputs import STDIN, Given, Source
+from tokviz.cli.inputs import STDIN, InlineInput, InputSource
 from tokviz.cli.opening import TOKENIZER_VARIABLE
 from tokviz.cli.output import report
 from tokviz.errors import OutputFileError, TokvizError, UnknownTokenizerError
+from tokviz.formats.registry import HUB_PREFIX, is_builtin
+from tokviz.formats.subprocess_loader import load
 from tokviz.share import ENDINGS, FORMS
-
-if TYPE_CHECKING:
-    from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.training.corpus.storage import is_url, urls_of
 
 DEFAULT_TOKENIZER = "cl100k_base"
 
 
-def add_files(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the FILE arguments; `what` says in a few words what a file holds."""
+def add_files(parser: argparse.ArgumentParser, content: str) -> None:
+    """Add the FILE arguments; `content` names the content of a file in a few words."""
     parser.add_argument(
         "files",
         nargs="*",
         metavar="FILE",
-        help=f"{what}; `-` or none is standard input",
+        help=f"{content}; `-` or no FILE is standard input",
     )
 
 
-def add_text_files(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add FILE and `--text`; `what` says in a few words what a file holds."""
-    add_files(parser, what)
+def add_text_files(parser: argparse.ArgumentParser, content: str) -> None:
+    """Add FILE and `--text`; `content` names the content of a file in a few words."""
+    add_files(parser, content)
     parser.add_argument(
-        "--text", metavar="TEXT", action=_Once, help="the text itself, before that of any FILE"
+        "--text", metavar="TEXT", action=_Once, help="the text to process, before any FILE"
     )
 
 
-def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add all that commands take which turn texts into tokens."""
-    add_text_files(parser, what)
+def add_texts(parser: argparse.ArgumentParser, content: str) -> None:
+    """Add the arguments of commands that encode texts."""
+    add_text_files(parser, content)
     add_tokenizer(parser)
     add_split_pattern(parser)
-    add_specials(parser, _OWN_WAY, SPECIALS)
+    add_specials(parser, _SPECIALS_WITH_HUGGINGFACE, SPECIALS)
     add_json(parser)
 
 
 class _Once(argparse.Action):
-    """Takes an option that only makes sense once: the last one would win in silence."""
+    """Action that refuses an option given twice, because the last value would silently win."""
 
     def __call__(
         self,
@@ -60,10 +61,10 @@ class _Once(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Take the value.
+        """Store the value.
 
         Raises:
-            SystemExit: If there is one already.
+            SystemExit: If the option already has a value.
         """
         if getattr(namespace, self.dest, None) is not None:
             several = "; `tokviz compare` takes several" if self.dest == "tokenizer" else ""
@@ -72,31 +73,33 @@ class _Once(argparse.Action):
 
 
 def add_tokenizers(parser: argparse.ArgumentParser) -> None:
-    """Add `-t` for commands that take several tokenizers."""
+    """Add `-t`, which may be repeated."""
     parser.add_argument(
         "-t",
         "--tokenizer",
         metavar="NAME",
         action="append",
         dest="tokenizers",
-        help="as for `tokviz encode`; once for each tokenizer",
+        help="as for `tokviz encode`; repeat it for several tokenizers",
     )
 
 
 def load_tokenizers(arguments: argparse.Namespace) -> list[Tokenizer]:
-    """Load every tokenizer that was asked for, GPT-2's and GPT-4's if none was."""
-    return [load_named(place_of(name)) for name in arguments.tokenizers or ("gpt2", "gpt-4")]
+    """Load the tokenizers given by `-t`; by default those of GPT-2 and GPT-4."""
+    return [
+        load_named(resolve_tokenizer(name)) for name in arguments.tokenizers or ("gpt2", "gpt-4")
+    ]
 
 
-def add_tokenizer(parser: argparse.ArgumentParser, *, otherwise: str = DEFAULT_TOKENIZER) -> None:
-    """Add `-t`; `otherwise` names what is used where neither it nor the environment says."""
+def add_tokenizer(parser: argparse.ArgumentParser, *, default: str = DEFAULT_TOKENIZER) -> None:
+    """Add `-t`; `default` describes the tokenizer used without it and without the variable."""
     parser.add_argument(
         "-t",
         "--tokenizer",
         metavar="NAME",
         action=_Once,
-        help="a name from `tokviz tokenizers`, a file or folder that holds a tokenizer, or "
-        f"hf:org/name (default: ${TOKENIZER_VARIABLE}, else {otherwise})",
+        help="a name from `tokviz tokenizers`, a file or folder that contains a tokenizer, or "
+        f"hf:org/name (default: ${TOKENIZER_VARIABLE}, else {default})",
     )
 
 
@@ -105,8 +108,7 @@ def add_split_pattern(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split-pattern",
         metavar="P",
-        help="a named split pattern or a regex, for a tokenizer file that holds none; it is "
-        "guessed otherwise",
+        help="a named split pattern or a regex, if the tokenizer file has none (default: guess it)",
     )
 
 
@@ -115,24 +117,24 @@ SPECIALS: dict[str, bool | Literal["huggingface"]] = {
     "text": False,
     "huggingface": "huggingface",
 }
-"""What `--specials` may say → what is recognised, as `Tokenizer.encode_byte_text` takes it."""
+"""Value of `--specials` → special tokens to recognize, as for `Tokenizer.encode_byte_text`."""
 
-_SPECIALS = "text like <|endoftext|>: `parsed` as the special token (default), or ordinary `text`"
-_OWN_WAY = (
-    f"{_SPECIALS}; `huggingface` is text but for added tokens that are not called special, such as "
-    "Qwen3's <think>, as that library has it"
+_SPECIALS = "read text like <|endoftext|> as the special token (`parsed`, the default) or as `text`"
+_SPECIALS_WITH_HUGGINGFACE = (
+    f"{_SPECIALS}; `huggingface` recognizes only added tokens that are not special, such as "
+    "Qwen3's <think>, like transformers with split_special_tokens"
 )
 
 
 def add_flag(options: argparse._ActionsContainer, name: str, help_text: str) -> None:
-    """Add an option that is given or not."""
+    """Add an option without a value."""
     options.add_argument(name, action="store_true", help=help_text)
 
 
 def add_number(
     options: argparse._ActionsContainer, name: str, help_text: str, default: int | None = None
 ) -> None:
-    """Add an option that takes a whole number above 0."""
+    """Add an option whose value is a whole number above 0."""
     if default is not None:
         help_text += " (default: %(default)s)"
     options.add_argument(name, type=positive, default=default, metavar="N", help=help_text)
@@ -147,34 +149,37 @@ def add_specials(
     parser.add_argument("--specials", choices=choices, default="parsed", help=help_text)
 
 
-def add_most(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add `--most`; `what` says what is listed."""
-    add_number(parser, "--most", what, default=10)
+def add_most(parser: argparse.ArgumentParser, items: str) -> None:
+    """Add `--most`; `items` names the items of the list."""
+    add_number(parser, "--most", f"{items} to list", default=10)
 
 
 def more_listed(n_more: int) -> str:
-    """Say that a list goes on where it ends by `--most`."""
-    return f"… and {n_more:,} more; --most says how many are listed"
+    """Return the last line of a list that `--most` cuts off."""
+    return f"… and {n_more:,} more; use --most to list more"
 
 
 def add_forms(parser: argparse.ArgumentParser, form: argparse._ActionsContainer) -> None:
-    """Add an option for each form that a figure has, to others of a group, and `-o`."""
-    for name, what in FORMS.items():
+    """Add an option for each form of a figure to a group, and `-o`."""
+    for name, description in FORMS.items():
         if f"--{name}" not in parser._option_string_actions:
             form.add_argument(
-                f"--{name}", dest="form", action="store_const", const=name, help=f"write {what}"
+                f"--{name}",
+                dest="form",
+                action="store_const",
+                const=name,
+                help=f"write {description}",
             )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write to this file, in the form its name ends in"
+        "-o", "--output", metavar="FILE", help="write to this file; its extension selects the form"
     )
 
 
-def asked_form(arguments: argparse.Namespace) -> str | None:
-    """The form that was asked for, by its option or by the end of the file's name.
+def requested_form(arguments: argparse.Namespace) -> str | None:
+    """Return the form requested by an option or by the extension of the output file.
 
     Raises:
-        TokvizError: If something else is to be written to that file, it has no name, or its name
-            ends in another form.
+        TokvizError: If `-o` does not fit another option, is empty, or has an unknown extension.
     """
     output: str | None = arguments.output
     for other in ("json", "markdown", "animate"):
@@ -188,18 +193,18 @@ def asked_form(arguments: argparse.Namespace) -> str | None:
     ending = Path(output).suffix.lower()
     if ending and ending[1:] not in ENDINGS:
         known = ", ".join(f".{name}" for name in ENDINGS)
-        raise TokvizError(f"{output}: no form ends in {ending}: there are {known}, and options")
+        raise TokvizError(f"{output}: unknown extension {ending}: use {known}, or a form option")
     return ENDINGS.get(ending[1:], "table")
 
 
 def refuse_input(arguments: argparse.Namespace, output: str | None) -> None:
-    """Make sure that writing the output replaces nothing that the command reads.
+    """Check that the output file is not an input of the command.
 
     Raises:
-        OutputFileError: If the output has no name, or a file that is also an input.
+        OutputFileError: If it is one, or if its name is empty.
     """
     if output == "":
-        raise OutputFileError(output, "a file needs a name")
+        raise OutputFileError(output, "the file name is empty")
     for values in ("/dev/stdin", *(getattr(arguments, name, None) or () for name in _INPUTS)):
         for value in [values] if isinstance(values, str) else values:
             with suppress(OSError):
@@ -209,33 +214,33 @@ def refuse_input(arguments: argparse.Namespace, output: str | None) -> None:
 
 
 _INPUTS = ("files", "source", "tokenizer", "tokenizers", "template", "text", "diff")
-"""The arguments that may name a file to read."""
+"""Arguments that may name a file to read."""
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add `--json`."""
-    add_flag(parser, "--json", "print one JSON object per input, one a line")
+    add_flag(parser, "--json", "print one JSON object per input, one per line")
 
 
 def positive(text: str) -> int:
-    """Read a whole number from 1 on.
+    """Parse a whole number above 0.
 
     Raises:
-        argparse.ArgumentTypeError: If it is none.
+        argparse.ArgumentTypeError: If it is not one.
     """
     if not text.strip("0"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return whole(text, "above 0")
 
 
-def whole(text: str, which: str = "from 0 up") -> int:
-    """Read a whole number; `which` says in words what may be given.
+def whole(text: str, allowed: str = "of 0 or more") -> int:
+    """Parse a whole number of 0 or more; `allowed` describes the range in the error message.
 
     Raises:
-        argparse.ArgumentTypeError: If it is none.
+        argparse.ArgumentTypeError: If it is not one.
     """
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {which}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {allowed}")
     if len(text) > _MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"a number of {len(text):,} digits is too large")
     return int(text)
@@ -244,89 +249,79 @@ def whole(text: str, which: str = "from 0 up") -> int:
 _MOST_DIGITS = 40
 
 
-def asked_tokenizer(arguments: argparse.Namespace) -> str | None:
-    """The tokenizer that the user asked for, by `-t` or by the environment, as `load` takes it.
+def requested_tokenizer(arguments: argparse.Namespace) -> str | None:
+    """Return the tokenizer given by `-t` or by the environment, as `load` takes it.
 
     Raises:
-        UnknownTokenizerError: If `-t` has no name.
+        UnknownTokenizerError: If the value of `-t` is empty.
     """
-    asked = getattr(arguments, "tokenizer", None)
-    if asked == "":  # of a variable that is not set
-        raise UnknownTokenizerError(asked)
-    asked = asked or os.environ.get(TOKENIZER_VARIABLE)
-    return place_of(asked) if asked else None
+    name = getattr(arguments, "tokenizer", None)
+    if name == "":  # from a variable that is not set
+        raise UnknownTokenizerError(name)
+    name = name or os.environ.get(TOKENIZER_VARIABLE)
+    return resolve_tokenizer(name) if name else None
 
 
 def tokenizer_name(arguments: argparse.Namespace) -> str:
-    """The tokenizer that the user asked for, or the default."""
-    return asked_tokenizer(arguments) or DEFAULT_TOKENIZER
+    """Return the requested tokenizer, or the default."""
+    return requested_tokenizer(arguments) or DEFAULT_TOKENIZER
 
 
-def place_of(name: str) -> str:
-    """Give what `tokviz.load` takes for a name: the folder, if it is that of a training.
+def resolve_tokenizer(name: str) -> str:
+    """Return the name, path or folder to load a tokenizer from; a training's name is its folder.
 
-    Somebody who looks on hears of an address on the Hub, which may keep them waiting.
+    On a terminal, report that the Hub is contacted, because this can take a while.
     """
-    from tokviz.formats.registry import HUB_PREFIX, is_builtin
-
     if is_builtin(name):
         return name
     if name.startswith(HUB_PREFIX):
         if sys.stderr is not None and sys.stderr.isatty():
-            report(f"asking the Hugging Face Hub for {name.removeprefix(HUB_PREFIX)}…")
+            report(f"loading {name.removeprefix(HUB_PREFIX)} from the Hugging Face Hub…")
         return name
-    from tokviz.training import run_library
+    from tokviz.training import run_library  # dataclasses are slow to import
 
     return run_library.place_of(name)
 
 
 def input_names(files: Sequence[str]) -> list[str]:
-    """The inputs to read: standard input, as `-`, where no file is given; the files of a URL."""
-    from tokviz.training.corpus.storage import is_url, urls_of
-
-    found = [urls_of(file) if is_url(file) else [file] for file in files]
-    return [*chain.from_iterable(found)] or [STDIN]
+    """Return the inputs to read, with patterns in URLs expanded; `-` if there is no file."""
+    names = [urls_of(file) if is_url(file) else [file] for file in files]
+    return [*chain.from_iterable(names)] or [STDIN]
 
 
-def text_sources(arguments: argparse.Namespace) -> list[Source]:
-    """The inputs to read: the text itself, then the files; standard input if neither is given."""
+def text_sources(arguments: argparse.Namespace) -> list[InputSource]:
+    """Return the text of `--text`, then the files; standard input if there is neither."""
     if arguments.text is None:
         return [*input_names(arguments.files)]
-    given = Given("--text", os.fsencode(arguments.text))
-    return [given, *(input_names(arguments.files) if arguments.files else ())]
+    text = InlineInput("--text", os.fsencode(arguments.text))
+    return [text, *(input_names(arguments.files) if arguments.files else ())]
 
 
 def load_tokenizer(arguments: argparse.Namespace, name: str | None = None) -> Tokenizer:
-    """Load the tokenizer that was asked for, or another by its name.
-
-    One from a file or folder gets its path for a name, so that whoever reads the name in the output
-    can load it again.
-    """
-    asked = tokenizer_name(arguments) if name is None else place_of(name)
-    return load_named(asked, arguments.split_pattern, "; --split-pattern says another")
+    """Load the requested tokenizer, or another one by its name."""
+    source = tokenizer_name(arguments) if name is None else resolve_tokenizer(name)
+    return load_named(source, arguments.split_pattern, "; set another with --split-pattern")
 
 
-def load_named(asked: str, split_pattern: str | None = None, advice: str = "") -> Tokenizer:
-    """Load a tokenizer by what `load` takes, and say what there is to know about it.
+def load_named(source: str, split_pattern: str | None = None, advice: str = "") -> Tokenizer:
+    """Load a tokenizer and report what users of its ids should know.
 
     Args:
-        asked: What to load.
-        split_pattern: Its split pattern, if that is said.
-        advice: What to do, in words, where the split pattern is a guess.
+        source: A name or path as for `load`. The tokenizer gets a path as its name, so that the
+            name in the output can be used to load it again.
+        split_pattern: Its split pattern, None for the one of the file.
+        advice: Appended to the note that the split pattern is a guess.
     """
-    from tokviz.formats.registry import is_builtin
-    from tokviz.formats.subprocess_loader import load
-
-    tokenizer = load(asked, split_pattern=split_pattern)
-    if not is_builtin(asked):
-        tokenizer.name = asked
+    tokenizer = load(source, split_pattern=split_pattern)
+    if not is_builtin(source):
+        tokenizer.name = source
     if tokenizer.lossy and not tokenizer.nfc:
-        report(f"note: {asked} normalizes text: decoding its ids may give a different text")
-    note_doubt(tokenizer, advice)
+        report(f"note: {source} normalizes text: decoding its ids may give a different text")
+    warn_guessed_pattern(tokenizer, advice)
     return tokenizer
 
 
-def note_doubt(tokenizer: Tokenizer, advice: str = "") -> None:
-    """Say that the split pattern is a guess, where it is one, and what to do."""
+def warn_guessed_pattern(tokenizer: Tokenizer, advice: str = "") -> None:
+    """Report that the split pattern is a guess, if it is one."""
     if tokenizer.pattern_doubt:
         report(f"note: {tokenizer.name}: {tokenizer.pattern_doubt}{advice}")

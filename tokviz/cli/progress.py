@@ -1,7 +1,8 @@
-"""A line on the terminal that shows how far a long work is."""
+"""Progress lines on the terminal."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from typing import TextIO
@@ -15,36 +16,36 @@ _CLEAR_TO_END = "\x1b[K"
 
 
 class StatusLine:
-    """Draws a line of text over and over; silent where the stream is no terminal."""
+    """A line of text that is redrawn in place; silent if the stream is not a terminal."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        """Take the stream to draw on, standard error by default."""
+        """Set the stream to draw on, by default standard error."""
         self._stream = sys.stderr if stream is None else stream
         self._draws = self._stream is not None and self._stream.isatty()
         self._next = time.monotonic() + _REDRAW_SECONDS
         self._is_drawn = False
 
     def __enter__(self) -> StatusLine:
-        """Begin."""
+        """Return the line."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave no trace."""
+        """Clear the line."""
         self.clear()
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to draw again."""
+        """Whether enough time has passed to draw again."""
         return self._draws and time.monotonic() >= self._next
 
     def draw(self, text: str) -> None:
-        """Draw a text in place of the last one."""
+        """Replace the line with a text."""
         self._next = time.monotonic() + _REDRAW_SECONDS
         self._is_drawn = True
         self._write(text)
 
     def clear(self) -> None:
-        """Take the line away, to print another."""
+        """Clear the line, so that other output can be printed."""
         if self._is_drawn:
             self._is_drawn = False
             self._write("")
@@ -55,21 +56,19 @@ class StatusLine:
 
 
 class ProgressLine(StatusLine):
-    """Draws the reports of a training."""
+    """A progress line for the reports of a training."""
 
     _phase = ""
 
     def show(self, report: TrainProgress) -> None:
-        """Draw a report, unless one of the same phase was drawn a moment ago."""
+        """Draw a report, unless another one of the same phase was drawn a moment ago."""
         if self.is_due or (self._draws and report.phase != self._phase):
-            import shutil
-
             self._phase = report.phase
             self.draw(progress_text(report, shutil.get_terminal_size().columns - 1))
 
 
 def progress_text(report: TrainProgress, width: int) -> str:
-    """Write a report in one line of at most so many characters."""
+    """Format a report as one line of at most `width` characters."""
     n_full = round(report.fraction * _BAR_CELLS)
     bar = "█" * n_full + "░" * (_BAR_CELLS - n_full)
     if report.phase not in ("reading", "merging"):
@@ -84,14 +83,14 @@ def progress_text(report: TrainProgress, width: int) -> str:
 
 
 def _facts(report: TrainProgress) -> list[str]:
-    """What is worth knowing in this phase, the most important first."""
+    """Return the facts about the current phase, the most important first."""
     facts = []
     if report.eta_seconds is not None:
-        facts.append(f"{clock(report.eta_seconds)} left")
+        facts.append(f"{format_duration(report.eta_seconds)} left")
     if report.phase == "reading":
         facts += [
             f"{report.n_bytes / 1e6:,.1f} MB",
-            f"{report.n_pre_tokens:,} different pre-tokens",
+            f"{report.n_pre_tokens:,} unique pre-tokens",
         ]
     if report.phase == "merging":
         facts.append(f"{report.n_merges:,} of {report.n_merges_wanted:,} merges")
@@ -102,10 +101,10 @@ def _facts(report: TrainProgress) -> list[str]:
     return facts
 
 
-def clock(seconds: float) -> str:
-    """Write a time in minutes and seconds, or hours.
+def format_duration(seconds: float) -> str:
+    """Format a duration in minutes and seconds, or hours.
 
-    >>> clock(7.6), clock(3723)
+    >>> format_duration(7.6), format_duration(3723)
     ('0:08', '1:02:03')
     """
     minutes, second = divmod(round(seconds), 60)

@@ -1,4 +1,4 @@
-"""What every command takes, made of its parser: a page of the guide, and the manual page."""
+"""Reference of all commands, from their parsers: a page of the guide, and the manual page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH = 88
 
 
 def page() -> str:
-    """Write the page of the guide: what `--help` says of each command."""
+    """Return the page of the guide: the `--help` of each command."""
     parts = ["# Every command and option", "This is what `tokviz COMMAND --help` prints."]
     for command, parser in _commands():
         parts.append(f"## {command.name}\n\n```text\n{parser.format_help().rstrip()}\n```")
@@ -22,7 +22,7 @@ def page() -> str:
 
 
 def manual() -> str:
-    """Write the manual page, in the language of `man`."""
+    """Return the manual page, in roff."""
     lines = [f'.TH TOKVIZ 1 "" "tokviz {__version__}" "User Commands"', ".SH NAME"]
     lines += [r"tokviz \- see what a tokenizer does", ".SH SYNOPSIS", ".nf"]
     lines += ["tokviz [OPTION]... [FILE]", "tokviz COMMAND [OPTION]... [ARGUMENT]...", ".fi"]
@@ -32,10 +32,10 @@ def manual() -> str:
         lines += [_roff(parser.description or ""), ".PP"]
         lines.append(_roff(" ".join(parser.format_usage().split()[1:])))
         formatter = parser._get_formatter()
-        for action in parser._actions[1:]:  # --help is not worth saying every time
+        for action in parser._actions[1:]:  # without --help
             words = formatter._format_action_invocation(action)
-            said = formatter._expand_help(action) if action.help else ""
-            lines += [".TP", rf"\fB{_roff(words)}\fR", _roff(said)]
+            text = formatter._expand_help(action) if action.help else ""
+            lines += [".TP", rf"\fB{_roff(words)}\fR", _roff(text)]
         lines += [".PP", ".nf", _roff(parser.epilog or ""), ".fi"]
     return "\n".join([*lines, ".SH SEE ALSO", "`tokviz help` prints the guide."]) + "\n"
 
@@ -44,13 +44,13 @@ def _commands() -> Iterator[tuple[Command, Parser]]:
     for name in (APP, *COMMANDS):
         command = load_command(name)
         parser = command_parser(command)
-        # Not the width of a terminal, nor its colours: the page is the same for everybody.
+        # The page must not depend on the width or colors of a terminal.
         parser.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=_WIDTH)
         setattr(parser, "color", False)  # noqa: B010 (from Python 3.14 on)
         yield command, parser
 
 
 def _roff(text: str) -> str:
-    """Let nothing in a text be a command of roff."""
+    """Escape the commands of roff in a text."""
     text = text.replace("\\", r"\e").replace("-", r"\-")
     return re.sub(r"^(?=[.'])", r"\\&", text, flags=re.MULTILINE)

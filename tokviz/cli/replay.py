@@ -1,8 +1,8 @@
-"""Travel through a training merge by merge, or through any vocabulary.
+"""Step through a training or any vocabulary, merge by merge.
 
 examples:
-  tokviz replay RUN                       travel through a training of `tokviz train`
-  tokviz replay cl100k_base --at 5000     merges recovered from the ranks, without counts
+  tokviz replay RUN                       step through a training of `tokviz train`
+  tokviz replay cl100k_base --at 5000     merges recovered from ranks, without counts
   tokviz replay gpt2 --print --at 300 --text "the theory of everything"
   tokviz replay RUN --print --steps 3     the first three merges, as text
   tokviz replay RUN --json > steps.jsonl  all merges
@@ -12,20 +12,20 @@ examples:
   printf abababcb | tokviz train - -o /tmp/tiny --vocab-size 258 --pattern none
   tokviz replay /tmp/tiny --print
 
---print: every merge with its count and runners-up in two frames: the pair in brackets, then the
-tokens after the merge. Without --at and --steps all merges of a tiny corpus, else the first 10.
+--print: every merge with its count and runners-up, and the tokens before it (the pair in brackets)
+and after it. Without --at and --steps: all merges of a tiny corpus, otherwise the first 10.
 
---json, one object a line for each merge (all, or those of --at and --steps):
+--json, one object per line and merge (all merges, or those of --at and --steps):
   {"k", "left_id", "right_id", "new_id", "left", "right", "text", "count", "n_tied", "runner_up",
    "runner_up_count", "n_tokens_before", "n_tokens_after", "why"}
-  "left" and "right" are bytes in hexadecimal; what only a training's history knows is null
-  elsewhere. With --text also "ids": the text's tokens after the merge. Of several files also
-  "files": [name, occurrences that were replaced in it], where null names all but the largest.
+  "left" and "right" are hexadecimal bytes. Values that only the history of a training has are null
+  for other vocabularies. --text adds "ids": the tokens of the text after the merge. A training on
+  several files adds "files": [name, occurrences replaced in it]; null stands for all small files.
 
---diff OTHER: a run folder, a name, a file of a tokenizer, or a list of merges as CS336, GPT-2 or
-tiktoken write it. With --json one object:
+--diff OTHER: a run folder, a name, a tokenizer file, or a list of merges in the format of CS336,
+GPT-2 or tiktoken. With --json, one object:
   {"a", "b", "n_merges", "n_equal", "settings", "first_difference", "n_shared", "only_in_a",
-   "only_in_b"} and with --text "text"; with two others also "more": the first compared with those.
+   "only_in_b"}; --text adds "text"; two others add "more": the first one compared with them.
 """  # noqa: D405
 
 from __future__ import annotations
@@ -34,19 +34,22 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from tokviz.cli import options
 from tokviz.cli.inputs import read_blocks, read_whole
 from tokviz.cli.options import positive, whole
 from tokviz.cli.output import FigureOutput, print_json
+from tokviz.cli.replay_frames import start_lines, step_lines
+from tokviz.compare.merge_sources import open_merges
 from tokviz.errors import TokvizError
-from tokviz.storage.files import write_file
+from tokviz.formats.registry import is_builtin, is_path_of_file, resolve_name
+from tokviz.share.animation import SECONDS, animation
+from tokviz.share.replayed import replay_figure
+from tokviz.storage.files import reading, write_file
 from tokviz.text import bytetext
-
-if TYPE_CHECKING:
-    from tokviz.training.replay.replay import Replay
-    from tokviz.training.replay.text import ReplayText
+from tokviz.text.sentences import pluralize
+from tokviz.training.replay.replay import Replay
+from tokviz.training.replay.text import ReplayText
 
 _N_STEPS = 10
 
@@ -57,110 +60,102 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "source",
         nargs="?",
         metavar="RUN",
-        help="the folder of a training, a name from `tokviz tokenizers`, or a file that holds a "
+        help="the folder of a training, a name from `tokviz tokenizers`, or a file that contains a "
         "tokenizer or merges; the same as -t",
     )
     options.add_tokenizer(parser)
-    parser.add_argument("--at", type=whole, metavar="K", help="the merge to begin with")
+    parser.add_argument("--at", type=whole, metavar="K", help="the merge to start with")
     parser.add_argument(
         "--text",
         metavar="TEXT",
-        help="a text to tokenize at every step; @FILE for a file, @- for standard input",
+        help="a text to tokenize at every step; @FILE reads a file, @- standard input",
     )
     parser.add_argument(
         "--diff",
         action="append",
         default=[],
         metavar="OTHER",
-        help="compare with another training, vocabulary or merges file; twice for two others",
+        help="compare with another training, vocabulary or merges file; may be given twice",
     )
     options.add_flag(parser, "--print", "print instead of opening the app")
-    options.add_number(
-        parser, "--steps", "how many merges to print, from merge K on; implies --print"
-    )
+    options.add_number(parser, "--steps", "print N merges, from merge K on; implies --print")
     form = parser.add_mutually_exclusive_group()
-    options.add_flag(form, "--json", "print JSON objects, one a line")
+    options.add_flag(form, "--json", "print JSON objects, one per line")
     options.add_forms(parser, form)
     form.add_argument(
         "--animate",
         metavar="FILE",
-        help="write the merges (from --at on, --steps of them) as an SVG that moves, for a slide",
+        help="write the merges (from --at on, --steps of them) as an animated SVG for a slide",
     )
     parser.add_argument(
         "--seconds",
         type=positive,
         metavar="S",
-        help="how long the animation shows each merge (default: 2)",
+        help="seconds that the animation shows each merge (default: 2)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Open the app on the Replay screen, or print."""
+    """Open the Replay screen of the app, or print."""
     _check(arguments)
-    given: str | None = arguments.source
-    source = options.tokenizer_name(arguments) if given is None else options.place_of(given)
-    others = tuple(map(options.place_of, arguments.diff))
+    name: str | None = arguments.source
+    source = options.tokenizer_name(arguments) if name is None else options.resolve_tokenizer(name)
+    others = tuple(map(options.resolve_tokenizer, arguments.diff))
     if len(others) > 2:
-        raise TokvizError("--diff compares with two others at most")
+        raise TokvizError("--diff can be given at most twice")
     text = _read_text(arguments.text)
-    form = options.asked_form(arguments)
-    animated: str | None = arguments.animate
-    options.refuse_input(arguments, animated)
-    if not (arguments.print or arguments.json or arguments.steps or form or animated is not None):
+    form = options.requested_form(arguments)
+    animate: str | None = arguments.animate
+    options.refuse_input(arguments, animate)
+    if not (arguments.print or arguments.json or arguments.steps or form or animate is not None):
         return _open_app(source, arguments.at, text, others)
-    from tokviz.compare.merge_sources import open_merges
-    from tokviz.share.animation import SECONDS, animation
-    from tokviz.share.replayed import replay_figure
-
     if others:
         _print_diff(source, others, text, as_json=arguments.json)
         return 0
     replay = open_merges(source)
-    prepared = None if text is None else replay.text(text)
+    replay_text = None if text is None else replay.text(text)
     numbers = _numbers(replay, arguments.at, arguments.steps, arguments.json)
-    if animated is not None:
+    if animate is not None:
         first = arguments.at or 1
         last = first + arguments.steps - 1 if arguments.steps else replay.n_merges
         seconds = arguments.seconds or SECONDS
-        write_file(animated, animation(replay, first, last, prepared, seconds=seconds))
+        write_file(animate, animation(replay, first, last, replay_text, seconds=seconds))
         return 0
     if form:
-        figures = FigureOutput(form, arguments.output, "say which merge by --at")
+        figures = FigureOutput(form, arguments.output, "select a merge with --at")
         for k in numbers:
-            figures.write(replay_figure(replay, k, prepared))
+            figures.write(replay_figure(replay, k, replay_text))
         figures.end()
     elif arguments.json:
-        _print_records(replay, numbers, prepared)
+        _print_records(replay, numbers, replay_text)
     else:
-        _print_frames(replay, numbers, prepared)
+        _print_frames(replay, numbers, replay_text)
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse what says two things at once, or what nothing would come of."""
+    """Refuse contradictory options and options without effect."""
     if arguments.source is not None and arguments.tokenizer is not None:
-        raise TokvizError("RUN and -t are the same: leave one of them out")
+        raise TokvizError("RUN and -t are the same: leave out one of them")
     if arguments.seconds is not None and arguments.animate is None:
-        raise TokvizError("--seconds is for --animate: leave it out, or name a file by that")
-    printed = ("at",) if arguments.print or arguments.json else ()
-    for name in ("steps", "form", "output", "animate", *printed) if arguments.diff else ():
+        raise TokvizError("--seconds needs --animate: add it, or leave out --seconds")
+    ignored = ("at",) if arguments.print or arguments.json else ()
+    for name in ("steps", "form", "output", "animate", *ignored) if arguments.diff else ():
         if getattr(arguments, name) is not None:
             option = f"--{arguments.form}" if name == "form" else f"--{name}"
-            raise TokvizError(f"--diff says where trainings part, in words: leave {option} out")
+            raise TokvizError(f"--diff prints the first difference as text: leave out {option}")
 
 
 def _read_text(text: str | None) -> str | None:
     if text is None or not text.startswith("@"):
         return None if text is None else bytetext.as_byte_text(text)
     name = text.removeprefix("@")
-    data = read_whole(read_blocks(name), ": give less text")
+    data = read_whole(read_blocks(name), ": use a shorter text")
     return bytetext.from_bytes(data)
 
 
 def _open_app(source: str, at: int | None, text: str | None, others: tuple[str, ...]) -> int:
-    from tokviz.formats.registry import is_builtin, is_path_of_file, resolve_name
-    from tokviz.storage.files import reading
-    from tokviz.tui.run import run as run_app
+    from tokviz.tui.run import run as run_app  # printing does not need the app
     from tokviz.workspace.session import ReplayRequest
 
     for name in (source, *others):
@@ -168,15 +163,15 @@ def _open_app(source: str, at: int | None, text: str | None, others: tuple[str, 
             with reading(name):
                 os.stat(name)
         elif not is_builtin(name):
-            resolve_name(name)  # an error with the nearest names
+            resolve_name(name)  # raises an error that suggests similar names
     run_app(first=ReplayRequest(source, at, text, others))
 
 
 def _numbers(replay: Replay, at: int | None, n_steps: int | None, as_json: bool) -> range:
-    """Choose the merges to print; 0 stands for the state before the first."""
+    """Return the merges to print; 0 is the state before the first merge."""
     last = replay.n_merges
     if at is not None and at > last:
-        raise TokvizError(f"--at {at:,} is too far: there are {last:,} merges")
+        raise TokvizError(f"--at {at:,}: there are only {last:,} merges")
     first = (
         (0 if n_steps is None and replay.has_counts and not as_json else 1) if at is None else at
     )
@@ -187,20 +182,17 @@ def _numbers(replay: Replay, at: int | None, n_steps: int | None, as_json: bool)
 
 
 def _print_frames(replay: Replay, numbers: Iterable[int], text: ReplayText | None) -> None:
-    from tokviz.cli.replay_frames import start_lines, step_lines
-
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     k = 0
     for k in numbers:
         lines = step_lines(replay, k, text, color) if k else start_lines(replay, text)
         print("\n".join(lines))
     if k < replay.n_merges:
-        n_more = replay.n_merges - k
-        print(f"… {n_more:,} more merge{'s' * (n_more > 1)}: --at K, --steps N")
+        print(f"… {pluralize(replay.n_merges - k, 'more merge')}: use --at K or --steps N")
 
 
 def _print_records(replay: Replay, numbers: Iterable[int], text: ReplayText | None) -> None:
-    from tokviz.cli.replay_diff import step_record
+    from tokviz.cli.replay_diff import step_record  # imports NumPy
 
     for k in numbers:
         if k:
@@ -214,7 +206,7 @@ def _print_records(replay: Replay, numbers: Iterable[int], text: ReplayText | No
 
 
 def _print_diff(source: str, others: tuple[str, ...], text: str | None, *, as_json: bool) -> None:
-    from tokviz.cli.replay_diff import diff_lines, diff_record
+    from tokviz.cli.replay_diff import diff_lines, diff_record  # both import NumPy
     from tokviz.compare.trainings import diff_merges
 
     diff = diff_merges(source, *others)

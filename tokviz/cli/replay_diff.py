@@ -1,4 +1,4 @@
-"""The difference of two trainings as lines of text and as one JSON object."""
+"""Comparison of trainings as lines of text and as JSON."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from tokviz.training.replay.replay import Replay
 from tokviz.training.replay.steps import MergeStep
 
 _MOST_TOKENS = 20
-_MOST_PLACES = 10
+_MOST_DISAGREEMENTS = 10
 _COLUMN = 24
 
 
 def diff_lines(diff: MergesDiff, effect: Comparison | None) -> Iterator[str]:
-    """Tell people where two trainings part."""
+    """Yield the lines of a comparison of trainings."""
     for name, replay in zip(NAMES, diff.replays, strict=False):
         yield f"{name}  {_about(replay)}"
-    for name, one in zip(NAMES[1:], (diff, *diff.more), strict=False):
-        yield from _parting(name, one)
+    for name, other in zip(NAMES[1:], (diff, *diff.more), strict=False):
+        yield from _difference_lines(name, other)
     if diff.first_number is not None:
-        yield from _rungs(diff)
+        yield from _nearby_merges(diff)
         for name, tokens in zip(NAMES, diff.only_in, strict=False):
             yield _tokens(name, tokens)
     if effect is not None:
         yield from _effect_lines(effect)
 
 
-def _parting(name: str, diff: MergesDiff) -> Iterator[str]:
+def _difference_lines(name: str, diff: MergesDiff) -> Iterator[str]:
     if diff.settings:
         yield "settings"
-        yield from (f"  {what}: A {safe(a)}, {name} {safe(b)}" for what, a, b in diff.settings)
+        yield from (f"  {topic}: A {safe(a)}, {name} {safe(b)}" for topic, a, b in diff.settings)
     difference = diff.first_difference
     if difference is None:
         yield f"All {diff.n_equal:,} merges are equal."
@@ -49,8 +49,8 @@ def _parting(name: str, diff: MergesDiff) -> Iterator[str]:
     yield f"tokens in both: {diff.n_shared:,}"
 
 
-def _rungs(diff: MergesDiff) -> Iterator[str]:
-    """Draw the merges around the first difference side by side."""
+def _nearby_merges(diff: MergesDiff) -> Iterator[str]:
+    """Yield the merges around the first difference side by side."""
     yield "side by side"
     yield f"  {'':>7}  " + "".join(f"{name:<{_COLUMN}}" for name in NAMES[: len(diff.replays)])
     for k, steps in diff.rungs():
@@ -62,46 +62,45 @@ def _rungs(diff: MergesDiff) -> Iterator[str]:
 
 
 def _about(replay: Replay) -> str:
-    rule = "" if replay.tie_break is None else f", ties: {replay.tie_break}"
+    rule = "" if replay.tie_break is None else f", tie-breaking rule {replay.tie_break}"
     return f"{safe(replay.name)}: {pluralize(replay.n_merges, 'merge')}{rule}"
 
 
 def _merge(step: MergeStep | None) -> str:
     if step is None:
-        return "has ended"
+        return "has no more merges"
     count = "" if step.count is None else f", count {step.count:,}"
     tied = f", {step.n_tied:,} pairs tied" if step.n_tied is not None and step.n_tied > 1 else ""
     return f"{pair_words(step)} → {short_label(step.token)}{count}{tied}"
 
 
-def _tokens(which: str, tokens: list[bytes]) -> str:
+def _tokens(name: str, tokens: list[bytes]) -> str:
     shown = " ".join(map(short_label, tokens[:_MOST_TOKENS]))
     more = " …" if len(tokens) > _MOST_TOKENS else ""
-    return f"tokens in {which} only: {len(tokens):,}" + (f"  {shown}{more}" if tokens else "")
+    return f"tokens in {name} only: {len(tokens):,}" + (f"  {shown}{more}" if tokens else "")
 
 
 def _effect_lines(effect: Comparison) -> Iterator[str]:
     n = len(effect.spans)
-    places = "no place differs" if not n else f"{n:,} place{'s differ' if n > 1 else ' differs'}"
-    yield f"text: {pluralize(effect.counts[0], 'token')} in A, {effect.counts[1]:,} in B; {places}"
-    for index in range(min(n, _MOST_PLACES)):
-        in_a, in_b = effect.tokens_in(index)
+    in_a, in_b = effect.counts
+    yield f"text: {pluralize(in_a, 'token')} in A, {in_b:,} in B; {pluralize(n, 'disagreement')}"
+    for index in range(min(n, _MOST_DISAGREEMENTS)):
         byte = int(effect.spans[index, 0])
-        a, b = (" ".join(map(short_label, tokens)) for tokens in (in_a, in_b))
+        a, b = (" ".join(map(short_label, tokens)) for tokens in effect.tokens_in(index))
         yield f"  byte {byte:,}: A {a}   B {b}"
-    if n > _MOST_PLACES:
-        yield f"  … and {n - _MOST_PLACES:,} more"
+    if n > _MOST_DISAGREEMENTS:
+        yield f"  … and {n - _MOST_DISAGREEMENTS:,} more"
 
 
 def diff_record(diff: MergesDiff, effect: Comparison | None) -> dict[str, Any]:
-    """Tell programs where two trainings part."""
+    """Return the JSON record of a comparison of trainings."""
     difference = diff.first_difference
     record: dict[str, Any] = {
         "a": diff.a.name,
         "b": diff.b.name,
         "n_merges": [diff.a.n_merges, diff.b.n_merges],
         "n_equal": diff.n_equal,
-        "settings": {what: [a, b] for what, a, b in diff.settings},
+        "settings": {topic: [a, b] for topic, a, b in diff.settings},
         "first_difference": None
         if difference is None
         else {
@@ -118,7 +117,7 @@ def diff_record(diff: MergesDiff, effect: Comparison | None) -> dict[str, Any]:
         "only_in_b": [token.hex() for token in diff.only_in[1]],
     }
     if diff.more:
-        record["more"] = [diff_record(one, None) for one in diff.more]
+        record["more"] = [diff_record(other, None) for other in diff.more]
     if effect is not None:
         record["text"] = {
             "n_tokens": [*effect.counts],
@@ -128,7 +127,7 @@ def diff_record(diff: MergesDiff, effect: Comparison | None) -> dict[str, Any]:
 
 
 def step_record(step: MergeStep) -> dict[str, Any]:
-    """Tell programs about a merge; bytes are hexadecimal, and text beside it for people."""
+    """Return the JSON record of a merge, with bytes in hexadecimal."""
     runner_up = step.runner_up
     return {
         **asdict(step),

@@ -1,4 +1,4 @@
-r"""The two frames of a merge as lines of text: the pair lit up, and what comes after.
+r"""A merge as lines of text: the tokens before it, with the pair highlighted, and after it.
 
 >>> before, after = frames(b"abab c", [1, 2, 3, 4, 5, 6], [2, 4, 5, 6])
 >>> line(before), line(after)
@@ -18,31 +18,31 @@ from tokviz.training.replay.corpus import TokenizedPreToken
 from tokviz.training.replay.replay import Replay
 from tokviz.training.replay.text import ReplayText
 
-_LIT, _END = "\x1b[1;7m", "\x1b[0m"
+_HIGHLIGHT, _END = "\x1b[1;7m", "\x1b[0m"
 _MOST_TOKENS = 60
-"""So many tokens of a long text are shown, around the first place that changes."""
+"""Number of tokens of a long text that are shown, around the first change."""
 _TOKENS_BEFORE = 12
 
 
-class Shown(NamedTuple):
-    """A token, or the tokens that are merged, as they are shown."""
+class Label(NamedTuple):
+    """Label of a token, or of the tokens that are merged."""
 
     text: str
-    is_lit: bool
+    is_highlighted: bool
 
 
 def frames(
     data: bytes, ends_before: Iterable[int], ends_after: Iterable[int]
-) -> tuple[list[Shown], list[Shown]]:
-    """Draw bytes before and after a merge.
+) -> tuple[list[Label], list[Label]]:
+    """Return the labels of tokens before and after a merge.
 
     Args:
-        data: The bytes.
-        ends_before: Where the tokens end before the merge.
-        ends_after: Where they end after it: some of these places.
+        data: The bytes of the tokens.
+        ends_before: The ends of the tokens before the merge.
+        ends_after: The ends of the tokens after it, a subset.
     """
-    before: list[Shown] = []
-    after: list[Shown] = []
+    before: list[Label] = []
+    after: list[Label] = []
     borders = iter(pairwise([0, *ends_before]))
     for start, end in pairwise([0, *ends_after]):
         parts = []
@@ -50,24 +50,26 @@ def frames(
             parts.append(short_label(data[first:last]))
             if last == end:
                 break
-        is_lit = len(parts) > 1
-        before.append(Shown(" ".join(parts), is_lit))
-        after.append(Shown(short_label(data[start:end]), is_lit))
+        is_highlighted = len(parts) > 1
+        before.append(Label(" ".join(parts), is_highlighted))
+        after.append(Label(short_label(data[start:end]), is_highlighted))
     return before, after
 
 
-def line(shown: Sequence[Shown], color: bool = False) -> str:
-    """Put tokens in a row; what is lit up stands in brackets."""
-    lit = f"{_LIT}[{{}}]{_END}" if color else "[{}]"
-    return " ".join(lit.format(text) if is_lit else text for text, is_lit in shown)
+def line(shown: Sequence[Label], color: bool = False) -> str:
+    """Join labels to a line, with highlighted ones in brackets."""
+    marked = f"{_HIGHLIGHT}[{{}}]{_END}" if color else "[{}]"
+    return " ".join(
+        marked.format(text) if is_highlighted else text for text, is_highlighted in shown
+    )
 
 
 def step_lines(
     replay: Replay, k: int, text: ReplayText | None = None, color: bool = False
 ) -> Iterator[str]:
-    """Tell all about merge k: what it is, why it happened, and its two frames."""
-    (head, made), *facts = step_facts(replay, k)
-    yield f"{head}: {made}"
+    """Yield lines about merge k: the pair, the reason, and the tokens before and after it."""
+    (head, merge), *facts = step_facts(replay, k)
+    yield f"{head}: {merge}"
     yield from (f"  {name:<11} {words}" for name, words in facts)
     if replay.has_counts:
         yield from _corpus_lines(replay, k, color)
@@ -76,7 +78,7 @@ def step_lines(
 
 
 def _corpus_lines(replay: Replay, k: int, color: bool) -> Iterator[str]:
-    """Show the pre-tokens that the merge changes; of a tiny corpus all."""
+    """Yield the pre-tokens that the merge changes, or all of a tiny corpus."""
     state, n_pre_tokens = replay.state(k - 1), replay.n_pre_tokens or 0
     shown = (
         state.pre_tokens(0, n_pre_tokens)
@@ -97,7 +99,7 @@ def _all_once(pre_tokens: Sequence[TokenizedPreToken]) -> bool:
     return all(pre_token.count == 1 for pre_token in pre_tokens)
 
 
-def _pre_token(pre_token: TokenizedPreToken, shown: Sequence[Shown], color: bool) -> str:
+def _pre_token(pre_token: TokenizedPreToken, shown: Sequence[Label], color: bool) -> str:
     times = "" if pre_token.count == 1 else f"  ×{pre_token.count:,}"
     row = line(_window(shown), color)
     return f"{'…' * (pre_token.start > 0)}{row}{'…' * pre_token.is_cut}{times}"
@@ -116,31 +118,28 @@ def _titled(name: str, rows: Sequence[str]) -> Iterator[str]:
         yield f"    {name if index == 0 else '':<9} {row}"
 
 
-def _window(shown: Sequence[Shown]) -> Sequence[Shown]:
-    """Cut a long row to what is around the first place that is lit up."""
+def _window(shown: Sequence[Label]) -> Sequence[Label]:
+    """Cut a long row to the part around the first highlighted token."""
     if len(shown) <= _MOST_TOKENS:
         return shown
-    lit = next((index for index, (_, is_lit) in enumerate(shown) if is_lit), 0)
-    first = max(0, min(lit - _TOKENS_BEFORE, len(shown) - _MOST_TOKENS))
+    highlighted = next(
+        (index for index, (_, is_highlighted) in enumerate(shown) if is_highlighted), 0
+    )
+    first = max(0, min(highlighted - _TOKENS_BEFORE, len(shown) - _MOST_TOKENS))
     cut = list(shown[first : first + _MOST_TOKENS])
-    more = Shown("…", False)
+    more = Label("…", False)
     return [*[more] * (first > 0), *cut, *[more] * (first + _MOST_TOKENS < len(shown))]
 
 
 def start_lines(replay: Replay, text: ReplayText | None = None) -> Iterator[str]:
-    """Show what there is before the first merge."""
+    """Yield lines about the state before the first merge."""
     yield f"before merge 1 of {replay.n_merges:,}"
     if replay.has_counts:
         state = replay.state(0)
-        pre_tokens = (
-            "1 pre-token"
-            if replay.n_pre_tokens == 1
-            else f"{replay.n_pre_tokens:,} different pre-tokens"
-        )
-        yield f"  corpus      {state.n_tokens:,} tokens, {pre_tokens}"
-        shown = state.pre_tokens(
-            0, (replay.n_pre_tokens or 0) if replay.is_tiny else MOST_PRE_TOKENS
-        )
+        n_pre_tokens = replay.n_pre_tokens or 0
+        tokens = pluralize(state.n_tokens or 0, "token")
+        yield f"  corpus      {tokens}, {pluralize(n_pre_tokens, 'unique pre-token')}"
+        shown = state.pre_tokens(0, n_pre_tokens if replay.is_tiny else MOST_PRE_TOKENS)
         rows = [_pre_token(p, frames(p.data, p.byte_ends, p.byte_ends)[1], False) for p in shown]
         yield from _titled("", ["   ".join(rows)] if _all_once(shown) else rows)
     if text is not None:

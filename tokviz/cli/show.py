@@ -1,9 +1,9 @@
-"""Show the tokens of a text: in colour, as a web page, as a picture, or line by line.
+"""Show the tokens of a text: in color, as a web page, as a picture, or line by line.
 
-With several tokenizers, tokens on which they disagree stand out.
+With several tokenizers, tokens on which they disagree are highlighted.
 
-output: one of the forms below. Without one of them, colours where a terminal shows them and a line
-for each token everywhere else.
+output: one of the forms above. By default, colors on a terminal that supports them, and otherwise
+one line per token.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import os
 import sys
 
 from tokviz.cli import options
-from tokviz.cli.inputs import Source, display_name, for_each_input, read_blocks, read_whole
-from tokviz.cli.output import FigureOutput, report_note
-from tokviz.cli.text_blocks import composes
+from tokviz.cli.inputs import InputSource, display_name, for_each_input, read_blocks, read_whole
+from tokviz.cli.output import FigureOutput, report
+from tokviz.cli.text_blocks import nfc_note
+from tokviz.share.figure import comparison_figure, figure_of
 from tokviz.text import bytetext
 
 
@@ -30,27 +31,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show each input."""
-    from tokviz.compare.boundaries import Comparison
-    from tokviz.share.figure import comparison_figure, figure_of
+    from tokviz.compare.boundaries import Comparison  # imports NumPy
 
     names = arguments.tokenizers or [None]
     tokenizers = [options.load_tokenizer(arguments, name) for name in names]
-    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    form = options.asked_form(arguments) or ("ansi" if is_coloured else "table")
+    is_colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    form = options.requested_form(arguments) or ("ansi" if is_colored else "table")
     figures = FigureOutput(form, arguments.output)
 
-    def show(source: Source) -> None:
-        data = read_whole(read_blocks(source), " are too many to show: take a part of them")
+    def show(source: InputSource) -> None:
+        data = read_whole(read_blocks(source), " are too many to show: use a part of the text")
         text = bytetext.from_bytes(data)
         for tokenizer in tokenizers:
             if tokenizer.changes(text):
-                report_note(composes(tokenizer))
+                report(nfc_note(tokenizer))
         name, specials = display_name(source), options.SPECIALS[arguments.specials]
         if len(tokenizers) == 1:
             figures.write(figure_of(tokenizers[0], name, data, specials))
         else:
-            comparison = Comparison(text, tokenizers, specials)
-            figures.write(comparison_figure(name, comparison))
+            figures.write(comparison_figure(name, Comparison(text, tokenizers, specials)))
 
     code = for_each_input(options.text_sources(arguments), show)
     figures.end(has_failed=code != 0)

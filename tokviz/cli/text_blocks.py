@@ -1,4 +1,4 @@
-"""Cutting a long input into blocks that can be encoded one by one, with the same tokens."""
+"""Cutting of a long input into blocks that can be encoded one by one without changing tokens."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from tokviz.errors import TokvizError
 from tokviz.live.cuts import CutRule, cut_rule
 from tokviz.storage.files import MAX_FILE_BYTES
 from tokviz.text import bytetext
 from tokviz.text.sentences import pluralize
-
-if TYPE_CHECKING:
-    from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 _BLOCK_CHARS = 1 << 18
 
@@ -25,13 +23,13 @@ Result = TypeVar("Result")
 
 @dataclass
 class InputCounts:
-    """What has been read of an input; a byte that is not valid UTF-8 is one character.
+    """Counts of the read part of an input. A byte that is not valid UTF-8 counts as one character.
 
     Attributes:
-        n_bytes: Its bytes.
-        n_chars: Its characters.
-        n_tokens: Its tokens.
-        note: What there is to say of them.
+        n_bytes: Number of bytes.
+        n_chars: Number of characters.
+        n_tokens: Number of tokens.
+        note: A message about changes of the text; may be empty.
     """
 
     n_bytes: int = 0
@@ -40,7 +38,7 @@ class InputCounts:
     note: str = ""
 
     def __iadd__(self, other: InputCounts) -> InputCounts:
-        """Add what has been read of another, or of another part of it."""
+        """Add the counts of another input, or of another part."""
         self.n_bytes += other.n_bytes
         self.n_chars += other.n_chars
         self.n_tokens += other.n_tokens
@@ -49,7 +47,7 @@ class InputCounts:
 
     @property
     def bytes_per_token(self) -> float | None:
-        """The compression ratio, None if there are no tokens."""
+        """Average number of bytes per token; None if there is no token."""
         return self.n_bytes / self.n_tokens if self.n_tokens else None
 
 
@@ -61,30 +59,30 @@ def text_blocks(
     counts: InputCounts,
     block_chars: int = _BLOCK_CHARS,
 ) -> Iterator[str]:
-    """Decode bytes to byte text and cut it where a pre-token ends in any case.
+    """Decode bytes to byte text and cut it at safe cuts, where a pre-token ends in any context.
 
-    The tokens of the blocks, one after another, are the tokens of the whole. Memory is bounded by
-    the block size and by the longest stretch without a safe cut. At the end `counts` has a note if
-    the tokenizer has changed the text.
+    The tokens of the blocks, joined, are the tokens of the whole text. Memory is bounded by the
+    block size and by the longest stretch without a safe cut. At the end, `counts` has a note if
+    the tokenizer changes the text.
 
     Args:
         blocks: The input's bytes.
         tokenizer: The tokenizer that will encode the blocks.
-        parse_specials: Whether it will parse special tokens (none may be cut in two).
-        counts: Its bytes and characters grow with what has been read.
-        block_chars: Characters that a block has at least, but for the last.
+        parse_specials: Whether it will recognize special tokens, which must not be cut.
+        counts: Updated with the bytes and characters that have been read.
+        block_chars: Minimum number of characters of every block but the last.
 
     Raises:
-        TokvizError: If a stretch without a safe cut is larger than memory should hold.
+        TokvizError: If a stretch without a safe cut is too large.
     """
     changed, n_replaced = False, 0
     for block in _cut(blocks, cut_rule(tokenizer, bool(parse_specials)), counts, block_chars):
         changed = changed or tokenizer.changes(block)
-        if tokenizer.remote:  # takes characters only
+        if tokenizer.remote:  # it has no tokens for such bytes
             n_replaced += bytetext.n_raw_bytes(block)
         yield block
     if changed:
-        counts.note = composes(tokenizer)
+        counts.note = nfc_note(tokenizer)
     elif n_replaced:
         verb = "is" if n_replaced == 1 else "are"
         counts.note = (
@@ -93,24 +91,24 @@ def text_blocks(
         )
 
 
-def composes(tokenizer: Tokenizer) -> str:
-    """Say that a tokenizer has changed the text."""
-    return f"note: {tokenizer.name} composes the text first (NFC): its ids give another text"
+def nfc_note(tokenizer: Tokenizer) -> str:
+    """Return the message that a tokenizer has normalized the text."""
+    return f"note: {tokenizer.name} normalizes the text to NFC: its ids decode to another text"
 
 
-def one_ahead(
+def map_ahead(
     work: Callable[[Item], Result], items: Iterable[Item], n_threads: int = 1
 ) -> Iterator[Result]:
-    """Work on items in threads, while the next one is made here; give the results in order."""
-    from concurrent.futures import ThreadPoolExecutor
+    """Process items in threads while this thread creates the next one; yield results in order."""
+    from concurrent.futures import ThreadPoolExecutor  # only needed here, and slow to import
 
     items = iter(items)
     with ThreadPoolExecutor(n_threads) as threads:
-        going = deque(threads.submit(work, item) for item in islice(items, n_threads))
+        running = deque(threads.submit(work, item) for item in islice(items, n_threads))
         for item in items:
-            going.append(threads.submit(work, item))
-            yield going.popleft().result()
-        yield from (one.result() for one in going)
+            running.append(threads.submit(work, item))
+            yield running.popleft().result()
+        yield from (future.result() for future in running)
 
 
 def _cut(
@@ -124,18 +122,17 @@ def _cut(
         if n_gathered < wanted:
             continue
         joined = "".join(gathered)
-        # What comes later can still change whether a place near the end is a safe cut.
+        # Text that follows can still make a cut near the end unsafe.
         n_known = len(joined) - rule.reach
         *whole, rest = rule.split(joined, block_chars, max(n_searched, block_chars), n_known)
         yield from whole
         if len(rest) > MAX_FILE_BYTES:
             raise TokvizError(
-                f"more than {MAX_FILE_BYTES:,} characters without a place where a pre-token "
-                f"surely ends"
+                f"more than {MAX_FILE_BYTES:,} characters without a safe place to cut the text"
             )
         gathered, n_gathered = [rest], len(rest)
         n_searched = 0 if whole else n_known
-        # Doubling keeps the work linear where there is no cut for long.
+        # Doubling keeps the work linear in long stretches without a cut.
         wanted = 2 * max(block_chars, n_gathered)
     if n_gathered:
         yield "".join(gathered)

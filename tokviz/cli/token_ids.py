@@ -1,4 +1,4 @@
-"""Reading token ids as people and programs write them."""
+"""Token ids in the forms that people and programs write."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NUMBER = re.compile(rb"-?[0-9]{1,%d}" % _MAX_DIGITS)
 
 @dataclass(frozen=True)
 class IdBlock:
-    """Some of an input's ids.
+    """Ids of an input.
 
     Attributes:
         ids: The ids in order.
-        tokenizer: The tokenizer that the input names, None if it names none.
-        is_text: Whether they are a text of their own, not a part of all the input's ids.
+        tokenizer: The tokenizer that the input names; None if it names none.
+        is_text: Whether they are a complete text, and not a part of the ids of the input.
     """
 
     ids: list[int]
@@ -33,12 +33,12 @@ class IdBlock:
 
 
 def read_ids(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
-    """Read ids: numbers between spaces, newlines, commas or brackets; or `encode --json`'s objects.
+    """Read ids: numbers between spaces, newlines, commas or brackets, or JSON of `tokviz encode`.
 
     Numbers are read block by block; JSON objects are read whole.
 
     Raises:
-        TokvizError: If something is no id; the message says what and where.
+        TokvizError: If something is not an id; the message names it and its position.
     """
     rest = iter(blocks)
     head = b""
@@ -47,7 +47,7 @@ def read_ids(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
         if block is None:
             return
         head += block
-    head = head.removeprefix(BOM_UTF8)  # programs on Windows begin files with it
+    head = head.removeprefix(BOM_UTF8)  # many programs on Windows add it
     everything = chain([head], rest)
     if head.lstrip().startswith(b"{"):
         yield from _from_json(everything)
@@ -57,7 +57,7 @@ def read_ids(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
 
 def _from_numbers(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
     n_before, cut_off = 0, b""
-    # The space ends the last number.
+    # A final space, so that the last number is complete.
     for block in chain(blocks, [b" "]):
         whole, _, cut_off = (cut_off + block.translate(_SEPARATORS)).rpartition(b" ")
         words = whole.split()
@@ -74,10 +74,10 @@ def _from_numbers(blocks: Iterable[bytes]) -> Iterator[IdBlock]:
 def _check_each(words: list[bytes], n_before: int) -> None:
     for position, word in enumerate(words, n_before):
         if not _NUMBER.fullmatch(word):
-            raise TokvizError(f"position {position} of the ids is {_shown(word)}, not a token id")
+            raise TokvizError(f"not a token id at position {position}: {_shorten(word)}")
 
 
-def _shown(word: bytes) -> str:
+def _shorten(word: bytes) -> str:
     text = word.decode("utf-8", "replace")
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
@@ -108,8 +108,7 @@ def _from_object(value: object, number: int) -> IdBlock:
     for index, token_id in enumerate(ids):
         if not isinstance(token_id, int) or isinstance(token_id, bool):
             raise TokvizError(
-                f"object {number}: position {index} of the ids is not a token id "
-                f"but {json.dumps(token_id)[:40]}"
+                f"object {number}: not a token id at position {index}: {json.dumps(token_id)[:40]}"
             )
     tokenizer = value.get("tokenizer")
     return IdBlock(ids, tokenizer if isinstance(tokenizer, str) else None, is_text=True)

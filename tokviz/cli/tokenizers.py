@@ -1,17 +1,16 @@
 """List the tokenizers that have a name, or check a tokenizer file.
 
-output: the name, the number of tokens, the models, and other names it goes by. The tokenizers that
-you trained in the app come first, each with its split pattern, its rule for ties, its corpus, and
-when it was trained.
+output: the name, the number of tokens, the models, and the aliases. The tokenizers that you trained
+in the app come first, each with its split pattern, tie-breaking rule, corpus and date.
 
 --json, one object per tokenizer:
   {"name", "aliases", "title", "n_tokens", "n_vocab", "split_pattern", "special_tokens", "source"}
-  "n_vocab" is one more than the largest id, which is more where ids have no token
- or, for one of your own:
+  "n_vocab" is one more than the largest id; it exceeds "n_tokens" if some ids have no token
+ or, for a tokenizer that you trained:
   {"name", "folder", "n_vocab", "facts", "trained"}
 
---check loads a tokenizer and prints what is wrong with it, what is worth knowing, and what was
-found to be in order. The exit code is 1 if it cannot be used. With --json:
+--check loads a tokenizer and prints its errors, warnings and notes, and the checks that passed. The
+exit code is 1 if the tokenizer cannot be used. With --json:
   {"tokenizer", "findings": [{"severity", "code", "where", "message", "remedy"}], "checks"}
 """
 
@@ -23,8 +22,11 @@ from dataclasses import asdict
 from tokviz.cli import options
 from tokviz.cli.output import print_json
 from tokviz.errors import TokvizError
+from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.formats.validate import validate
 from tokviz.storage.listing import time_label
 from tokviz.text.glyphs import safe
+from tokviz.training.run_library import list_runs
 
 _FIELDS = (
     "name", "aliases", "title", "n_tokens", "n_vocab", "split_pattern", "special_tokens", "source",
@@ -43,13 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List the tokenizers, or check one."""
     if arguments.check is not None:
-        place = options.place_of(arguments.check)
-        return _check(place, arguments.split_pattern, as_json=arguments.json)
+        source = options.resolve_tokenizer(arguments.check)
+        return _check(source, arguments.split_pattern, as_json=arguments.json)
     if arguments.split_pattern is not None:
-        raise TokvizError("--split-pattern is for the file of --check: name one, or leave it out")
-    from tokviz.formats.registry import BUILTIN_TOKENIZERS
-    from tokviz.training.run_library import list_runs
-
+        raise TokvizError("--split-pattern needs --check: add it, or leave out --split-pattern")
     for run in list_runs():
         if arguments.json:
             record = {"name": run.name, "folder": run.folder, "n_vocab": run.n_vocab}
@@ -65,14 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check(path: str, split_pattern: str | None, *, as_json: bool) -> int:
-    """Print the report about a tokenizer."""
-    from tokviz.formats.validate import validate
-
-    report = validate(path, split_pattern=split_pattern)
+def _check(source: str, split_pattern: str | None, *, as_json: bool) -> int:
+    """Print the results of the checks of a tokenizer."""
+    report = validate(source, split_pattern=split_pattern)
     if as_json:
         records = [asdict(finding) for finding in report.findings]
-        print_json({"tokenizer": path, "findings": records, "checks": report.checks})
+        print_json({"tokenizer": source, "findings": records, "checks": report.checks})
     else:
         findings = [(finding.severity, str(finding)) for finding in report.findings]
         for label, sentence in [*findings, *(("ok", check) for check in report.checks)]:

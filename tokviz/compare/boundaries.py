@@ -18,23 +18,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tokviz.compare.causes import Cause, Reason, reasons_of
 from tokviz.compare.figures import Figures, figures_of
-from tokviz.compare.tokenized_text import Side, shared_stretches
+from tokviz.compare.tokenized_text import Int64s, Side, shared_stretches
 from tokviz.compare.why_other import why_other
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, format_sentences
 from tokviz.tokenizer.encoding.specials import AllowedSpecial
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from tokviz.tokenizer.tokenizer import Tokenizer
-
-    Int64s = npt.NDArray[np.int64]
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +144,8 @@ class Comparison:
             return ()
         reasons = [[Reason()] * len(spans)]
         for other in others:
-            found = reasons_of(self.text, spans, first, other, allowed=self._allowed)
-            reasons.append(found)
+            own_reasons = reasons_of(self.text, spans, first, other, allowed=self._allowed)
+            reasons.append(own_reasons)
         ids = [side.ids_in(spans) for side in self.sides]
         rows = zip(zip(*ids, strict=True), zip(*reasons, strict=True), strict=True)
         return tuple(
@@ -174,8 +168,6 @@ def differing(sides: Sequence[Side]) -> tuple[Int64s, Int64s]:
         The positions that are token borders in all of them, shape (n,), and the byte spans of the
         disagreements, shape (m, 2); both ascending.
     """
-    import numpy as np
-
     if not sides:
         return np.empty(0, np.int64), np.empty((0, 2), np.int64)
     shared, stretches = shared_stretches([side.borders for side in sides])

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from tokviz.compare.tokenized_text import Side
+import numpy as np
+
+from tokviz.compare.tokenized_text import Int64s, Side
 from tokviz.tokenizer.encoding.specials import AllowedSpecial, SpecialTokens
 from tokviz.tokenizer.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Int64s = npt.NDArray[np.int64]
 
 Cause = Literal["normalization", "specials", "split", "merges"]
 """A part of a tokenizer."""
@@ -42,42 +38,40 @@ class Reason(NamedTuple):
 
 
 def reasons_of(
-    text: str, spans: Int64s, one: Side, other: Side, *, allowed: AllowedSpecial | bool
+    text: str, spans: Int64s, first: Side, other: Side, *, allowed: AllowedSpecial | bool
 ) -> list[Reason]:
     """Find the reasons why two tokenizers disagree.
 
     Args:
         text: Byte text.
         spans: Byte spans where these or other tokenizers disagree, ascending; shape (n, 2).
-        one: Encoding of the text by the first tokenizer.
+        first: Encoding of the text by the first tokenizer.
         other: Encoding by the other one.
         allowed: Special tokens that were recognized.
 
     Returns:
         One reason per disagreement, without causes where these two agree.
     """
-    import numpy as np
-
     reasons = [Reason()] * len(spans)
-    left = np.flatnonzero(~one.same_in(spans, other))
-    if one.tokenizer.remote or other.tokenizer.remote:
+    left = np.flatnonzero(~first.same_in(spans, other))
+    if first.tokenizer.remote or other.tokenizer.remote:
         for index in left.tolist():
-            reasons[index] = Reason((_by_looking(spans[index], one, other),))
+            reasons[index] = Reason((_observed_cause(spans[index], first, other),))
         return reasons
-    parts = _unlike_parts(text, one, other)
-    hybrids: dict[tuple[Cause, ...], Side] = {(): one, tuple(parts): other}
+    parts = _unlike_parts(text, first, other)
+    hybrids: dict[tuple[Cause, ...], Side] = {(): first, tuple(parts): other}
     for taken, first_takes in _tries(parts):
         if not len(left):
             break
         # The other tokenizer with parts of the first is the first with all remaining parts.
         own = taken if first_takes else tuple(part for part in parts if part not in taken)
         if own not in hybrids:
-            hybrid = combined(one.tokenizer, other.tokenizer, own)
+            hybrid = combined(first.tokenizer, other.tokenizer, own)
             hybrids[own] = Side.of(hybrid, text, allowed)
-        found = hybrids[own].same_in(spans[left], other if first_takes else one)
-        for index in left[found].tolist():
+        agree = hybrids[own].same_in(spans[left], other if first_takes else first)
+        for index in left[agree].tolist():
             reasons[index] = Reason(taken, first_takes)
-        left = left[~found]
+        left = left[~agree]
     return reasons
 
 
@@ -89,51 +83,49 @@ def _tries(parts: Sequence[Cause]) -> Iterator[tuple[tuple[Cause, ...], bool]]:
                 yield taken, first_takes
 
 
-def _unlike_parts(text: str, one: Side, other: Side) -> list[Cause]:
+def _unlike_parts(text: str, first: Side, other: Side) -> list[Cause]:
     """Return the parts that differ, and so may matter for this text."""
-    a, b = one.tokenizer, other.tokenizer
+    a, b = first.tokenizer, other.tokenizer
     unlike: dict[Cause, bool] = {
         "normalization": a.changes(text) != b.changes(text),
-        "specials": one.special_marks != other.special_marks,
+        "specials": first.special_marks != other.special_marks,
         "split": a.split_pattern.regex != b.split_pattern.regex,
         "merges": a.tables is not b.tables or a.ignore_merges != b.ignore_merges,
     }
     return [cause for cause in CAUSES if unlike[cause]]
 
 
-def combined(one: Tokenizer, other: Tokenizer, taken: tuple[Cause, ...]) -> Tokenizer:
+def combined(first: Tokenizer, other: Tokenizer, taken: tuple[Cause, ...]) -> Tokenizer:
     """Return a hybrid of two tokenizers, with new ids for its special tokens.
 
     Args:
-        one: A tokenizer that is not `remote`.
+        first: A tokenizer that is not `remote`.
         other: Another such tokenizer.
         taken: The parts to take from `other`.
     """
     merges, split, specials, normalization = (
-        other if cause in taken else one
+        other if cause in taken else first
         for cause in ("merges", "split", "specials", "normalization")
     )
-    said = specials.specials
-    ids = {text: merges.n_vocab + number for number, text in enumerate(said.ids)}
+    tokens = specials.specials
+    ids = {text: merges.n_vocab + number for number, text in enumerate(tokens.ids)}
     return merges.with_parts(
         split.split_pattern,
-        SpecialTokens(ids, said.normalized, said.non_special),
+        SpecialTokens(ids, tokens.normalized, tokens.non_special),
         nfc=normalization.nfc,
     )
 
 
-def _by_looking(span: npt.NDArray[np.int64], one: Side, other: Side) -> Cause:
-    """Judge by what can be seen, where a library encodes that cannot be taken apart."""
-    import numpy as np
-
+def _observed_cause(span: Int64s, first: Side, other: Side) -> Cause:
+    """Return the visible difference, for tokenizers of libraries, which cannot be combined."""
     start, end = span.tolist()
 
-    def inside(places: Int64s) -> list[int]:
-        first, last = np.searchsorted(places, (start, end), side="right")
-        found: list[int] = places[first:last].tolist()
-        return found
+    def inside(ends: Int64s) -> list[int]:
+        first, last = np.searchsorted(ends, (start, end), side="right")
+        inner: list[int] = ends[first:last].tolist()
+        return inner
 
-    unlike = {special for place, special, _ in one.marks ^ other.marks if start < place <= end}
+    unlike = {special for place, special, _ in first.marks ^ other.marks if start < place <= end}
     if unlike:
         return "specials" if True in unlike else "normalization"
-    return "merges" if inside(one.pre_token_ends) == inside(other.pre_token_ends) else "split"
+    return "merges" if inside(first.pre_token_ends) == inside(other.pre_token_ends) else "split"

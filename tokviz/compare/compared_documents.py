@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from tokviz.compare.boundaries import Comparison, Disagreement, differing
 from tokviz.compare.tokenized_text import Side, borders_of, marks_of
@@ -21,21 +23,19 @@ from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.text import bytetext
 from tokviz.text.snapshots import TextPart
-
-if TYPE_CHECKING:
-    from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 _MOST_FOLLOWED = 64 * 1024
 """Larger changes, in characters, are better handled by a new document in a thread."""
-_FIRST_LOOK, _LAST_LOOK = 4096, 1024 * 1024
+_FIRST_WINDOW, _LAST_WINDOW = 4096, 1024 * 1024
 """Bytes searched per step: at first, and at most."""
-_COUNTED = 256 * 1024
+_COUNTING_WINDOW = 256 * 1024
 """Bytes searched per step when all disagreements are wanted, so that other threads get a turn."""
 _MOST_WINDOW = 4 * 1024 * 1024
 """Maximum number of bytes around a disagreement to tokenize again to find its cause."""
 
 
-class Lane:
+class ComparedDocument:
     """A copy, in another tokenizer, of a text edited elsewhere.
 
     Attributes:
@@ -54,7 +54,7 @@ class Lane:
         """Apply the edits made in another document.
 
         Returns:
-            False if a new lane is needed, because too much has changed.
+            False if a new copy is needed, because too much has changed.
         """
         change = live.changes.since(self._revision)
         if change is None or live.parse_specials != self.document.parse_specials:
@@ -79,16 +79,16 @@ class ComparedTokenizer:
     Attributes:
         source: The name or path to load it from.
         tokenizer: The tokenizer, None until it is loaded.
-        lane: The text in it, None until it is created.
+        lane: The text in this tokenizer, None until it is created.
         error: The reason why it cannot be loaded.
-        asked: Number of lanes requested so far: only the last one counts.
+        n_requests: Number of documents requested so far; only the last one counts.
     """
 
     source: str
     tokenizer: Tokenizer | None = None
-    lane: Lane | None = None
+    lane: ComparedDocument | None = None
     error: str = ""
-    asked: int = 0
+    n_requests: int = 0
 
     @property
     def name(self) -> str:
@@ -132,8 +132,6 @@ class Track:
 
         All positions refer to the whole text. The side has no pre-tokens.
         """
-        import numpy as np
-
         tokenizer = self.tokenizer
         specials = np.fromiter(tokenizer.special_tokens.values(), np.int64)
         lowest = min(tokenizer.special_tokens.values(), default=1 << 62)
@@ -153,10 +151,10 @@ class Track:
             if tokens.changed or max(tokens.ids, default=-1) >= lowest:
                 own = np.array(tokens.ids, np.int64)
                 special = np.isin(own, specials)
-                told = np.ones_like(special) if tokens.changed else special
+                is_candidate = np.ones_like(special) if tokens.changed else special
                 data = bytetext.to_bytes(chunk.text)
                 spans = np.stack([borders[:-1], borders[1:]], axis=1)
-                listed = np.flatnonzero(told).tolist()
+                listed = np.flatnonzero(is_candidate).tolist()
                 marks |= marks_of(tokenizer, listed, own, spans, special, data, at)
             ids += tokens.ids
             ends.append(borders[1:])
@@ -166,7 +164,7 @@ class Track:
         return Side(tokenizer, ids, joined, borders, np.empty(0, np.int64), frozenset(marks))
 
 
-class Found(NamedTuple):
+class SpanSearch(NamedTuple):
     """The result of a search.
 
     Attributes:
@@ -201,54 +199,54 @@ class _Unknown(Exception):
 
 
 def _spans_from(
-    tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool], most: int = _LAST_LOOK
+    tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool], most: int = _LAST_WINDOW
 ) -> Iterator[tuple[list[list[int]], int]]:
     """Yield the disagreements that start at a byte or later, and up to where they are complete.
 
     Raises:
         _Unknown: If some tokens are not known.
     """
-    at, look, n_bytes = byte, _FIRST_LOOK, tracks[0].n_bytes
+    at, window, n_bytes = byte, _FIRST_WINDOW, tracks[0].n_bytes
     while at < n_bytes and not cancelled():
-        spans, _, last = _spans_in(tracks, at, min(at + look, n_bytes))
+        spans, _, last = _spans_in(tracks, at, min(at + window, n_bytes))
         yield [span for span in spans if span[0] >= at], max(at, last)
-        if last <= at and at + look >= n_bytes:
+        if last <= at and at + window >= n_bytes:
             return  # in one of them, the tokens do not end where the text does
         # If a stretch without a shared border fills the range, search a larger range.
-        at, look = max(at, last), min(look * 4, most) if last > at else look * 4
+        at, window = max(at, last), min(window * 4, most) if last > at else window * 4
 
 
 def next_span(
     tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool] = lambda: False
-) -> Found:
+) -> SpanSearch:
     """Find the first disagreement that starts at a byte or later. Callable from any thread."""
     try:
         for (start, end), *_ in (
             spans for spans, _ in _spans_from(tracks, byte, cancelled) if spans
         ):
-            return Found((start, end))
+            return SpanSearch((start, end))
     except _Unknown:
-        return Found(None, waits=True)
-    return Found(None)
+        return SpanSearch(None, waits=True)
+    return SpanSearch(None)
 
 
 def all_starts(
     tracks: Sequence[Track],
     cancelled: Callable[[], bool] = lambda: False,
-    told: Callable[[float], object] = lambda share: None,
+    on_progress: Callable[[float], object] = lambda share: None,
 ) -> array[int] | None:
     """Return the start of every disagreement, ascending; None if some tokens are not known.
 
     Args:
         tracks: The tracks to compare.
         cancelled: Stops the search once it returns True, with the results so far.
-        told: Called with the share of the text that is done.
+        on_progress: Called with the share of the text that is done.
     """
     starts = array("q")
     try:
-        for spans, end in _spans_from(tracks, 0, cancelled, _COUNTED):
+        for spans, end in _spans_from(tracks, 0, cancelled, _COUNTING_WINDOW):
             starts.extend(start for start, _ in spans)
-            told(end / tracks[0].n_bytes)
+            on_progress(end / tracks[0].n_bytes)
     except _Unknown:
         return None
     return starts
@@ -256,30 +254,30 @@ def all_starts(
 
 def previous_span(
     tracks: Sequence[Track], byte: int, cancelled: Callable[[], bool] = lambda: False
-) -> Found:
+) -> SpanSearch:
     """Find the last disagreement that starts before a byte. Callable from any thread."""
-    behind, look = min(byte + _FIRST_LOOK, tracks[0].n_bytes), 2 * _FIRST_LOOK
-    while behind > 0 and not cancelled():
+    end, window = min(byte + _FIRST_WINDOW, tracks[0].n_bytes), 2 * _FIRST_WINDOW
+    while end > 0 and not cancelled():
         try:
-            spans, first, _ = _spans_in(tracks, max(behind - look, 0), behind)
+            spans, first, _ = _spans_in(tracks, max(end - window, 0), end)
         except _Unknown:
-            return Found(None, waits=True)
-        found = next((span for span in reversed(spans) if span[0] < byte), None)
-        if found is not None:
-            return Found((found[0], found[1]))
-        if behind - look <= 0:
+            return SpanSearch(None, waits=True)
+        last = next((span for span in reversed(spans) if span[0] < byte), None)
+        if last is not None:
+            return SpanSearch((last[0], last[1]))
+        if end - window <= 0:
             break
-        nearer = first < behind
-        behind, look = min(behind, first), min(look * 4, _LAST_LOOK) if nearer else look * 4
-    return Found(None)
+        is_closer = first < end
+        end, window = min(end, first), min(window * 4, _LAST_WINDOW) if is_closer else window * 4
+    return SpanSearch(None)
 
 
-def span_at(tracks: Sequence[Track], byte: int) -> Found:
+def span_at(tracks: Sequence[Track], byte: int) -> SpanSearch:
     """Find the disagreement that contains a byte. Callable from any thread."""
-    found = previous_span(tracks, byte + 1)
-    if found.span is not None and not found.span[0] <= byte < found.span[1]:
-        return Found(None)
-    return found
+    result = previous_span(tracks, byte + 1)
+    if result.span is not None and not result.span[0] <= byte < result.span[1]:
+        return SpanSearch(None)
+    return result
 
 
 def explained(tracks: Sequence[Track], span: tuple[int, int]) -> Disagreement | None:
@@ -291,10 +289,8 @@ def explained(tracks: Sequence[Track], span: tuple[int, int]) -> Disagreement | 
     Returns:
         None if that would take too much text, or if some tokens are no longer known.
     """
-    import numpy as np
-
     start, end = span
-    margin = _FIRST_LOOK
+    margin = _FIRST_WINDOW
     sides = [track.side(start, end) for track in tracks]
     ids = [side.ids_in(np.array([span]))[0] for side in sides if side is not None]
     tokenizers = [track.tokenizer for track in tracks]
@@ -303,9 +299,9 @@ def explained(tracks: Sequence[Track], span: tuple[int, int]) -> Disagreement | 
         comparison = Comparison(text, tokenizers, tracks[0].parse_specials)
         inner = (start - at, end - at)
         if list(inner) in comparison.spans.tolist():
-            found = comparison.disagreements_in(np.array([inner]))[0]
-            if list(found.ids) == ids:
-                return found
+            disagreement = comparison.disagreements_in(np.array([inner]))[0]
+            if list(disagreement.ids) == ids:
+                return disagreement
         if margin > _MOST_WINDOW or (margin > start and end + margin > tracks[0].n_bytes):
             break
         margin *= 16

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tokviz.compare.causes import Cause
 from tokviz.compare.tokenized_text import Side, shared_stretches
@@ -26,10 +27,8 @@ from tokviz.explain.ids import tokens_of
 from tokviz.explain.trace import encode_trace
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence, pluralize
-
-if TYPE_CHECKING:
-    from tokviz.tokenizer.encoding.specials import AllowedSpecial
-    from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tokenizer.encoding.specials import AllowedSpecial
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,6 @@ class Drift:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
             TokvizError: If the decoded text is not the concatenation of its tokens.
         """
-        import numpy as np
-
         self.tokenizer = tokenizer
         tokens = tokens_of(tokenizer, ids)
         self.data = b"".join(tokens)

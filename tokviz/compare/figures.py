@@ -146,7 +146,7 @@ def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
         text: Byte text.
         sides: Its encoding by each tokenizer.
     """
-    import numpy as np
+    import numpy as np  # the tables of this module do not need it
 
     if not text:
         return []
@@ -168,7 +168,7 @@ def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
         )
         for side in sides
     ]
-    found = sorted(np.flatnonzero(n_chars).tolist(), key=lambda script: -n_chars[script])
+    numbers = sorted(np.flatnonzero(n_chars).tolist(), key=lambda script: -n_chars[script])
     return [
         ScriptFigures(
             SCRIPTS[script],
@@ -176,7 +176,7 @@ def figures_by_script(text: str, sides: Sequence[Side]) -> list[ScriptFigures]:
             int(n_bytes[script]),
             tuple(int(counts[script]) for counts in n_tokens),
         )
-        for script in found
+        for script in numbers
     ]
 
 
@@ -192,8 +192,8 @@ def sum_by_script(texts: Iterable[Iterable[ScriptFigures]]) -> list[ScriptFigure
     return sorted(sums.values(), key=lambda one: -one.n_chars)
 
 
-def script_cells(found: Sequence[ScriptFigures], names: Sequence[str]) -> Iterator[TableRow]:
+def script_cells(figures: Sequence[ScriptFigures], names: Sequence[str]) -> Iterator[TableRow]:
     """Format one row per script: its characters, and by tokenizer the characters per token."""
     yield ("script", "chars", *names)
-    for script, n_chars, _, n_tokens in found:
+    for script, n_chars, _, n_tokens in figures:
         yield (script, f"{n_chars:,}", *(ratio(n_chars / n if n else None) for n in n_tokens))

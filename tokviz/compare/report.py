@@ -13,15 +13,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tokviz.errors import VocabularyError
 from tokviz.storage.assets import asset_path
 from tokviz.text import bytetext
 from tokviz.tokenizer.encoding.specials import AllowedSpecial
-
-if TYPE_CHECKING:
-    from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tokenizer.tokenizer import Tokenizer
 
 SAMPLES = {
     "news, English": "news_english.txt",
@@ -98,20 +96,21 @@ class Report(NamedTuple):
 def report_on(
     tokenizers: Sequence[Tokenizer],
     own: Iterable[Group] = (),
-    told: Callable[[float], object] = lambda share: None,
+    on_progress: Callable[[float], object] = lambda share: None,
 ) -> Report:
     """Measure the texts that ship with tokviz.
 
     Args:
         tokenizers: The tokenizers.
         own: Additional texts, already measured.
-        told: Called with the completed share after each text; an exception from it ends the work.
+        on_progress: Called with the completed share after each text; an exception from it ends
+            the work.
     """
     items = [*sample_texts(), *parallel_texts().items()]
     groups = []
     for number, (name, text) in enumerate(items, 1):
         groups.append(measured(tokenizers, name, text, False))
-        told(number / len(items))
+        on_progress(number / len(items))
     texts = [*groups[: len(SAMPLES)], *own]
     return Report((*texts, totals(texts, "all texts")), tuple(groups[len(SAMPLES) :]))
 

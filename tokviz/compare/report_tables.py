@@ -53,8 +53,8 @@ def ordered(groups: Sequence[Group], order: int, *, backwards: bool, per_byte: b
         row = group[order - len(ORDERS)]
         return row.n_tokens / (row.n_bytes or 1 if per_byte else 1)
 
-    found = sorted(groups, key=key)  # type: ignore[arg-type]
-    return found[::-1] if backwards else found
+    in_order = sorted(groups, key=key)  # type: ignore[arg-type]
+    return in_order[::-1] if backwards else in_order
 
 
 def language_rows(languages: Sequence[Group], base: Group) -> Iterator[TableRow]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from tokviz.text import bytetext
+from tokviz.tokenizer.encoding.specials import AllowedSpecial
+from tokviz.tokenizer.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from tokviz.tokenizer.encoding.specials import AllowedSpecial
-    from tokviz.tokenizer.tokenizer import Tokenizer
-
-    Bools = npt.NDArray[np.bool_]
-    Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Int64s = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,14 +40,12 @@ class Side:
     @classmethod
     def of(cls, tokenizer: Tokenizer, text: str, allowed: AllowedSpecial | bool) -> Side:
         """Tokenize byte text."""
-        import numpy as np
-
         tokenization = tokenizer.tokenize_byte_text(text, allowed)
         ends = tokenization.byte_spans[:, 1]
         borders = borders_of(0, ends, bytetext.n_bytes(text))
         altered = tokenizer.remote or tokenizer.changes(text)
-        told = np.ones_like(tokenization.special) if altered else tokenization.special
-        numbers = np.flatnonzero(told).tolist()
+        is_candidate = np.ones_like(tokenization.special) if altered else tokenization.special
+        numbers = np.flatnonzero(is_candidate).tolist()
         data = bytetext.to_bytes(text) if numbers else b""
         marks = marks_of(
             tokenizer,
@@ -71,8 +66,6 @@ class Side:
         Args:
             stretches: Byte spans that start and end at borders, ascending; shape (n, 2).
         """
-        import numpy as np
-
         firsts = np.searchsorted(self.ends, stretches[:, 0], side="right")
         firsts[stretches[:, 0] == 0] = 0
         return firsts, np.searchsorted(self.ends, stretches[:, 1], side="right")
@@ -90,8 +83,6 @@ class Side:
 
     def pre_tokens_in(self, span: tuple[int, int]) -> list[tuple[int, int]]:
         """Return the byte spans of the pre-tokens that touch a stretch of bytes."""
-        import numpy as np
-
         first = int(np.searchsorted(self.pre_token_ends, span[0], side="right"))
         last = int(np.searchsorted(self.pre_token_ends, span[1], side="left"))
         ends = self.pre_token_ends[first : last + 1].tolist()
@@ -104,8 +95,6 @@ class Side:
 
     def tokens_of(self, span: tuple[int, int]) -> list[int]:
         """Return the ends of the tokens that end in a stretch of bytes."""
-        import numpy as np
-
         first, last = np.searchsorted(self.ends, span, side="right")
         ends: list[int] = self.ends[first:last].tolist()
         return ends
@@ -120,8 +109,6 @@ class Side:
                 sides, they are not the same.
             other: The encoding of the text by another tokenizer.
         """
-        import numpy as np
-
         same = none_in(stretches, np.setxor1d(self.borders, other.borders, assume_unique=True))
         for end in (0, 1):
             same &= np.isin(stretches[:, end], self.borders)
@@ -132,8 +119,6 @@ class Side:
 
 def borders_of(start: int, ends: Int64s, end: int) -> Int64s:
     """Return ascending ends without duplicates, including the start and end of the text."""
-    import numpy as np
-
     edges = np.concatenate([[start], ends, [end]])
     # They are already sorted, which `np.unique` would not exploit.
     borders: Int64s = edges[np.concatenate([[True], edges[1:] != edges[:-1]])]
@@ -178,8 +163,6 @@ def shared_stretches(borders: Sequence[Int64s]) -> tuple[Int64s, Int64s]:
     Returns:
         The positions, shape (n,), and the stretches between neighbors, shape (n - 1, 2).
     """
-    import numpy as np
-
     shared = borders[0]
     for others in borders[1:]:
         shared = np.intersect1d(shared, others, assume_unique=True)
@@ -188,8 +171,6 @@ def shared_stretches(borders: Sequence[Int64s]) -> tuple[Int64s, Int64s]:
 
 def none_in(stretches: Int64s, places: Int64s) -> Bools:
     """Return for each stretch whether no position lies after its start, up to its end."""
-    import numpy as np
-
     before = np.searchsorted(places, stretches[:, 0], side="right")
     none: Bools = before == np.searchsorted(places, stretches[:, 1], side="right")
     return none

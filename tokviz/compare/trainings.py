@@ -102,8 +102,10 @@ class MergesDiff:
     @property
     def first_number(self) -> int | None:
         """The number of the first merge that differs in any of them; None if all are equal."""
-        found = [diff.first_difference for diff in (self, *self.more)]
-        return min((difference.k for difference in found if difference is not None), default=None)
+        differences = [diff.first_difference for diff in (self, *self.more)]
+        return min(
+            (difference.k for difference in differences if difference is not None), default=None
+        )
 
     def rungs(self, at: int | None = None) -> list[Rung]:
         """Return the merges around a number, or around the first one that differs."""
@@ -127,9 +129,9 @@ class MergesDiff:
         Raises:
             VocabularyError: If one of the two has no token for a byte of it.
         """
-        found = Comparison(text, [self.a.tokenizer, self.b.tokenizer], parse_specials)
-        len(found.spans)  # compute them now, so that displaying them is fast
-        return found
+        comparison = Comparison(text, [self.a.tokenizer, self.b.tokenizer], parse_specials)
+        len(comparison.spans)  # compute them now, so that displaying them is fast
+        return comparison
 
 
 def diff_merges(a: Source, b: Source, *more: Source) -> MergesDiff:
@@ -312,7 +314,7 @@ def _excesses(
     for pre_token in own.replay.state(k - 1).pre_tokens_of_next(MOST_PRE_TOKENS):
         n_other = counts.get(pre_token.data, 0)
         if pre_token.count > n_other and not (pre_token.start or pre_token.is_cut):
-            n_pairs = sum(found == pair for found in pairwise(pre_token.ids))
+            n_pairs = sum(other == pair for other in pairwise(pre_token.ids))
             excess = n_pairs * (pre_token.count - n_other)
             yield excess, own, other, pre_token.data, pre_token.count, n_other
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from tokviz.explain.vocabulary.index import Cancelled, VocabularyIndex, never
 from tokviz.explain.vocabulary.scripts import SCRIPTS
 from tokviz.explain.vocabulary.search import LENGTHS, counts_of_lengths, counts_of_scripts
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Int64s = npt.NDArray[np.int64]
+Int64s = npt.NDArray[np.int64]
 
 
 class Group(NamedTuple):
@@ -53,8 +52,6 @@ class VocabularyDifference:
     @cached_property
     def under_other_ids(self) -> Int64s:
         """The shared tokens whose ids differ, as indexes into `in_a` and `in_b`."""
-        import numpy as np
-
         return np.flatnonzero(self.a.ids[self.in_a] != self.b.ids[self.in_b])
 
     @cached_property
@@ -94,16 +91,14 @@ def diff_vocabularies(
     Raises:
         Cancelled: If `cancelled` returned True.
     """
-    import numpy as np
-
     pairs, none = [np.zeros((2, 0), np.int64)], np.zeros(0, np.int64)
     firsts: list[list[Int64s]] = [[none], [none]]
     for length in np.union1d(a.lengths, b.lengths).tolist():
         if cancelled():
             raise Cancelled
         tokens_a, tokens_b = (_of_length(index, length) for index in (a, b))
-        for found, (_, rows) in zip(firsts, (tokens_a, tokens_b), strict=True):
-            found.append(rows)
+        for rows_so_far, (_, rows) in zip(firsts, (tokens_a, tokens_b), strict=True):
+            rows_so_far.append(rows)
         _, in_a, in_b = np.intersect1d(
             tokens_a[0], tokens_b[0], assume_unique=True, return_indices=True
         )
@@ -119,8 +114,6 @@ def diff_vocabularies(
 
 def _of_length(index: VocabularyIndex, length: int) -> tuple[npt.NDArray[np.void], Int64s]:
     """Return the tokens of a length, with a byte for whether they are special, and their rows."""
-    import numpy as np
-
     rows = np.flatnonzero(index.lengths == length)
     data = index.tokens.blob[index.tokens.starts[rows][:, None] + np.arange(length)]
     keys = np.column_stack([data, index.special[rows].astype(np.uint8)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tokviz.compare.causes import Cause
 from tokviz.compare.tokenized_text import Side
 from tokviz.explain.trace import EncodeTrace, TraceStep, encode_trace, listed
@@ -20,17 +22,17 @@ _CONTEXT = 4096
 ByteSpan = tuple[int, int]
 
 
-def why_other(data: bytes, span: ByteSpan, one: Side, other: Side, cause: Cause) -> Sentence:
+def why_other(data: bytes, span: ByteSpan, first: Side, other: Side, cause: Cause) -> Sentence:
     """Explain the effect of a cause.
 
     Args:
         data: The bytes of the text.
         span: The stretch.
-        one: Encoding of the text by the first tokenizer.
+        first: Encoding of the text by the first tokenizer.
         other: Encoding by the other one.
         cause: The part of the tokenizers that is the cause.
     """
-    return _SENTENCES[cause](data, span, one, other)
+    return _SENTENCES[cause](data, span, first, other)
 
 
 def _name(side: Side, beside: Side) -> str:
@@ -39,9 +41,9 @@ def _name(side: Side, beside: Side) -> str:
     return own if own != other else side.tokenizer.name
 
 
-def _normalization(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
+def _normalization(data: bytes, span: ByteSpan, first: Side, other: Side) -> Sentence:
     parts: list[str | bytes] = []
-    sides = ((one, other), (other, one))
+    sides = ((first, other), (other, first))
     for side, beside in sides:
         changed = [mark for mark in _marks_in(side, span) if not mark[1]]
         if changed:
@@ -57,9 +59,9 @@ def _marks_in(side: Side, span: ByteSpan) -> list[tuple[int, bool, bytes]]:
     return sorted(mark for mark in side.marks if span[0] < mark[0] <= span[1])
 
 
-def _specials(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
+def _specials(data: bytes, span: ByteSpan, first: Side, other: Side) -> Sentence:
     parts: list[str | bytes] = []
-    for side, without in ((one, other), (other, one)):
+    for side, without in ((first, other), (other, first)):
         others = _marks_in(without, span)
         for mark in _marks_in(side, span):
             if mark[1] and mark not in others:
@@ -70,11 +72,11 @@ def _specials(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
     return (*parts, ".")
 
 
-def _split(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
+def _split(data: bytes, span: ByteSpan, first: Side, other: Side) -> Sentence:
     parts: list[str | bytes] = []
-    for side, beside in ((one, other), (other, one)):
+    for side, beside in ((first, other), (other, first)):
         pre_tokens = side.pre_tokens_in(span)
-        unlike = _first_unlike(pre_tokens, one, other)
+        unlike = _first_unlike(pre_tokens, first, other)
         n, pattern = len(pre_tokens), side.tokenizer.split_pattern.name
         parts.append("; " if parts else "")
         parts.append(f"{_name(side, beside)} (pattern {pattern}) has ")
@@ -86,10 +88,10 @@ def _split(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
     return (*parts, ".")
 
 
-def _first_unlike(pre_tokens: list[ByteSpan], one: Side, other: Side) -> ByteSpan | None:
+def _first_unlike(pre_tokens: list[ByteSpan], first: Side, other: Side) -> ByteSpan | None:
     """Return the first of a tokenizer's pre-tokens that the two do not share."""
     for pre_token in pre_tokens:
-        if not (one.has_pre_token(pre_token) and other.has_pre_token(pre_token)):
+        if not (first.has_pre_token(pre_token) and other.has_pre_token(pre_token)):
             return pre_token
     return None
 
@@ -104,50 +106,48 @@ def _taken(data: bytes, side: Side, pre_token: ByteSpan) -> str:
         bytetext.from_bytes(data[start:end])
         for start, end in ((first, pre_token[1] + _CONTEXT), (first, pre_token[0]), pre_token)
     )
-    found = alternative_of(pattern, text, len(before), len(before) + len(own))
-    if found is None:
+    alternative = alternative_of(pattern, text, len(before), len(before) + len(own))
+    if alternative is None:
         return ""
-    return f" ({found.words or pattern.regex[slice(*found.span)]})"
+    return f" ({alternative.words or pattern.regex[slice(*alternative.span)]})"
 
 
-def _merges(data: bytes, span: ByteSpan, one: Side, other: Side) -> Sentence:
-    pre_token = next(iter(one.pre_tokens_in(span)), span)
-    for pre_token in one.pre_tokens_in(span):
-        if other.has_pre_token(pre_token) and one.tokens_of(pre_token) != other.tokens_of(
+def _merges(data: bytes, span: ByteSpan, first: Side, other: Side) -> Sentence:
+    pre_token = next(iter(first.pre_tokens_in(span)), span)
+    for pre_token in first.pre_tokens_in(span):
+        if other.has_pre_token(pre_token) and first.tokens_of(pre_token) != other.tokens_of(
             pre_token
         ):
             break
     token = data[slice(*pre_token)]
-    if one.tokenizer.remote or other.tokenizer.remote:
+    if first.tokenizer.remote or other.tokenizer.remote:
         # A library does not report its merges, and may not have any.
-        made = *_made(one, other, pre_token), *_made(other, one, pre_token)
+        made = *_made(first, other, pre_token), *_made(other, first, pre_token)
         return ("For the pre-token ", token[:_SHOWN], *made, ".")
-    traces = [encode_trace(side.tokenizer, token) for side in (one, other)]
+    traces = [encode_trace(side.tokenizer, token) for side in (first, other)]
     if not all(trace.tokens for trace in traces):
         return ("The pre-token ", token[:_SHOWN], "… is encoded as different tokens.")
-    merge = _first_merge(traces, one, other)
+    merge = _first_merge(traces, first, other)
     return ("In the pre-token ", token, ", ", *merge, ".")
 
 
 def _made(side: Side, beside: Side, pre_token: ByteSpan) -> Sentence:
-    import numpy as np
-
     ids = side.ids_in(np.array([pre_token]))[0]
     tokens = listed(side.tokenizer, ids, MOST_PRE_TOKENS) or ("no token",)
     return (f", {_name(side, beside)} makes ", *tokens)
 
 
-def _first_merge(traces: list[EncodeTrace], one: Side, other: Side) -> Sentence:
+def _first_merge(traces: list[EncodeTrace], first: Side, other: Side) -> Sentence:
     """Describe the first merge that only one of the two applies."""
     for trace, others, own, lacking in (
-        (traces[1], traces[0], other, one),
-        (traces[0], traces[1], one, other),
+        (traces[1], traces[0], other, first),
+        (traces[0], traces[1], first, other),
     ):
         made = {(step.start, step.end) for step in others.steps}
         step = next((s for s in trace.steps if (s.start, s.end) not in made), None)
         if step is not None:
             return _one_merge(step, others, own, lacking)
-    names = f"{_name(one, other)} and {_name(other, one)}"
+    names = f"{_name(first, other)} and {_name(other, first)}"
     return (f"only one of {names} uses it as a whole token",)
 
 

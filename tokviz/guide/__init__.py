@@ -1,6 +1,6 @@
-"""The guide: Markdown pages for the app, for `tokviz help`, for the site and for readers here.
+"""The guide: Markdown pages for the app, `tokviz help`, the site and readers of the repository.
 
-To add a page, write it in this folder and add it to `PAGES`. The tests run what stands in it.
+To add a page, write it in this folder and add it to `PAGES`. The tests run its examples.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PAGES = (
     "notice",
     "news",
 )
-"""The pages by name, in the order in which they are read; a screen's page has its name."""
+"""The names of the pages in reading order; the page of a screen has the name of the screen."""
 
 _CHAPTERS = {
     "start": "First steps",
@@ -61,7 +61,7 @@ _CHAPTERS = {
     "algorithm": "How it works",
     "troubleshooting": "Help and background",
 }
-"""The page that a chapter begins with, and the chapter."""
+"""First page of a chapter → title of the chapter."""
 
 _ELSEWHERE = {
     "architecture": ".github/CONTRIBUTING.md",
@@ -69,20 +69,20 @@ _ELSEWHERE = {
     "performance": "tests/benchmarks/README.md",
     "security": ".github/SECURITY.md",
 }
-"""Pages that stand where others look for them; a wheel carries them with its assets."""
+"""Pages outside this folder, at paths where readers expect them; wheels contain copies."""
 
 MADE = {
     "glossary": "tokviz.guide.glossary:page",
     "reference": "tokviz.cli.reference:page",
     "api": "tokviz.guide.api:page",
 }
-"""Pages that are made of the code when somebody reads them: "module:function"."""
+"""Pages generated from the code: name → "module:function"."""
 
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)]+)\)")
-"""The words of a link, and where it leads."""
+"""A Markdown link: its text and its target."""
 
 _SCHEME = "help:"
-"""What the links begin with that are made of words like `tokviz help train`."""
+"""Scheme of the links that `with_links` creates."""
 
 _IMAGE = re.compile(r"^!\[[^\]]*\]\([^)]*\)\n\n", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,3} (.+)$", re.MULTILINE)
@@ -92,12 +92,12 @@ _BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 class Section(NamedTuple):
-    """A part of a page.
+    """A section of a page.
 
     Attributes:
         page: The name of the page.
-        title: Its heading, that of the page for the first part.
-        text: What stands below it, in one line and without the marks of Markdown.
+        title: Its heading; for the first section, the title of the page.
+        text: The text below the heading, in one line and without Markdown syntax.
     """
 
     page: str
@@ -105,93 +105,93 @@ class Section(NamedTuple):
     text: str
 
 
-def place(name: str) -> str:
-    """Say where a page stands in the repository."""
+def page_path(name: str) -> str:
+    """Return the path of a page in the repository."""
     return _ELSEWHERE.get(name, f"tokviz/guide/{name}.md")
 
 
-def source(name: str) -> str:
-    """Read or make a page, with its pictures.
+def page_source(name: str) -> str:
+    """Read or generate a page, including its pictures.
 
     Raises:
-        KeyError: If there is none.
+        KeyError: If there is no such page.
     """
     if name not in PAGES:
         raise KeyError(name)
     if name in MADE:
         module, function = MADE[name].split(":")
-        made: str = getattr(import_module(module), function)()
-        return made
-    carried = asset_path(f"guide/{name}.md")
-    written = carried if carried.exists() else Path(__file__).parent.parent.parent / place(name)
-    return written.read_text("utf-8")
+        text: str = getattr(import_module(module), function)()
+        return text
+    in_wheel = asset_path(f"guide/{name}.md")
+    in_repository = Path(__file__).parent.parent.parent / page_path(name)
+    return (in_wheel if in_wheel.exists() else in_repository).read_text("utf-8")
 
 
 @cache
 def page(name: str) -> str:
-    """Read a page, without its pictures.
+    """Read a page without its pictures.
 
     Raises:
-        KeyError: If there is none.
+        KeyError: If there is no such page.
     """
-    return _IMAGE.sub("", source(name))
+    return _IMAGE.sub("", page_source(name))
 
 
 def with_links(text: str) -> str:
-    """Make links of words like `tokviz help train`."""
+    """Turn text like `tokviz help train` into links."""
     names = "|".join(PAGES)
     return re.sub(rf"(?<!\[)`tokviz help ({names})`", rf"[\g<0>]({_SCHEME}\1)", text)
 
 
-def link(where: str, href: str) -> tuple[str, str] | None:
-    """Follow a link.
+def resolve_link(base: str, href: str) -> tuple[str, str] | None:
+    """Find the page that a link leads to.
 
     Args:
-        where: The path of the text that holds it, in the repository; see `place`.
-        href: What it says.
+        base: The path in the repository of the text with the link; see `page_path`.
+        href: The target of the link.
 
     Returns:
-        The page that it leads to, and the anchor there (see `anchor`) or nothing. None where it
-        leads out of the guide.
+        The page and the anchor in it (see `anchor`; may be empty). None if the link leads out of
+        the guide.
     """
     path, _, heading = href.partition("#")
     if path.startswith(_SCHEME):
         return path.removeprefix(_SCHEME), heading
-    target = normpath(join(dirname(where), path)) if path else where
-    return next(((name, heading) for name in PAGES if place(name) == target), None)
+    target = normpath(join(dirname(base), path)) if path else base
+    return next(((name, heading) for name in PAGES if page_path(name) == target), None)
 
 
 def anchor(heading: str) -> str:
-    """Give what a link to a heading ends in, here and wherever Markdown is read."""
+    """Return the anchor of a heading, as GitHub and MkDocs generate it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def chapters() -> dict[str, list[str]]:
-    """Give the pages by chapter."""
-    found: dict[str, list[str]] = {}
+    """Return the pages by chapter."""
+    by_chapter: dict[str, list[str]] = {}
     chapter = ""
     for name in PAGES:
         chapter = _CHAPTERS.get(name, chapter)
-        found.setdefault(chapter, []).append(name)
-    return found
+        by_chapter.setdefault(chapter, []).append(name)
+    return by_chapter
 
 
 def title(name: str) -> str:
-    """Give the title of a page."""
+    """Return the title of a page."""
     return page(name).partition("\n")[0].removeprefix("# ")
 
 
 def sections(names: Iterable[str] = PAGES) -> Iterator[Section]:
-    """Give the parts of pages, of all if none is named."""
+    """Yield the sections of pages, by default of all."""
     for name in names:
         text = page(name)
-        # A comment in a block of code looks like a heading.
+        # Blank out code blocks, because their comments look like headings.
         hidden = _BLOCK.sub(lambda block: re.sub("[^\n]", " ", block[0]), text)
-        found = list(_HEADING.finditer(hidden))
-        for heading, following in zip(found, [*found[1:], None], strict=True):
-            said = text[heading.end() : following.start() if following else None].strip()
-            if said:
-                yield Section(name, heading[1], _plain(said))
+        headings = list(_HEADING.finditer(hidden))
+        for heading, following in zip(headings, [*headings[1:], None], strict=True):
+            body = text[heading.end() : following.start() if following else None].strip()
+            if body:
+                yield Section(name, heading[1], _plain(body))
 
 
 def _plain(text: str) -> str:

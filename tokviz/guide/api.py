@@ -1,4 +1,4 @@
-"""The page of every public name, made of signatures and docstrings."""
+"""The guide's page of every public name, generated from signatures and docstrings."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ _PART = re.compile(r"^(Args|Attributes|Returns|Raises|Yields):$", re.MULTILINE)
 _ITEM = re.compile(r"^    (\*{0,2}\w+): ", re.MULTILINE)
 _EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _comment = partial(textwrap.wrap, width=88, initial_indent="    # ", subsequent_indent="    # ")
-_HEAD = "# Every name in Python\n\n`import tokviz` and then, of what stands here, `tokviz.NAME`."
+_HEAD = "# Every name in Python\n\nUse these names as `tokviz.NAME` after `import tokviz`."
 
 
 def page() -> str:
-    """Write the page."""
-    return "\n\n".join([_HEAD, *_named()]) + "\n"
+    """Return the page."""
+    return "\n\n".join([_HEAD, *_entries()]) + "\n"
 
 
-def _named() -> Iterator[str]:
-    """Write what there is to say of each name: first functions, then classes, then errors."""
-    found = [(name, getattr(import_module(home), name)) for name, home in tokviz._MODULES.items()]
+def _entries() -> Iterator[str]:
+    """Yield the entries of functions, then of classes, then of errors."""
+    names = [(name, getattr(import_module(home), name)) for name, home in tokviz._MODULES.items()]
     for title, kind in (("Functions", 0), ("Classes", 1), ("Errors", 2)):
         yield f"## {title}"
-        for name, value in sorted(found):
+        for name, value in sorted(names):
             is_class = inspect.isclass(value)
             if is_class + (is_class and issubclass(value, Exception)) == kind:
                 yield f"### {name}"
-                made = getattr(vars(value).get("__init__"), "__doc__", "") if is_class else ""
-                yield from _said(name, value, has_call=kind != 2 and not made)
+                init_doc = getattr(vars(value).get("__init__"), "__doc__", "") if is_class else ""
+                yield from _entry(name, value, has_call=kind != 2 and not init_doc)
                 yield from _members(name, value) if kind == 1 else ()
 
 
 def _members(owner: str, value: type) -> Iterator[str]:
-    """Write what a class can do, each with the first words of its docstring."""
+    """Yield the methods and properties of a class with the summaries of their docstrings."""
     lines = list[str]()
     for name, member in vars(value).items():
-        held = getattr(member, "__func__", member)  # of a class method
-        is_property = isinstance(held, (property, cached_property))
-        if not (is_property or inspect.isfunction(held)) or not held.__doc__:
+        function = getattr(member, "__func__", member)  # for class methods
+        is_property = isinstance(function, (property, cached_property))
+        if not (is_property or inspect.isfunction(function)) or not function.__doc__:
             continue
         if name == "__init__" or not name.startswith("_"):
-            taken = "" if is_property else _signature(held)
-            words = " ".join((inspect.getdoc(held) or "").partition("\n\n")[0].split())
-            lines += [f"{owner}.{name}".removesuffix(".__init__") + taken, *_comment(words)]
+            call = "" if is_property else _signature(function)
+            words = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
+            lines += [f"{owner}.{name}".removesuffix(".__init__") + call, *_comment(words)]
     if lines:
         yield "```python\n" + "\n".join(lines) + "\n```"
 
 
-def _said(name: str, value: Any, *, has_call: bool) -> Iterator[str]:
-    """Write a signature and the docstring below it."""
+def _entry(name: str, value: Any, *, has_call: bool) -> Iterator[str]:
+    """Yield a signature and its docstring as Markdown."""
     if has_call:
         yield f"```python\n{name}{_signature(value)}\n```"
     text = inspect.getdoc(value) or ""
@@ -65,13 +65,13 @@ def _said(name: str, value: Any, *, has_call: bool) -> Iterator[str]:
 
 
 class _Bare(str):
-    """An annotation as it is written, without quotes around it."""
+    """An annotation whose `repr` has no quotes."""
 
     __repr__ = str.__str__
 
 
 def _signature(value: Any) -> str:
-    """Write what it takes, a line each where that is long."""
+    """Return a signature, with one line per parameter if it is long."""
     signature = inspect.signature(value)
     kept = [
         item.replace(annotation=_bare(item.annotation))

@@ -1,7 +1,4 @@
-"""What the words on the screens mean: `assets/words/glossary.toml`, read once.
-
-To add a word, add it there.
-"""
+"""Glossary of the terms on the screens, from `assets/words/glossary.toml`."""
 
 from __future__ import annotations
 
@@ -15,13 +12,13 @@ from tokviz.storage.assets import asset_path
 
 
 class Entry(NamedTuple):
-    """A word of the field.
+    """A term of the glossary.
 
     Attributes:
-        name: The word.
-        say: What it means, in a sentence or two.
-        example: A case of it.
-        also: Other forms of the word, and other words for the same.
+        name: The term.
+        say: Its meaning in one or two sentences.
+        example: An example.
+        also: Other forms of the term, and synonyms.
     """
 
     name: str
@@ -32,9 +29,9 @@ class Entry(NamedTuple):
 
 @cache
 def glossary() -> dict[str, Entry]:
-    """Read the words, by name, in the order in which one learns them."""
-    given = tomllib.loads(asset_path("words/glossary.toml").read_text("utf-8"))
-    return {name: Entry(name, **{"also": (), **entry}) for name, entry in given.items()}
+    """Read the terms by name, in the order of a first reading."""
+    entries = tomllib.loads(asset_path("words/glossary.toml").read_text("utf-8"))
+    return {name: Entry(name, **{"also": (), **entry}) for name, entry in entries.items()}
 
 
 def page() -> str:
@@ -47,7 +44,7 @@ def page() -> str:
 
 @cache
 def _forms() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Give the names by their forms in lower case, and what finds a form, the longest first."""
+    """Return a table from each form in lower case to its term, and a regex that finds the forms."""
     names = {
         form.casefold(): entry.name
         for entry in glossary().values()
@@ -58,16 +55,16 @@ def _forms() -> tuple[dict[str, str], re.Pattern[str]]:
 
 
 def words_in(text: str) -> Iterator[tuple[int, int, str]]:
-    """Find words of the glossary in a text: where each begins and ends, and its name.
+    """Find glossary terms in a text: the start and end of each, and its name.
 
     >>> list(words_in("tie of 2 Pairs, 1.9 bytes/token"))
     [(0, 3, 'tie'), (9, 14, 'pair'), (20, 31, 'bytes per token')]
     """
-    names, found = _forms()
-    for match in found.finditer(text):
+    names, pattern = _forms()
+    for match in pattern.finditer(text):
         yield match.start(), match.end(), names[match[0].casefold()]
 
 
-def word_at(text: str, place: int) -> str:
-    """Give the name of the word at a place of a text, empty if it is none of the glossary."""
-    return next((name for start, end, name in words_in(text) if start <= place < end), "")
+def word_at(text: str, offset: int) -> str:
+    """Return the glossary term at an offset of a text; empty if there is none."""
+    return next((name for start, end, name in words_in(text) if start <= offset < end), "")

@@ -1,7 +1,7 @@
-"""Lessons: tiny trainings to go through merge by merge, with a word on what to look at.
+"""Lessons: tiny trainings, shown merge by merge with comments.
 
-Each is a file in `assets/lessons/`; to add one, add a file. It says where it
-comes from, and which merges its source has published: a lesson ends by comparing them.
+Each is a file in `assets/lessons/`; to add one, add a file. It names its source and the merges that
+the source has published, which the lesson compares with its own at the end.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from tokviz.training.train import train
 
 
 class Look(NamedTuple):
-    """What to look at from a merge on: `at` is the number of merges made, `say` the words."""
+    """A comment, shown when `at` merges are done."""
 
     at: int
     say: str
 
 
 class Lesson(NamedTuple):
-    """A tiny training with words.
+    """A tiny training with comments.
 
     Attributes:
-        name: What it is called on the command line.
-        title: What it is called in a list.
-        source: Where it comes from.
-        about: What one learns by it, in a sentence.
-        corpus: The text that is learned from.
-        text: A text to tokenize at every step; empty for none.
-        split_pattern: How text is cut into pre-tokens.
-        tie_break: The rule for ties.
+        name: The name on the command line.
+        title: The title in lists.
+        source: The publication that the example is from.
+        about: The subject of the lesson in one sentence.
+        corpus: The text to train on.
+        text: A text to tokenize at every step; may be empty.
+        split_pattern: The split pattern.
+        tie_break: The tie-breaking rule.
         special_tokens: The special tokens.
-        special_ids: Where their ids are; see `tokviz.training.settings.TrainSettings`.
-        merges: The merges, as the source gives them.
-        looks: What to look at, by rising number of merges.
+        special_ids: The position of their ids; see `tokviz.training.settings.TrainSettings`.
+        merges: The merges that the source has published.
+        looks: The comments, in ascending order of merges.
     """
 
     name: str
@@ -59,19 +59,19 @@ class Lesson(NamedTuple):
     looks: tuple[Look, ...]
 
     def say(self, k: int) -> str:
-        """Say what to look at after k merges."""
+        """Return the comment for k merges."""
         return next((look.say for look in reversed(self.looks) if look.at <= k), "")
 
     def verdict(self, merges: Sequence[Merge]) -> str:
-        """Compare learned merges with those of the source."""
+        """Compare learned merges with the published ones, in a sentence."""
         if tuple(merges) == self.merges:
-            return f"Same as the textbook ✓ All {len(merges)} merges are those of {self.source}."
+            return f"Same as the textbook ✓ All {len(merges)} merges match {self.source}."
         pairs = zip(merges, self.merges, strict=False)
         same = next((k for k, (ours, theirs) in enumerate(pairs) if ours != theirs), len(merges))
-        return f"Not as the textbook: merge {same + 1} differs from {self.source}."
+        return f"Not as in the textbook: merge {same + 1} differs from {self.source}."
 
     def ready(self) -> Path:
-        """Train it, unless that has been done before, and give the folder of the run.
+        """Train it if needed, and return the run folder.
 
         Raises:
             OutputFileError: If the folder cannot be written.
@@ -92,14 +92,20 @@ class Lesson(NamedTuple):
 
 @cache
 def lessons() -> dict[str, Lesson]:
-    """Read the lessons, by name, in the order of their files."""
+    """Read the lessons by name, in the order of their files."""
     return {
         lesson.name: lesson for lesson in map(_read, sorted(asset_path("lessons").glob("*.toml")))
     }
 
 
 class Step(NamedTuple):
-    """One of the first steps: what to do, what tells that it was done, and on which screen."""
+    """A step of the tour.
+
+    Attributes:
+        say: The instruction.
+        until: The condition that ends the step; see `assets/words/tour.toml`.
+        screen: The id of the screen for the step; empty for any.
+    """
 
     say: str
     until: str
@@ -108,16 +114,16 @@ class Step(NamedTuple):
 
 @cache
 def first_steps() -> tuple[Step, ...]:
-    """Read the first steps of a newcomer, in their order."""
-    given = tomllib.loads(asset_path("words/tour.toml").read_text("utf-8"))
-    return tuple(Step(**step) for step in given["step"])
+    """Read the steps of the tour in order."""
+    tour = tomllib.loads(asset_path("words/tour.toml").read_text("utf-8"))
+    return tuple(Step(**step) for step in tour["step"])
 
 
 def _read(path: Path) -> Lesson:
-    """Read a lesson; the file is called NUMBER-NAME.toml."""
-    given = tomllib.loads(path.read_text("utf-8"))
-    given["special_tokens"] = tuple(given.get("special_tokens", ()))
-    given["merges"] = tuple((left.encode(), right.encode()) for left, right in given["merges"])
-    given["looks"] = tuple(Look(**look) for look in given.pop("look"))
+    """Read a lesson from a file named NUMBER-NAME.toml."""
+    fields = tomllib.loads(path.read_text("utf-8"))
+    fields["special_tokens"] = tuple(fields.get("special_tokens", ()))
+    fields["merges"] = tuple((left.encode(), right.encode()) for left, right in fields["merges"])
+    fields["looks"] = tuple(Look(**look) for look in fields.pop("look"))
     optional = {"text": "", "special_ids": "last"}
-    return Lesson(name=path.stem.partition("-")[2], **optional | given)
+    return Lesson(name=path.stem.partition("-")[2], **optional | fields)

@@ -1,13 +1,12 @@
 """Export of tokens as a web page, picture or lines of text.
 
 A `Figure` describes the content. To export something else, create a `Figure` from it; to add a
-form, write a module with a function `write` and add it to `FORMS`.
+form, add its description to `FORMS` and the function that writes it to `write_figure`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ FORMS = {
     "markdown": "a Markdown table",
     "table": "one line per token: number, id, byte range, pre-token, bytes, text",
 }
-"""Every form and its description; each is a module of this package."""
+"""Every form and its description."""
 
 WHOLE = ("html", "svg", "png")
 """The forms of which a file holds only one."""
@@ -32,20 +31,22 @@ ENDINGS = {
 """File name extension → form."""
 
 
-def writer(form: str) -> Callable[[Figure], Iterator[str]]:
-    """Return the function that writes a figure in a text form, line by line."""
-    write: Callable[[Figure], Iterator[str]] = import_module(f"tokviz.share.{form}").write
-    return write
-
-
-def written(figure: Figure, form: str) -> Iterator[bytes]:
+def write_figure(figure: Figure, form: str) -> Iterator[bytes]:
     """Write a figure in any form.
 
     Raises:
         TokvizError: If the figure is too large for the form, or a required package is missing.
     """
-    if form == "png":
-        from tokviz.share.png import picture
+    # The app and the commands list the forms without loading the modules that write them.
+    from tokviz.share import html, svg, text_forms
 
-        return iter([picture(figure)])
-    return (f"{line}\n".encode() for line in writer(form)(figure))
+    if form == "png":
+        return iter([svg.draw_png(figure)])
+    writers = {
+        "ansi": text_forms.write_ansi,
+        "html": html.write,
+        "markdown": text_forms.write_markdown,
+        "svg": svg.write,
+        "table": text_forms.write_table,
+    }
+    return (f"{line}\n".encode() for line in writers[form](figure))

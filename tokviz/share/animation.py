@@ -254,17 +254,19 @@ def _captions(
 
 
 def _box(label: str, x: float, y: float, width: int, size: int, hue: int) -> str:
-    look = fill("h", hue)
-    rect = f'<rect x="{x}" y="{y}" width="{width * size - 2}" height="{2 * size}" rx="5" {look}/>'
+    rect = (
+        f'<rect x="{x}" y="{y}" width="{width * size - 2}" height="{2 * size}" rx="5" '
+        f"{fill('h', hue)}/>"
+    )
     left = x + (width - n_cells(label)) * size / 2
     return rect + _words(label, left, y + 1.45 * size, size, "")
 
 
-def _words(label: str, x: float, y: float, size: int, look: str) -> str:
+def _words(label: str, x: float, y: float, size: int, attributes: str) -> str:
     return (
         f'<text x="{x:g}" y="{y:g}" font-size="{size / 0.6:.1f}" '
         f'textLength="{n_cells(label) * size}" lengthAdjust="spacingAndGlyphs" '
-        f'xml:space="preserve" {look}>{escape(label)}</text>'
+        f'xml:space="preserve" {attributes}>{escape(label)}</text>'
     )
 
 

@@ -78,7 +78,7 @@ class Chip(NamedTuple):
         return " · ".join(filter(None, facts))
 
 
-class Part(NamedTuple):
+class FigurePart(NamedTuple):
     """Consecutive tokens.
 
     Attributes:
@@ -114,7 +114,7 @@ class Figure(NamedTuple):
 
     title: str
     facts: Sequence[str]
-    parts: Sequence[Part]
+    parts: Sequence[FigurePart]
 
     @property
     def chips(self) -> Iterator[tuple[str, Chip]]:
@@ -171,15 +171,15 @@ def figure_of(tokenizer: Tokenizer, name: str, data: bytes, allowed_special: Any
         allowed_special: As for `Tokenizer.tokenize`.
     """
     text = bytetext.from_bytes(data)
-    found = tokenizer.tokenize_byte_text(text, allowed_special)
+    tokenization = tokenizer.tokenize_byte_text(text, allowed_special)
     chips = chips_of(
-        found.ids,
-        (data[start:end] for start, end in found.byte_spans.tolist()),
-        special=found.special.tolist(),
-        pre_tokens=found.pre_tokens[:, 0].tolist(),
+        tokenization.ids,
+        (data[start:end] for start, end in tokenization.byte_spans.tolist()),
+        special=tokenization.special.tolist(),
+        pre_tokens=tokenization.pre_tokens[:, 0].tolist(),
     )
     facts = (_measure(len(chips), data), pluralize(len(text), "char"), pluralize(len(data), "byte"))
-    return Figure(safe(f"{name} · {tokenizer.name}"), [" · ".join(facts)], [Part("", chips)])
+    return Figure(safe(f"{name} · {tokenizer.name}"), [" · ".join(facts)], [FigurePart("", chips)])
 
 
 def _measure(n_tokens: int, data: bytes) -> str:
@@ -189,12 +189,12 @@ def _measure(n_tokens: int, data: bytes) -> str:
 
 def comparison_figure(name: str, comparison: Comparison) -> Figure:
     """Show a text in several tokenizers; highlight the tokens on which they disagree."""
-    data, found = comparison.data, comparison.disagreements
-    starts = [disagreement.byte_span[0] for disagreement in found]
+    data, disagreements = comparison.data, comparison.disagreements
+    starts = [disagreement.byte_span[0] for disagreement in disagreements]
     parts = []
     for number, side in enumerate(comparison.sides):
-        causes = [""] * len(found)
-        for at, disagreement in enumerate(found):
+        causes = [""] * len(disagreements)
+        for at, disagreement in enumerate(disagreements):
             other = number if disagreement.reasons[number].causes else disagreement.other
             causes[at] = disagreement.reasons[other].causes[0]
             if at < _MOST_EXPLAINED:
@@ -204,7 +204,7 @@ def comparison_figure(name: str, comparison: Comparison) -> Figure:
         notes = []
         for start, end in spans:
             at = bisect_right(starts, start) - 1
-            differs = at >= 0 and end <= found[at].byte_span[1]
+            differs = at >= 0 and end <= disagreements[at].byte_span[1]
             notes.append(("differs", causes[at]) if differs else ("", ""))
         marked = {end for end, is_special, _ in side.marks if is_special}
         chips = chips_of(
@@ -214,9 +214,15 @@ def comparison_figure(name: str, comparison: Comparison) -> Figure:
             pre_tokens=[0, *side.pre_token_ends.tolist()],
             notes=notes,
         )
-        parts.append(Part(f"{safe(side.tokenizer.name)} · {_measure(len(chips), data)}", chips))
+        parts.append(
+            FigurePart(f"{safe(side.tokenizer.name)} · {_measure(len(chips), data)}", chips)
+        )
     names = ", ".join(side.tokenizer.name for side in comparison.sides)
-    facts = [pluralize(len(found), "disagreement") if found else "All produce the same tokens."]
+    facts = [
+        pluralize(len(disagreements), "disagreement")
+        if disagreements
+        else "All produce the same tokens."
+    ]
     return Figure(safe(f"{name} · {names}"), facts, parts)
 
 
@@ -232,7 +238,7 @@ def mask_figure(name: str, rendering: Rendering) -> Figure:
     )
     by_message = groupby(chips, lambda chip: rendering.message_of[chip.number])
     parts = [
-        Part(f"message {message + 1}" if message >= 0 else "", list(group))
+        FigurePart(f"message {message + 1}" if message >= 0 else "", list(group))
         for message, group in by_message
     ]
     facts = [

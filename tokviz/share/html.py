@@ -51,8 +51,8 @@ def write(figure: Figure) -> Iterator[str]:
 def _item(chip: Chip | None, label: str) -> str:
     if chip is None:
         return f"<i>{escape(label)}</i>"
-    look = f"h{chip.hue}{' s' * chip.is_special}{' m' * bool(chip.mark)}"
-    return f'<b tabindex="0" class="{look}" data-t="{escape(chip.about)}">{escape(label)}</b>'
+    classes = f"h{chip.hue}{' s' * chip.is_special}{' m' * bool(chip.mark)}"
+    return f'<b tabindex="0" class="{classes}" data-t="{escape(chip.about)}">{escape(label)}</b>'
 
 
 def _variables(colours: Colours) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tokviz.share.figure import Chip, Figure, Part, chips_of
+from tokviz.share.figure import Chip, Figure, FigurePart, chips_of
 from tokviz.text.glyphs import safe, short_label
 from tokviz.text.sentences import format_sentences, pluralize
 
@@ -54,20 +54,20 @@ def _candidate(pair: PairCount) -> str:
 def replay_figure(replay: Replay, k: int, text: ReplayText | None = None) -> Figure:
     """Show merge k, or the start if k is 0: the corpus and a text before and after it."""
     start = [("the start", f"{replay.n_merges:,} merges follow")]
-    told = [f"{name}: {words}" for name, words in (step_facts(replay, k) if k else start)]
+    facts = [f"{name}: {words}" for name, words in (step_facts(replay, k) if k else start)]
     states = sorted({max(k - 1, 0), k})
     names = (f"before merge {k:,}", f"after merge {k:,}") if k else ("before the first merge",)
     parts = []
     if replay.has_counts:
         for name, at in zip(names, states, strict=True):
-            parts.append(Part(f"corpus {name}", _words(replay, at, k)))
+            parts.append(FigurePart(f"corpus {name}", _words(replay, at, k)))
     if text is not None:
         tokens = [text.at(at) for at in states]
-        ends = [[0, *found.byte_ends.tolist()] for found in tokens]
-        for name, found, own, other in zip(names, tokens, ends, reversed(ends), strict=True):
-            chips = _chips(found.ids.tolist(), text.data, own, other)
-            parts.append(Part(f"text {name} · {pluralize(len(chips), 'token')}", chips))
-    return Figure(safe(f"{os.path.basename(replay.name)} · {told[0]}"), told[1:], parts)
+        ends = [[0, *state.byte_ends.tolist()] for state in tokens]
+        for name, state, own, other in zip(names, tokens, ends, reversed(ends), strict=True):
+            chips = _chips(state.ids.tolist(), text.data, own, other)
+            parts.append(FigurePart(f"text {name} · {pluralize(len(chips), 'token')}", chips))
+    return Figure(safe(f"{os.path.basename(replay.name)} · {facts[0]}"), facts[1:], parts)
 
 
 def _words(replay: Replay, at: int, k: int) -> list[Chip | str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from tokviz.errors import TokvizError, missing_package
 from tokviz.share.colours import DARK, LIGHT
 from tokviz.share.figure import Chip, Figure
 from tokviz.text.glyphs import n_cells
+from tokviz.text.sentences import pluralize
 
 COLUMNS = 100
 CELL, LINE, MARGIN = 9, 24, 16
@@ -15,6 +17,9 @@ FONT = (
     "font-family=\"ui-monospace,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',"
     'monospace"'
 )
+
+MOST_PNG_LINES = 400
+_PNG_ZOOM = 2
 
 Row = list[tuple[Chip | None, str]]
 
@@ -36,9 +41,24 @@ def write(figure: Figure) -> Iterator[str]:
     yield "</svg>"
 
 
-def n_lines(figure: Figure) -> int:
-    """Return the number of lines in the picture."""
-    return 1 + len(figure.facts) + len(_rows(figure))
+def draw_png(figure: Figure) -> bytes:
+    """Draw the picture as a PNG at twice the size of the SVG; resvg draws it.
+
+    Raises:
+        TokvizError: If there is too much to draw, or resvg is not installed.
+    """
+    n_lines = 1 + len(figure.facts) + len(_rows(figure))
+    if n_lines > MOST_PNG_LINES:
+        raise TokvizError(
+            f"{pluralize(n_lines, 'line')} do not fit in a PNG, which holds at most "
+            f"{MOST_PNG_LINES}: select a part of the text, or write a web page or an SVG"
+        )
+    try:
+        from resvg_py import svg_to_bytes  # an optional dependency
+    except ImportError:
+        reason = f"write an SVG instead; a PNG {missing_package('resvg-py')}"
+        raise TokvizError(reason) from None
+    return bytes(svg_to_bytes(svg_string="\n".join(write(figure)), zoom=_PNG_ZOOM))
 
 
 def opening(title: str, width: int, height: int, style: str = "") -> Iterator[str]:
@@ -97,16 +117,16 @@ def _item(chip: Chip | None, label: str, column: int, row: int) -> Iterator[str]
     )
     if chip.mark:
         yield f'<rect x="{x}" y="{y + LINE - 4}" width="{width}" height="2" {fill("m")}/>'
-    look = f'font-style="italic" {fill("s")}' if chip.is_special else ""
-    yield _text(label, column, row, chip.about, look)
+    attributes = f'font-style="italic" {fill("s")}' if chip.is_special else ""
+    yield _text(label, column, row, chip.about, attributes)
 
 
-def _text(label: str, column: int, row: int, about: str, look: str) -> str:
-    told = f"<title>{escape(about)}</title>" if about else ""
+def _text(label: str, column: int, row: int, about: str, attributes: str) -> str:
+    tooltip = f"<title>{escape(about)}</title>" if about else ""
     return (
         f'<text x="{MARGIN + column * CELL}" y="{MARGIN + row * LINE + 16}" '
         f'textLength="{max(1, n_cells(label)) * CELL}" lengthAdjust="spacingAndGlyphs" '
-        f'xml:space="preserve" {look}>{escape(label)}{told}</text>'
+        f'xml:space="preserve" {attributes}>{escape(label)}{tooltip}</text>'
     )
 
 

@@ -63,8 +63,14 @@ from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
 from tokviz.tui.widgets.editor.editor import TokenEditor
 from tokviz.tui.widgets.view_switcher import neighbour
-from tokviz.workspace.error_log import ErrorLog, Unexpected
-from tokviz.workspace.session import SESSION_ENDING, Asked, Session, SessionWanted, SettingsChanged
+from tokviz.workspace.error_log import ErrorLog, ErrorReport
+from tokviz.workspace.session import (
+    SESSION_ENDING,
+    Asked,
+    Session,
+    SessionFileRequested,
+    SettingsChanged,
+)
 from tokviz.workspace.settings import SettingError, check_file, config_path
 
 if TYPE_CHECKING:
@@ -143,7 +149,7 @@ class TokvizApp(App[None]):
         fix_one_shot_timers()
         super().__init__(driver_class=driver_class)
         self._errors = errors
-        self._last_error: Unexpected | None = None
+        self._last_error: ErrorReport | None = None
         self.is_exiting = False
         """Whether `exit` was called."""
         self._waiting: deque[events.Event] = deque()
@@ -160,7 +166,7 @@ class TokvizApp(App[None]):
         """Whether the screen that was gone to was not seen yet, and whether another waits."""
         self.session = session
         session.subscribe(Asked, lambda change: self._show_screen(change.screen))
-        session.subscribe(SessionWanted, lambda change: self._open_session(change.path))
+        session.subscribe(SessionFileRequested, lambda change: self._open_session(change.path))
         self._imported = False
         self._made: dict[str, TokvizScreen] = {}
         self._session_file: Path | None = None
@@ -396,7 +402,7 @@ class TokvizApp(App[None]):
         self.bell()
         self.panic(Text(safe_lines(traceback.format_exc())))
 
-    def _show_error(self, noted: Unexpected) -> None:
+    def _show_error(self, noted: ErrorReport) -> None:
         # What Textual makes markup of again leaves a lone bracket as it is, and cannot be read.
         summary, where = (
             text.replace("[", r"\[")
@@ -814,12 +820,12 @@ class TokvizApp(App[None]):
         Whoever opens it sees the same. Tokenizers are named in it, not held.
         """
         from tokviz.tui.dialogs.save_file import SaveFileDialog
-        from tokviz.workspace.session_file import saved_of, to_bytes
+        from tokviz.workspace.session_file import capture_session, to_bytes
 
         session, path = self.session, self.session.path
         made = [screen for screen in self._made.values() if screen.has_begun]
         fields = {key: value for screen in made for key, value in screen.saved().items()}
-        save = saved_of(session, self.current_mode, fields)
+        save = capture_session(session, self.current_mode, fields)
 
         def save_to(path: Path) -> None:
             def saved(_: None) -> None:
@@ -851,19 +857,19 @@ class TokvizApp(App[None]):
         ask(self, dialog, self._open_session)
 
     def _open_session(self, path: Path) -> None:
-        from tokviz.workspace.session_file import Found, look_up, read_session, restore
+        from tokviz.workspace.session_file import LoadedSession, load_session, read_session, restore
 
-        def show(found: Found) -> None:
+        def show(found: LoadedSession) -> None:
             self._session_file = path
             cancel_pending_loads(self)
             restore(self.session, found)
-            for lacking in found.lacking:
+            for lacking in found.missing:
                 self.notify(lacking, severity="warning", markup=False)
 
         in_thread(
             self,
             "session",
-            lambda task: look_up(read_session(path), self.session.settings),
+            lambda task: load_session(read_session(path), self.session.settings),
             show,
             failed=lambda error: self.notify(
                 failure_message("Not opened", error), severity="error", markup=False

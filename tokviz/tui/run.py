@@ -86,12 +86,12 @@ def _session(
         settings = settings._replace(theme=f"{settings.theme.rpartition('-')[0]}-{shade}")
     notes = [complaint] if complaint else []
     if path is not None and path.endswith(SESSION_ENDING):
-        from tokviz.workspace.session_file import look_up, read_session, restore
+        from tokviz.workspace.session_file import load_session, read_session, restore
 
         with _said(f"Opening {path}…"):
-            found = look_up(read_session(path), settings)
+            found = load_session(read_session(path), settings)
             _, chosen = found.tokenizer or ("", load_remembered(settings.tokenizer)[0])
-        opened = Opened(found.saved.text, notes=(*notes, *found.lacking))
+        opened = Opened(found.saved.text, notes=(*notes, *found.missing))
         session = Session(opened, chosen, settings, parse_specials=found.saved.parse_specials)
         restore(session, found)
         if tokenizer is not None:

@@ -1,4 +1,4 @@
-"""What went wrong unexpectedly: where, and the file that remembers it."""
+"""Log of unexpected errors."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from tokviz.text.glyphs import safe
 
 FILE_NAME = "errors.log"
 MAX_BYTES = 1_000_000
-"""A longer file begins anew."""
+"""Size at which the file is cleared."""
 MAX_CHARS = 200
-"""Characters of an error's own words that are shown."""
+"""Maximum length of the displayed error message."""
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-class Unexpected(NamedTuple):
-    """An error that nobody expected.
+class ErrorReport(NamedTuple):
+    """An unexpected error.
 
     Attributes:
-        place: The line that it came from, such as `tokviz/workspace/session.py:12`.
-        summary: Its kind, its own words and the place, in a line.
-        trace: The whole traceback, without values of variables.
-        file: The file that remembers it, None if it could not be written.
-        times: How many came from this place so far, this one included.
+        place: The line that raised it, such as `tokviz/workspace/session.py:12`.
+        summary: Its type, message and place in one line.
+        trace: The traceback, without values of variables.
+        file: The log file; None if it could not be written.
+        times: Number of errors from this place so far, including this one.
     """
 
     place: str
@@ -41,15 +41,15 @@ class Unexpected(NamedTuple):
 
 
 class ErrorLog:
-    """Counts errors by place, and writes them down in the user's state folder."""
+    """Counts errors by place, and logs them in the user's state folder."""
 
     def __init__(self) -> None:
-        """Begin with no error."""
+        """Start without errors."""
         self._counts: Counter[str] = Counter()
 
-    def note(self, error: BaseException) -> Unexpected:
-        """Count and write down an error. Never raises."""
-        place = place_of(error)
+    def note(self, error: BaseException) -> ErrorReport:
+        """Count and log an error. Never raises."""
+        place = error_place(error)
         self._counts[place] += 1
         try:
             trace = "".join(traceback.format_exception(error))
@@ -58,11 +58,11 @@ class ErrorLog:
         words = safe(" ".join(str(error).split()))
         words = f": {words[:MAX_CHARS]}" if words else ""
         summary = f"{type(error).__name__}{words} ({place})"
-        return Unexpected(place, summary, trace, _write(trace), self._counts[place])
+        return ErrorReport(place, summary, trace, _write(trace), self._counts[place])
 
 
-def place_of(error: BaseException) -> str:
-    """Give the line that an error came from, behind the innermost one of ours if it is not ours."""
+def error_place(error: BaseException) -> str:
+    """Return the line that raised an error, after the innermost line of tokviz if it is another."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
         return "unknown place"
@@ -82,7 +82,7 @@ def _write(trace: str) -> Path | None:
     try:
         file = state_folder() / FILE_NAME
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        # What a link leads to is not written into, and nobody waits for the reader of a pipe.
+        # Do not follow links, and do not wait for the reader of a pipe.
         flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         fd = os.open(file, flags, 0o600)
         with open(fd, "a", encoding="utf-8", errors="backslashreplace") as log:

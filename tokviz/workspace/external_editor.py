@@ -1,4 +1,4 @@
-"""The user's own editor, which takes the terminal until it is closed."""
+"""The external editor of the user, which runs in the terminal."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from pathlib import Path
 from tokviz.errors import TokvizError
 from tokviz.storage.files import StrPath, read_file
 
-_USUAL = ("nano", "vi", "notepad")
-"""What is tried where nobody says which."""
+_FALLBACKS = ("nano", "vi", "notepad")
+"""Editors to try if none is configured."""
 
 
 def edit(path: StrPath, command: str = "") -> None:
-    """Open a file in an editor, and wait until that ends. Only for the main thread.
+    """Open a file in an editor and wait until the editor exits. Main thread only.
 
     Args:
         path: The file.
-        command: The editor with its arguments; by default that in $VISUAL or $EDITOR.
+        command: The editor with its arguments; by default $VISUAL or $EDITOR.
 
     Raises:
-        TokvizError: If there is no editor, or it ends with an error.
+        TokvizError: If there is no editor, or it fails.
     """
-    # The terminal sends Ctrl+C to both, and it is meant for the editor.
+    # The terminal sends Ctrl+C to both processes, but it is meant for the editor.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
-    usual = (found for name in _USUAL if (found := shutil.which(name)))
-    command = command or os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(usual, "")
+    fallbacks = filter(None, map(shutil.which, _FALLBACKS))
+    command = command or os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(fallbacks, "")
     try:
         words = shlex.split(command)
         if not words:
@@ -42,15 +42,15 @@ def edit(path: StrPath, command: str = "") -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     if code:
-        raise TokvizError(f"the editor {command!r} ended with the exit code {code}")
+        raise TokvizError(f"the editor {command!r} failed with exit code {code}")
 
 
 def edited(data: bytes, name: str, command: str = "") -> bytes:
-    """Let the user edit bytes in a file that only they can read, which is gone afterwards.
+    """Let the user edit bytes in a temporary file that only they can read.
 
     Args:
-        data: What to begin with.
-        name: What the file is called: editors go by its ending.
+        data: The initial content.
+        name: The name of the file, because editors use its extension.
         command: See `edit`.
 
     Raises:
@@ -63,4 +63,4 @@ def edited(data: bytes, name: str, command: str = "") -> bytes:
             edit(path, command)
             return read_file(path)
     except OSError as error:
-        raise TokvizError(f"no temporary file: {error.strerror or error}") from None
+        raise TokvizError(f"cannot create a temporary file: {error.strerror or error}") from None

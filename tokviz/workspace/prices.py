@@ -1,7 +1,7 @@
-"""What a text costs with the models that the user pays for, by a table of their own.
+"""Cost of a text with the models in the user's price table.
 
-tokviz knows no prices: they change, and every contract has others. The table is `models.toml` in
-the user's config folder; `TEMPLATE` explains it.
+tokviz itself knows no prices, because they change and depend on contracts. The table is
+`models.toml` in the user's config folder; `TEMPLATE` explains it.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ _LONGEST_NAME = 60
 
 EXAMPLE = """\
 [[model]]
-name = "Example"            # what to call it
+name = "Example"            # any name
 window = 128_000            # tokens of its context window
 price = 1.00                # price of 1,000,000 input tokens
-currency = "USD"            # what that price is in; any word
-# tokenizer = "o200k_base"  # show it with this tokenizer only
+currency = "USD"            # the currency of the price; any word
+# tokenizer = "o200k_base"  # show it only with this tokenizer
 """
-"""A model as the table holds it. Its numbers are made up."""
+"""An example entry of the table, with made-up numbers."""
 
 TEMPLATE = f"""\
-# The models you use: what a token costs, and how many a model takes at once.
-# tokviz shows the cost of your text from this table, and knows no prices of its own.
+# The models you use: their prices and the sizes of their context windows.
+# tokviz computes the cost of your text from this table; it does not know any prices itself.
 #
-# Every model is a [[model]] table. Only its name is required; leave out what you do not know.
-# The numbers of this example are made up: put those of your models in their place.
+# Every model is a [[model]] table. Only the name is required.
+# The numbers of this example are made up: replace them with those of your models.
 
 {EXAMPLE}"""
-"""A table that says how to write one."""
+"""The initial table, with instructions."""
 
 
 class ModelPrice(NamedTuple):
-    """A model of the user's table.
+    """A model of the price table.
 
     Attributes:
-        name: What the user calls it.
-        tokenizer: The tokenizer it goes with, empty for any.
-        window: Tokens of its context window, None if not given.
-        price: Price of a million input tokens, None if not given.
-        currency: What the price is in.
+        name: Its name.
+        tokenizer: Its tokenizer; empty for any.
+        window: Size of its context window in tokens; None if not given.
+        price: Price of a million input tokens; None if not given.
+        currency: The currency of the price.
     """
 
     name: str
@@ -63,27 +63,27 @@ class ModelPrice(NamedTuple):
     currency: str = "USD"
 
     def cost(self, n_tokens: int) -> Decimal | None:
-        """Work out what so many input tokens cost, None without a price."""
+        """Return the cost of input tokens; None without a price."""
         return None if self.price is None else self.price * n_tokens / _MILLION
 
     def share(self, n_tokens: int) -> float | None:
-        """Give the share of the context window that so many tokens take, None without one."""
+        """Return the share of the context window that tokens take; None without a window."""
         return None if self.window is None else n_tokens / self.window
 
 
 def prices_path() -> Path:
-    """Name the user's table."""
+    """Return the path of the price table."""
     return config_path().with_name(FILE_NAME)
 
 
 def load_prices(path: Path | None = None) -> tuple[ModelPrice, ...]:
-    """Read the table; a missing file is an empty one.
+    """Read the price table; a missing file is an empty table.
 
     Args:
-        path: The file, the user's own if not given.
+        path: The file, by default the user's.
 
     Raises:
-        InputFileError: If it cannot be read or followed; it names the line and the key.
+        InputFileError: If it cannot be read or is invalid; it names the line and the key.
     """
     path = prices_path() if path is None else path
     if not os.path.lexists(path):
@@ -92,19 +92,19 @@ def load_prices(path: Path | None = None) -> tuple[ModelPrice, ...]:
 
 
 def models_for(models: Sequence[ModelPrice], tokenizer: str) -> list[ModelPrice]:
-    """List the models that go with a tokenizer, given by name."""
+    """Return the models that use a tokenizer, given by name."""
     return [model for model in models if model.tokenizer in ("", tokenizer)]
 
 
 def model_for(models: Sequence[ModelPrice], tokenizer: str, wanted: str = "") -> ModelPrice | None:
-    """Give the model of a name if it goes with a tokenizer, else the first that does."""
-    fitting = models_for(models, tokenizer)
-    chosen = (model for model in fitting if model.name == wanted)
-    return next(chosen, fitting[0] if fitting else None)
+    """Return the `wanted` model if it uses a tokenizer, or the first model that does."""
+    matching = models_for(models, tokenizer)
+    chosen = (model for model in matching if model.name == wanted)
+    return next(chosen, matching[0] if matching else None)
 
 
-def make_prices_file(path: Path | None = None) -> Path:
-    """Write the template, unless there is a table already.
+def create_prices_file(path: Path | None = None) -> Path:
+    """Write the template, unless the table exists.
 
     Returns:
         The path of the table.
@@ -120,7 +120,7 @@ def make_prices_file(path: Path | None = None) -> Path:
 
 
 def cost_text(model: ModelPrice, n_tokens: int) -> str:
-    """Say what a text costs and how much of the window it takes; empty if the table knows neither.
+    """Format the cost of tokens and their share of the window; empty if the table has neither.
 
     >>> from decimal import Decimal
     >>> cost_text(ModelPrice("m", "", 1000, Decimal("2.5")), 100)
@@ -136,7 +136,7 @@ def cost_text(model: ModelPrice, n_tokens: int) -> str:
 
 
 def short_cost(cost: Decimal) -> str:
-    """Write a cost with cents, a smaller one with two digits that count.
+    """Format a cost with cents, or below 1 with two significant digits.
 
     >>> from decimal import Decimal
     >>> short_cost(Decimal("1234.5")), short_cost(Decimal("0.000123")), short_cost(Decimal(0))
@@ -149,7 +149,7 @@ def short_cost(cost: Decimal) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share: 0.03 %, 4.1 %, 250 %."""
+    """Format a share: 0.03 %, 4.1 %, 250 %."""
     hundredths = share * 100
     if 0 < hundredths < 0.01:
         return "< 0.01 %"
@@ -169,7 +169,7 @@ def _is_price(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value < math.inf
 
 
-_WORD = f"must be text in quotes, of at most {_LONGEST_NAME} characters"
+_WORD = f"must be a string in quotes with at most {_LONGEST_NAME} characters"
 _RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
     ("name", _is_word, _WORD),
     ("name", str.strip, "is empty; give the model a name"),
@@ -178,41 +178,41 @@ _RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
     ("price", _is_price, "must be the price of 1,000,000 tokens, a number without quotes"),
     ("currency", _is_word, _WORD),
 )
-"""What is checked of a model's keys, in this order: key, check, what it should be."""
+"""Checks of the keys of a model, in this order: key, check, error message."""
 
 
 def _models(path: Path, table: dict[str, Any], text: str) -> Iterator[ModelPrice]:
-    """Check a table, and give its models in order."""
+    """Check a table and yield its models in order."""
 
-    def wrong(key: str, what: str, number: int | None = None) -> InputFileError:
+    def error(key: str, reason: str, number: int | None = None) -> InputFileError:
         line = line_of(text, "", key) if number is None else line_of(text, "model", key, number)
-        return InputFileError(path, f"line {line}: {key}: {what}")
+        return InputFileError(path, f"line {line}: {key}: {reason}")
 
     for key in table:
         if key != "model":
-            raise wrong(key, "use [[model]] tables only")
+            raise error(key, "use [[model]] tables only")
     tables = table.get("model", [])
-    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
-        raise wrong("model", "write [[model]]")
+    if not isinstance(tables, list) or not all(isinstance(model, dict) for model in tables):
+        raise error("model", "write [[model]]")
     keys = dict.fromkeys(key for key, _, _ in _RULES)
     names = set[str]()
-    for number, one in enumerate(tables):
-        for key in one:
+    for number, model in enumerate(tables):
+        for key in model:
             if key not in keys:
-                raise wrong(key, f"is not a key of a model; the keys are {', '.join(keys)}", number)
-        if "name" not in one:
-            raise wrong("name", "is missing; every model needs one", number)
-        for key, is_right, wish in _RULES:
-            if key in one and not is_right(one[key]):
-                raise wrong(key, wish, number)
+                raise error(key, f"is not a key of a model; the keys are {', '.join(keys)}", number)
+        if "name" not in model:
+            raise error("name", "is missing; every model needs one", number)
+        for key, is_valid, reason in _RULES:
+            if key in model and not is_valid(model[key]):
+                raise error(key, reason, number)
         fields: dict[str, Any] = {
-            k: value.strip() if isinstance(value, str) else value for k, value in one.items()
+            key: value.strip() if isinstance(value, str) else value for key, value in model.items()
         }
         if fields["name"] in names:
-            raise wrong("name", f"two models are called {fields['name']!r}", number)
+            raise error("name", f"two models are called {fields['name']!r}", number)
         names.add(fields["name"])
         if "price" in fields:
-            from decimal import Decimal
+            from decimal import Decimal  # slow to import
 
             fields["price"] = Decimal(str(fields["price"]))
         yield ModelPrice(**fields)

@@ -1,9 +1,9 @@
-"""Unsaved text outlives a crash.
+"""Journals of unsaved text, for recovery after a crash.
 
-Every running app writes a journal of its own: records, each a line of JSON and then as many bytes
-as that says. The first record is the whole text, those behind it replace bytes of it, so that a key
-in a long text costs a few bytes. A lock beside the journal ends with its process: what lies there
-unlocked was left behind.
+Every running app writes its own journal of records: a line of JSON, followed by the number of bytes
+that it states. The first record is the whole text; the others replace bytes of it, so that an edit
+of a long text costs only a few bytes. Each journal has a lock file, which the process holds until
+it ends; an unlocked journal can be recovered.
 """
 
 from __future__ import annotations
@@ -31,33 +31,32 @@ from tokviz.text.sentences import failure_message
 from tokviz.text.snapshots import TextPart, changed_range
 
 MAX_RECORDS = 1_000
-"""So many changes are replayed quickly; with more of them the whole text is written anew."""
+"""Maximum number of records before the whole text is written again."""
 
 MAX_CHANGED_BYTES = 1_000_000
-"""Changes may take so many bytes, or as many as the text, until it is written anew."""
+"""Maximum size of all changes, if the text is not larger, before it is written again."""
 
-MOST_LEFTOVERS = 100
-"""Taken at once: each has an open file. The others come when these are answered."""
+MAX_RECOVERABLE = 100
+"""Maximum number of texts locked at a time, because each lock is an open file."""
 
-_BEGINNING = 200
-"""Bytes, more than there are rows for."""
+_PREVIEW_BYTES = 200
 _FORMAT = "tokviz autosave"
 _VERSION = 2
 _DATA, _LOCK = ".tokviz", ".lock"
 
 
-class Leftover(NamedTuple):
-    """Text that an app left behind when it ended. Nobody else is offered it meanwhile.
+class RecoverableText(NamedTuple):
+    """Unsaved text of an app that has ended, locked for this process.
 
     Attributes:
         file: The journal.
-        lock: Keeps it from other apps.
-        when: When it was written last, in local time.
-        n_bytes: How long the text is.
-        source: The file that was open, None if the text was never saved.
-        damage: What is wrong with the journal, "" for nothing.
-        is_readable: Whether there is any text in it.
-        beginning: The first bytes of the text, which tell it from others.
+        lock: The lock on the journal.
+        when: The local time of the last change.
+        n_bytes: Size of the text.
+        source: The file that was open; None if the text was never saved.
+        damage: A message about damage of the journal; empty for none.
+        is_readable: Whether any text can be read.
+        beginning: The first bytes of the text, as a preview.
     """
 
     file: Path
@@ -73,75 +72,75 @@ class Leftover(NamedTuple):
         """Read the byte text.
 
         Raises:
-            TokvizError: If nothing of it can be read any more.
+            TokvizError: If the journal cannot be read.
         """
         return from_bytes(bytes(_Journal(self.file).text))
 
     @property
     def state(self) -> FileState | None:
-        """How the file that was open is, unless it has been written since the text was kept."""
+        """The state of the file that was open; None if it was written after the journal."""
         state = file_state(self.source) if self.source else None
         if state is not None and state.mtime_ns > self.when.timestamp() * 1e9:
             return None
         return state
 
     def discard(self) -> None:
-        """Delete it: the user has it back, or does not want it."""
+        """Delete the journal, after the user has restored or discarded the text."""
         self.file.unlink(missing_ok=True)
         self.lock.release(remove=True)
 
 
-class _Wish(NamedTuple):
-    """What is to be kept: the parts of a text, None for nothing, and the file that is open."""
+class _PendingWrite(NamedTuple):
+    """The parts of a text to write, None to delete the journal, and the open file."""
 
     parts: Iterable[str | TextPart] | None
     source: Path | None
 
 
-class Autosave:
-    """The journal of this process in a folder, and what others left behind there."""
+class RecoveryJournal:
+    """The journal of this process, and access to those of ended processes."""
 
     def __init__(self, folder: Path | None = None, *, below: str = "") -> None:
-        """Take the folder.
+        """Set the folder of the journals.
 
         Args:
-            folder: The folder, the user's state folder if not given.
-            below: The name of a folder in it, "" for the folder itself.
+            folder: A folder, by default the user's state folder.
+            below: A subfolder of it; empty for none.
         """
         self._folder, self._below = folder, below
-        # The time, because in a container the app that crashed had the same process id.
+        # With the time, because in a container every app may have the same process id.
         self._name = f"autosave-{os.getpid()}-{time.time_ns():x}"
         self._lock: FileLock | None = None
         self._busy = threading.Lock()
-        self._wishes: deque[_Wish] = deque(maxlen=1)
+        self._pending: deque[_PendingWrite] = deque(maxlen=1)
         self._source: Path | None = None
         self._parts: Sequence[str | TextPart] = ()
         self._sizes: Sequence[int] = ()
         self._n_records = self._n_changed = 0
-        """What has been written since the whole text; no records where that is not there."""
+        """Records and changed bytes since the whole text was written; 0 records without it."""
 
-    # -- what this process keeps
+    # -- the journal of this process
 
-    def want(self, parts: Iterable[str | TextPart] | None, source: Path | None = None) -> None:
-        """Say what `flush` is to keep from now on; it costs next to nothing.
+    def set_text(self, parts: Iterable[str | TextPart] | None, source: Path | None = None) -> None:
+        """Set the text for the next `flush`, which is cheap.
 
         Args:
-            parts: The byte text in parts, of which those that did not change are best the same
-                objects; None for nothing. `flush` goes through them, once.
-            source: The file that is open, if any.
+            parts: The byte text in parts; unchanged parts should be the same objects. None to
+                delete the journal. `flush` iterates over them once.
+            source: The open file, if any.
         """
-        self._wishes.append(_Wish(parts, source))
+        self._pending.append(_PendingWrite(parts, source))
 
     def flush(self) -> str | None:
-        """Bring the journal up to date; for a worker thread, or several.
+        """Update the journal; for one or several worker threads. Never raises.
 
         Returns:
-            None, or the sentence that says why the text is not kept. Never raises.
+            An error message for the user, or None.
         """
         with self._busy:
-            if not self._wishes:
+            if not self._pending:
                 return None
-            parts, source = self._wishes.pop()
+            parts, source = self._pending.pop()
             try:
                 if parts is None:
                     self._remove()
@@ -153,7 +152,7 @@ class Autosave:
         return None
 
     def end(self) -> None:
-        """Let what is kept by now be offered by other processes."""
+        """Release the lock, so that other processes can recover the text."""
         with self._busy:
             if self._lock is not None:
                 self._lock.release(remove=True)
@@ -170,22 +169,20 @@ class Autosave:
     def _write(self, parts: Sequence[str | TextPart], source: Path | None) -> None:
         if self._lock is None:
             self._lock = FileLock(self._open_folder() / (self._name + _LOCK))
-        self._lock.take()  # where there are no locks it is kept all the same
+        self._lock.take()  # on file systems without locks, the journal is written anyway
         first, old_last, new_last = changed_range(self._parts, parts)
         changed = list(map(_data, parts[first:new_last]))
         sizes = self._sizes
         n_changed = self._n_changed + sum(map(len, changed))
-        is_worth_it = self._n_records < MAX_RECORDS and n_changed < max(
-            MAX_CHANGED_BYTES, sum(sizes)
-        )
-        if not (self._n_records and is_worth_it and source == self._source):
+        is_short = self._n_records < MAX_RECORDS and n_changed < max(MAX_CHANGED_BYTES, sum(sizes))
+        if not (self._n_records and is_short and source == self._source):
             self._write_all(parts, source)
             return
         at, removed = sum(sizes[:first]), sum(sizes[first:old_last])
         data = b"".join(changed)
         if removed or data:
             try:
-                # Not "ab", which would begin a new file where somebody has removed it.
+                # Not "ab", which would create a file without the whole text if it was deleted.
                 with open(self._path, "r+b") as file:
                     file.seek(0, os.SEEK_END)
                     file.write(_header(at, removed, len(data), crc32(data)) + data)
@@ -199,7 +196,7 @@ class Autosave:
         self._n_records, self._n_changed = self._n_records + 1, n_changed
 
     def _write_all(self, parts: Sequence[str | TextPart], source: Path | None) -> None:
-        # Part by part, twice: the text may be so long that nobody wants a copy of it.
+        # Convert the parts twice instead of copying a text that may be very long.
         sizes, check = [], 0
         for part in parts:
             data = _data(part)
@@ -227,19 +224,20 @@ class Autosave:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
 
-    # -- what others left behind
+    # -- journals of ended processes
 
-    def leftovers(self) -> list[Leftover]:
-        """Take the newest of what processes left behind that no longer run, the newest first."""
+    def recoverable_texts(self) -> list[RecoverableText]:
+        """Lock and return the texts of ended processes, the newest first."""
         try:
             folder = self._open_folder()
-            files = [it for it in folder.glob("autosave-*") if it.suffix in (_DATA, _LOCK)]
-            files.sort(key=lambda it: file_state(it) or (0,), reverse=True)
-            names = dict.fromkeys(it.stem for it in files)
-            found = list(islice(filter(None, (_take(folder, it) for it in names)), MOST_LEFTOVERS))
+            files = [file for file in folder.glob("autosave-*") if file.suffix in (_DATA, _LOCK)]
+            files.sort(key=lambda file: file_state(file) or (0,), reverse=True)
+            names = dict.fromkeys(file.stem for file in files)
+            texts = filter(None, (_lock_text(folder, name) for name in names))
+            recoverable = list(islice(texts, MAX_RECOVERABLE))
         except (TokvizError, OSError):
             return []
-        return sorted(found, key=lambda leftover: leftover.when, reverse=True)
+        return sorted(recoverable, key=lambda text: text.when, reverse=True)
 
 
 def _data(part: str | TextPart) -> bytes:
@@ -247,14 +245,14 @@ def _data(part: str | TextPart) -> bytes:
 
 
 def _header(at: int, removed: int, n_bytes: int, check: int, **about: Any) -> bytes:
-    """Write the line before the bytes that replace `removed` bytes at the byte offset `at`."""
+    """Return the header of a record that replaces `removed` bytes at the byte offset `at`."""
     when = datetime.now(UTC).isoformat()
     header = {**about, "when": when, "at": at, "removed": removed, "bytes": n_bytes, "crc32": check}
     return json.dumps(header).encode("ascii") + b"\n"
 
 
-def _take(folder: Path, name: str) -> Leftover | None:
-    """Take what a process left behind; None if it still runs, or left nothing."""
+def _lock_text(folder: Path, name: str) -> RecoverableText | None:
+    """Lock the text of an ended process; None if it still runs, or has no journal."""
     file, lock = folder / (name + _DATA), FileLock(folder / (name + _LOCK))
     if not lock.take():
         return None
@@ -265,31 +263,31 @@ def _take(folder: Path, name: str) -> Leftover | None:
         lock.release(remove=True)
         return None
     try:
-        if not stat.S_ISREG(status.st_mode):  # it may never end
-            raise InputFileError(file, "is not a file of its own")
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe may block forever
+            raise InputFileError(file, "is not a regular file")
         journal = _Journal(file)
     except TokvizError as error:
-        return Leftover(file, lock, written, damage=str(error), is_readable=False)
+        return RecoverableText(file, lock, written, damage=str(error), is_readable=False)
     about = journal.when, len(journal.text), journal.source, journal.damage
-    return Leftover(file, lock, *about, beginning=bytes(journal.text[:_BEGINNING]))
+    return RecoverableText(file, lock, *about, beginning=bytes(journal.text[:_PREVIEW_BYTES]))
 
 
 class _Journal:
-    """What a journal holds.
+    """Content of a journal.
 
     Attributes:
         text: The text.
-        when: When it was changed last.
+        when: The time of the last change.
         source: The file that was open.
-        damage: What is wrong with it. That the last record is not whole is nothing: its process
-            was killed while it wrote that.
+        damage: A message about damage. An incomplete last record is not damage, because its process
+            was killed while writing.
     """
 
     def __init__(self, file: Path) -> None:
-        """Read a file.
+        """Read a journal.
 
         Raises:
-            TokvizError: If nothing of it can be read.
+            TokvizError: If it has no valid record.
         """
         with reading(file):
             data = file.read_bytes()
@@ -303,21 +301,21 @@ class _Journal:
                     self.source = Path(header["source"]) if header["source"] else None
                 at, removed = header["at"], header["removed"]
                 if not 0 <= at <= at + removed <= len(self.text):
-                    raise ValueError("changes what is not there")
+                    raise ValueError("the record changes bytes outside the text")
                 self.when = datetime.fromisoformat(header["when"]).astimezone()
                 self.text[at : at + removed] = body
                 n_read = data.index(b"\n", n_read) + 1 + len(body)
         except (TokvizError, ValueError, KeyError, TypeError):
             self.damage = f"{file}: the last {len(data) - n_read:,} bytes are damaged"
         if not n_read:
-            raise InputFileError(file, "it is damaged, or another version of tokviz wrote it")
+            raise InputFileError(file, "is damaged, or was written by another version of tokviz")
 
 
 def _record(data: bytes, at: int, file: Path) -> tuple[dict[str, Any], bytes] | None:
-    """Read the record at an offset: its line, and the bytes behind that.
+    """Read the record at an offset.
 
     Returns:
-        Both, or None if the file ends before the record does.
+        Its header and its bytes, or None if the record is incomplete.
     """
     end = data.find(b"\n", at)
     if end < 0:
@@ -327,5 +325,5 @@ def _record(data: bytes, at: int, file: Path) -> tuple[dict[str, Any], bytes] | 
     if len(body) < header["bytes"]:
         return None
     if crc32(body) != header["crc32"]:
-        raise ValueError("the bytes are others")
+        raise ValueError("the checksum is wrong")
     return header, body

@@ -1,7 +1,7 @@
-"""What the app is about, without any screen: the text, the tokenizer, the settings, the requests.
+"""Shared state of the screens: the text, the tokenizer, the settings, and requests to screens.
 
-Screens, dialogs and the command line reach each other only by way of a session. It holds the state
-they share, and tells whoever subscribed to a kind of change; it imports no screen library.
+Screens, dialogs and the command line communicate only through a session. It notifies the
+subscribers of each kind of change, and imports no screen library.
 """
 
 from __future__ import annotations
@@ -30,46 +30,46 @@ if TYPE_CHECKING:
 DEFAULT_TOKENIZER = "cl100k_base"
 
 MAX_TEXT_BYTES = 2_000_000_000
-"""Largest text that is opened."""
+"""Size limit of a text."""
 
 _BLOCK_BYTES = 1 << 17
-"""Larger blocks of characters do not stay in the caches of a processor while they are cut."""
+"""Larger blocks do not stay in the caches of the processor while they are cut."""
 
 
-# -- what can be asked for
+# -- requests
 
 
 class Request(Protocol):
-    """Something that a screen is asked to show, by the command line or by another screen."""
+    """A request to a screen from the command line or another screen."""
 
     @property
     def screen(self) -> str:
-        """The id of the screen that answers."""
+        """The id of the requested screen."""
         ...
 
 
 class ShowScreen(NamedTuple):
-    """Go to a screen, and change nothing there."""
+    """Switch to a screen without changing it."""
 
     screen: str
 
 
 class ShowText(NamedTuple):
-    """Show a text in place of the one at hand; undo brings that back."""
+    """Replace the current text; undo restores it."""
 
     text: str
     screen: str = "tokens"
 
 
 class GoToToken(NamedTuple):
-    """Go to a token of the text at hand, by its index."""
+    """Go to a token of the current text, by its index."""
 
     token: int
     screen: str = "tokens"
 
 
-class ShowSaved(NamedTuple):
-    """Show the text of a session file, the cursor in it and a panel; then go to another screen."""
+class ShowSavedText(NamedTuple):
+    """Show the text of a session file with its cursor and panel; then switch to another screen."""
 
     text: str
     cursor: int
@@ -80,9 +80,9 @@ class ShowSaved(NamedTuple):
 
 
 class UseTokenizer(NamedTuple):
-    """Show the text by another tokenizer, given by what `tokviz.load` takes.
+    """Use another tokenizer, given by a name or path as for `tokviz.load`.
 
-    On the Chat screen that is the conversation, and a template may come with it.
+    On the Chat screen it is used for the conversation, optionally with another template.
     """
 
     source: str
@@ -91,14 +91,14 @@ class UseTokenizer(NamedTuple):
 
 
 class RunAction(NamedTuple):
-    """Go to a screen and do one of its actions, unless it makes no sense there."""
+    """Switch to a screen and run one of its actions, if the action is available."""
 
     screen: str
     call: str
 
 
 class TrainWith(NamedTuple):
-    """Set a training up: to split by a pattern (a name or a regex), to learn from these sources."""
+    """Fill in the Train screen: a split pattern (a name or a regex) and sources."""
 
     pattern: str = ""
     sources: tuple[str, ...] = ()
@@ -110,11 +110,11 @@ class ReplayRequest(NamedTuple):
 
     Attributes:
         source: A run folder, the name of a built-in tokenizer, or a tokenizer file.
-        at: The number of merges to show first; None leaves the choice to the screen.
-        text: A text whose tokens are shown after each merge (byte text); None for none.
-        others: What to compare the source with: other sources, or files of merges.
-        lesson: The name of the lesson that is replayed; empty for none.
-        play: Whether to start playing at once.
+        at: The merge to show first; None lets the screen choose.
+        text: A text to show with its tokens after each merge (byte text); None for none.
+        others: Other sources or files of merges to compare with.
+        lesson: The name of the replayed lesson; empty for none.
+        play: Whether to start playing immediately.
         screen: The id of the screen.
     """
 
@@ -128,7 +128,7 @@ class ReplayRequest(NamedTuple):
 
 
 class ShowConversation(NamedTuple):
-    """Show a conversation that belongs to no file, perhaps by another template."""
+    """Show a conversation that is not from a file, optionally with another template."""
 
     conversation: Conversation
     screen: str = "chat"
@@ -136,57 +136,57 @@ class ShowConversation(NamedTuple):
 
 
 class ShowToken(NamedTuple):
-    """Show the page of a token of the tokenizer at hand."""
+    """Show the page of a token of the current tokenizer."""
 
     token_id: int
     screen: str = "vocabulary"
 
 
-# -- what subscribers are told
+# -- changes
 
 
 class TokenizerChanged(NamedTuple):
-    """Another tokenizer is at hand."""
+    """The current tokenizer has changed."""
 
     tokenizer: Tokenizer
 
 
 class OthersChanged(NamedTuple):
-    """The text is compared with other tokenizers, or more is known of them."""
+    """The compared tokenizers or their results have changed."""
 
 
 class TextChanged(NamedTuple):
-    """Work that the Tokens screen began has changed the text, or how it is read, from afar."""
+    """A background task of the Tokens screen has changed the text or its tokens."""
 
 
 class SettingsChanged(NamedTuple):
-    """A choice is to be remembered; `Session.write_settings` does it."""
+    """A setting has changed; `Session.write_settings` saves it."""
 
 
 class TextSaved(NamedTuple):
-    """The text at hand has been written to a file."""
+    """The current text has been saved to a file."""
 
     path: Path
 
 
 SESSION_ENDING = ".tokviz.json"
-"""What the name of a session file ends in."""
+"""Extension of session files."""
 
 
-class SessionWanted(NamedTuple):
-    """The user wants to go on with what a session file holds."""
+class SessionFileRequested(NamedTuple):
+    """The user has opened a session file."""
 
     path: Path
 
 
 class Asked(NamedTuple):
-    """A screen has been asked to show something; `Session.take_requests` tells what."""
+    """A screen has a new request; `Session.take_requests` returns it."""
 
     screen: str
 
 
 class ProgressChanged(NamedTuple):
-    """What a screen does in the background has come further, or is over."""
+    """A background task of a screen has progressed or ended."""
 
     screen: str
 
@@ -195,15 +195,15 @@ Change = TypeVar("Change", bound=NamedTuple)
 
 
 class Opened(NamedTuple):
-    """A text to begin with.
+    """A text to open.
 
     Attributes:
-        text: Byte text, or parts of it, which can be had once.
-        path: The file it came from, None if from nowhere.
-        is_sample: Whether it is the sample, which nobody would miss.
+        text: Byte text, or an iterable of its parts, which is consumed.
+        path: The file it is from; None if it is not from a file.
+        is_sample: Whether it is the sample text, which need not be saved.
         notes: Sentences for the user about it.
-        is_binary: Whether it looks like no text.
-        state: How the file was when it was read.
+        is_binary: Whether it looks like binary data.
+        state: The state of the file when it was read.
     """
 
     text: str | Iterable[str]
@@ -218,18 +218,18 @@ class Session:
     """The state that screens share.
 
     Attributes:
-        live: The text at hand with its tokens.
-        path: The file the text came from or went to last, None for none.
-        state_read: How the file was that the session began with.
-        is_sample: Whether the text is the sample, untouched.
-        edits: How often the text has been changed since it was opened.
-        begun: Another object for every text that takes the place of one, not for an edit of it.
-        version: What undo would take back; nothing but the same text has the same again.
-        saved_version: What `version` was when the text was saved last.
-        settings: The remembered choices; `change_settings` changes them.
-        remember: Whether settings and unsaved text are written to the user's folders.
-        others: The tokenizers that the text is compared with.
-        progress: By the id of a screen, how far its work in the background is, in a word.
+        live: The current text with its tokens.
+        path: The file that the text was last opened from or saved to; None for none.
+        state_read: The state of the first opened file when it was read.
+        is_sample: Whether the text is the unchanged sample.
+        edits: Number of edits since the text was opened.
+        text_id: An object that is replaced with every new text, but not by edits.
+        version: The last entry of the undo history; equal only for the same text.
+        saved_version: The `version` of the last saved text.
+        settings: The settings; `change_settings` changes them.
+        remember: Whether to write settings and unsaved text to the user's folders.
+        others: The compared tokenizers.
+        progress: Progress of background tasks, as a word by screen id.
     """
 
     def __init__(
@@ -244,18 +244,18 @@ class Session:
         source: str = "",
         head_first: bool = False,
     ) -> None:
-        """Begin with a text.
+        """Create a session with a text.
 
         Args:
             opened: The text.
             tokenizer: The tokenizer, whose tables are built when first needed.
-            settings: The remembered choices, by default those of a first start.
+            settings: The settings; by default those of a first start.
             parse_specials: Whether special-token text is read as special tokens.
-            remember: Whether anything is written to the user's folders.
-            first: What is to be shown first, by default the text.
-            source: What loads the tokenizer if it is not that of the settings. It is listed from
-                now on among those that were used.
-            head_first: Whether the text begins with its head if it is long, to be read on.
+            remember: Whether to write to the user's folders.
+            first: The first request; by default the text is shown.
+            source: The name or path that the tokenizer was loaded from, if it is not that of the
+                settings. It is added to the recent tokenizers.
+            head_first: Whether to read only the start of a long text at first.
         """
         self.live = LiveDocument(
             opened.text, tokenizer, parse_specials=parse_specials, head_first=head_first
@@ -265,7 +265,7 @@ class Session:
         self.is_sample = opened.is_sample
         self._notes, self._is_binary = opened.notes, opened.is_binary
         self.edits = 0
-        self.begun = object()
+        self.text_id = object()
         self.version: object = None
         self.saved_version: object = None
         self.settings = self._written = settings or Settings()
@@ -278,7 +278,7 @@ class Session:
         self.others: list[ComparedTokenizer] = []
         self.progress: dict[str, str] = {}
         self._tokenizer = tokenizer
-        self._moved: dict[str, str] = {}
+        self._renamed_runs: dict[str, str] = {}
         self._subscribers: defaultdict[type, list[Callable[[Any], object]]] = defaultdict(list)
         self._requests: defaultdict[str, list[Request]] = defaultdict(list)
         self.first_screen = "tokens" if first is None else first.screen
@@ -289,33 +289,33 @@ class Session:
 
     @property
     def modified(self) -> bool:
-        """Whether the text is another one than was opened or saved."""
+        """Whether the text has unsaved changes."""
         return self.version is not self.saved_version
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences for the user about what was opened, to be shown once."""
+        """Sentences for the user about the opened text, to show once."""
         return (*self._notes, *notes_about(self._is_binary, self.live.n_raw_bytes))
 
-    def note_text(self, path: Path | None, *, is_sample: bool = False) -> None:
-        """Note that the text has been replaced by one that is nowhere unsaved."""
+    def mark_replaced(self, path: Path | None, *, is_sample: bool = False) -> None:
+        """Record that the text has been replaced by one without unsaved changes."""
         self.path, self.is_sample = path, is_sample
         self.saved_version = self.version
-        self.begun = object()
+        self.text_id = object()
 
     # -- the tokenizer
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer at hand."""
+        """The current tokenizer."""
         return self.live.tokenizer or self._tokenizer
 
     def use_tokenizer(self, tokenizer: Tokenizer, source: str) -> None:
-        """Tokenize by another tokenizer from now on, also at the next start.
+        """Use another tokenizer, also at the next start.
 
         Args:
             tokenizer: The tokenizer.
-            source: What `tokviz.load` takes to load it again.
+            source: The name or path to load it from.
         """
         if tokenizer is self.live.tokenizer:
             return
@@ -326,36 +326,36 @@ class Session:
 
     @property
     def tokenizer_source(self) -> str:
-        """What the tokenizer at hand was loaded by, as far as that is known."""
+        """The name or path that the current tokenizer was loaded from, if known."""
         return source_of(self.tokenizer, self._source)
 
-    def follow_run(self, old: str, new: str) -> None:
-        """Know a training by its new folder from now on; the user has renamed it."""
-        self._moved[old] = new
-        self._moved.pop(new, None)
+    def track_renamed_run(self, old: str, new: str) -> None:
+        """Record the new folder of a training that the user has renamed."""
+        self._renamed_runs[old] = new
+        self._renamed_runs.pop(new, None)
         if self.tokenizer_source == old:
             self.tokenizer.name = Path(new).name
             self._source = new
             self.change_settings(tokenizer=new)
 
     def where(self, source: str) -> str:
-        """Give what loads a tokenizer now that trainings may have been renamed."""
-        while source in self._moved:
-            source = self._moved[source]
+        """Return the current name or path of a tokenizer, because trainings may be renamed."""
+        while source in self._renamed_runs:
+            source = self._renamed_runs[source]
         return source
 
-    # -- choices
+    # -- settings
 
     def change_settings(self, **changes: Any) -> None:
-        """Remember choices."""
+        """Change settings."""
         self.settings = self.settings._replace(**changes)
         self.tell(SettingsChanged())
 
     def write_settings(self) -> str | None:
-        """Write the choices that have changed, if they are to be remembered. For any thread.
+        """Save the changed settings, if `remember` is set. Callable from any thread.
 
         Returns:
-            A sentence for the user if it failed, else None.
+            An error message for the user, or None.
         """
         if not self.remember:
             return None
@@ -368,37 +368,37 @@ class Session:
 
     @property
     def folder(self) -> Path | None:
-        """The folder in which dialogs for files begin, None for the working folder."""
+        """The initial folder of file dialogs; None for the working folder."""
         return Path(self.settings.folder) if self.settings.folder else None
 
     def remember_folder(self, path: Path) -> None:
-        """Let dialogs for files begin where this file is."""
+        """Set the initial folder of file dialogs to that of a file."""
         self.change_settings(folder=str(path.resolve().parent))
 
     # -- requests
 
     def ask(self, request: Request, *, later: bool = False) -> None:
-        """Ask a screen to show something: now, or when it is seen for another reason."""
+        """Send a request to a screen: now, or with `later`, when the user switches to it."""
         if not isinstance(request, ShowScreen):
             self._requests[request.screen].append(request)
         if not later:
             self.tell(Asked(request.screen))
 
-    def is_session(self, path: Path) -> bool:
-        """Tell whether a file is a session file by its name, and open it if it is."""
-        is_one = path.name.endswith(SESSION_ENDING)
-        if is_one:
-            self.tell(SessionWanted(path))
-        return is_one
+    def open_session_file(self, path: Path) -> bool:
+        """Open a file if its name is that of a session file; return whether it is."""
+        is_session_file = path.name.endswith(SESSION_ENDING)
+        if is_session_file:
+            self.tell(SessionFileRequested(path))
+        return is_session_file
 
     def take_requests(self, screen: str) -> list[Request]:
-        """Give what a screen has been asked to show, once, the oldest first."""
+        """Return and remove the requests to a screen, oldest first."""
         return self._requests.pop(screen, [])
 
-    # -- work in the background
+    # -- background tasks
 
     def set_progress(self, screen: str, word: str) -> None:
-        """Say how far a screen's work in the background is; empty once it is over."""
+        """Set the progress of a screen's background task; empty after its end."""
         if word == self.progress.get(screen, ""):
             return
         self.progress[screen] = word
@@ -412,13 +412,13 @@ class Session:
         """Call a function after every change of a kind.
 
         Returns:
-            What ends that.
+            A function that ends the subscription.
         """
         self._subscribers[kind].append(callback)
         return lambda: self._subscribers[kind].remove(callback)
 
     def tell(self, change: NamedTuple) -> None:
-        """Tell subscribers of a change."""
+        """Notify the subscribers of a change."""
         for callback in tuple(self._subscribers[type(change)]):
             callback(change)
 
@@ -426,14 +426,14 @@ class Session:
 # -- opening
 
 
-def source_of(tokenizer: Tokenizer, asked: str) -> str:
-    """Give what loads a tokenizer again: the canonical name of one that ships with tokviz."""
+def source_of(tokenizer: Tokenizer, source: str) -> str:
+    """Return the source of a tokenizer, or the canonical name if it ships with tokviz."""
     is_builtin = any(tokenizer.name == builtin.name for builtin in BUILTIN_TOKENIZERS)
-    return tokenizer.name if is_builtin else asked
+    return tokenizer.name if is_builtin else source
 
 
 def load_remembered(source: str) -> tuple[Tokenizer, str]:
-    """Load the tokenizer that was used last, or the default with a sentence that says why.
+    """Load the last used tokenizer, or the default one and a message with the reason.
 
     Raises:
         TokvizError: If the default cannot be loaded either.
@@ -450,7 +450,7 @@ def read_text(path: Path) -> Opened:
     Raises:
         InputFileError: If it cannot be read.
     """
-    # Looked at before it is read: a change in between is then noticed too.
+    # Before reading, so that a change during reading is noticed.
     state = file_state(path)
     blocks = read_blocks(path, limit=MAX_TEXT_BYTES, size=_BLOCK_BYTES)
     head = next(blocks, b"")
@@ -459,7 +459,7 @@ def read_text(path: Path) -> Opened:
 
 
 def opened_bytes(data: bytes) -> Opened:
-    """Take bytes as a text, with what there is to say about them."""
+    """Decode bytes as a text to open."""
     return Opened(bytetext.from_bytes(data), is_binary=looks_binary(data))
 
 
@@ -469,7 +469,7 @@ def sample_text() -> str:
 
 
 def notes_about(is_binary: bool, n_raw: int) -> tuple[str, ...]:
-    """Say what is special about a text, of which so many bytes are not UTF-8."""
+    """Return notes about a text with `n_raw` bytes that are not valid UTF-8."""
     if is_binary:
         return ("This looks like a binary file. Its bytes are shown and kept as they are.",)
     subject = "1 byte is" if n_raw == 1 else f"{n_raw:,} bytes are"

@@ -1,8 +1,8 @@
-"""A file of what somebody looks at: the text, the tokenizers, where the cursor is, a conversation.
+"""Session files: the text, cursor, tokenizers and conversation of a session, saved as JSON.
 
-It is JSON whose name ends in `.tokviz.json`. Tokenizers are named in it, never held, and with the
-name goes the checksum of the vocabulary. Opening one reads no other file than tokenizers that this
-user has opened by that name before, so it may come from anybody.
+Their names end in `.tokviz.json`. They store the names of tokenizers and checksums of their
+vocabularies, not the tokenizers. Session files from others are safe to open, because opening one
+reads only tokenizers that this user has opened under the same name before.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tokviz.workspace.session import (
     ReplayRequest,
     Session,
     ShowConversation,
-    ShowSaved,
+    ShowSavedText,
 )
 from tokviz.workspace.settings import Settings
 
@@ -48,25 +48,24 @@ Texts = tuple[str, ...]
 
 
 class SavedSession(NamedTuple):
-    """What somebody looked at. Every field may be missing in a file.
+    """Content of a session file. Every field is optional in a file.
 
     Attributes:
         text: The text, as byte text.
-        cursor: The character that the cursor was at.
-        screen: The id of the screen that was shown.
-        parse_specials: Whether special-token text was read as special tokens.
-        tokenizers: The names of the tokenizer at hand and of those that it was compared with; of a
-            file or a training without its folder.
-        vocabularies: What `checksum` gives of each; empty if it was not loaded.
-        panel: The side panel beside the text.
+        cursor: The position of the cursor in characters.
+        screen: The id of the current screen.
+        parse_specials: Whether special-token text is read as special tokens.
+        tokenizers: The names of the current and the compared tokenizers, without folders.
+        vocabularies: The `checksum` of each; empty if it was not loaded.
+        panel: The side panel.
         split_patterns: The named patterns of the Splits panel.
-        split_regex: The regex below them.
-        conversation: The conversation of the Chat screen, as JSON; None if there was none.
+        split_regex: The regex of that panel.
+        conversation: The conversation of the Chat screen as JSON; None for none.
         template: The chat template.
-        replayed: The name of what was replayed; empty if nothing was.
-        lesson: The name of the lesson that it was, if it was one.
-        merge: The merge that was shown of it.
-        replay_text: The text that was shown with it.
+        replayed: The name of the replayed training or vocabulary; empty for none.
+        lesson: The name of the replayed lesson; empty for none.
+        merge: The current merge of the replay.
+        replay_text: The text of the replay.
     """
 
     text: str = ""
@@ -86,16 +85,16 @@ class SavedSession(NamedTuple):
     replay_text: str = ""
 
 
-class Found(NamedTuple):
-    """What of a session there is here.
+class LoadedSession(NamedTuple):
+    """A saved session with its tokenizers, as far as they are available.
 
     Attributes:
-        saved: The session.
-        tokenizer: What loads the tokenizer at hand, and itself; None if it is not here.
-        others: The same of those that it is compared with.
-        replayed: What loads what is replayed; empty if nothing is, or it is not here.
+        saved: The saved session.
+        tokenizer: The source of the current tokenizer and the tokenizer; None if not available.
+        others: The same for the compared tokenizers.
+        replayed: The source of the replay; empty if there is none or it is not available.
         conversation: The conversation, if there is one.
-        lacking: Sentences on what is not here.
+        missing: Sentences about everything that is not available.
     """
 
     saved: SavedSession
@@ -103,36 +102,36 @@ class Found(NamedTuple):
     others: tuple[tuple[str, Tokenizer], ...]
     replayed: str
     conversation: Conversation | None
-    lacking: tuple[str, ...]
+    missing: tuple[str, ...]
 
 
 def checksum(tokenizer: Tokenizer) -> str:
-    """Give the checksum of what decides about the tokens: vocabulary, specials, split pattern."""
-    found = hashlib.sha256(tokenizer.split_pattern.regex.encode("utf-8", "surrogatepass"))
+    """Return a checksum of the vocabulary, the special tokens and the split pattern."""
+    digest = hashlib.sha256(tokenizer.split_pattern.regex.encode("utf-8", "surrogatepass"))
     for text, token_id in sorted(tokenizer.special_tokens.items()):
-        found.update(f"\n{token_id} {text!r}".encode())
+        digest.update(f"\n{token_id} {text!r}".encode())
     for token_id in sorted([*tokenizer.tables.ids(), *tokenizer.special_tokens.values()]):
-        found.update(b"\n%d %s" % (token_id, tokenizer.token_bytes(token_id).hex().encode()))
-    return found.hexdigest()
+        digest.update(b"\n%d %s" % (token_id, tokenizer.token_bytes(token_id).hex().encode()))
+    return digest.hexdigest()
 
 
 def name_of(source: str) -> str:
-    """Name a tokenizer that was loaded from somewhere, without saying where that is."""
+    """Return the name of a tokenizer without its folder."""
     return source if is_builtin(source) else place_words(source)[0]
 
 
-def saved_of(
+def capture_session(
     session: Session, screen: str, fields: Mapping[str, Any]
 ) -> Callable[[], SavedSession]:
-    """Take what a session is about.
+    """Capture the state of a session.
 
     Args:
         session: The session.
-        screen: The id of the screen that is shown.
-        fields: What screens know of it.
+        screen: The id of the current screen.
+        fields: Fields of `SavedSession` that the screens provide.
 
     Returns:
-        What gives it; for a thread.
+        A function for a worker thread that computes the checksums and returns the state.
     """
     settings, text, parsed = session.settings, session.live.text, session.live.parse_specials
     tokenizers = {name_of(session.tokenizer_source): session.tokenizer} | {
@@ -148,118 +147,125 @@ def saved_of(
         split_regex=settings.split_regex,
     )._replace(**fields)
     saved = saved._replace(replayed=name_of(saved.replayed))
-    found = list(tokenizers.values())
+    vocabularies = list(tokenizers.values())
     return lambda: saved._replace(
-        vocabularies=tuple((one and checksum(one)) or "" for one in found)
+        vocabularies=tuple(checksum(one) if one else "" for one in vocabularies)
     )
 
 
-def look_up(saved: SavedSession, settings: Settings) -> Found:
-    """See what of a session there is here; for a thread, since tokenizers are loaded.
+def load_session(saved: SavedSession, settings: Settings) -> LoadedSession:
+    """Load the tokenizers of a session; for a worker thread.
 
-    Tokenizers are those that come with tokviz, trainings of this user, and what the user has opened
-    before; a session can name no other place.
+    Only tokenizers that ship with tokviz, trainings of this user, and tokenizers that the user has
+    opened before are loaded.
     """
     known = [*(run.folder for run in list_runs()), *settings.recent_tokenizers, settings.tokenizer]
-    lacking: list[str] = []
+    missing: list[str] = []
 
-    def find_here(name: str, vocabulary: str = "") -> tuple[str, Tokenizer] | None:
+    def find_known(name: str, vocabulary: str = "") -> tuple[str, Tokenizer] | None:
         try:
-            return find(name, vocabulary, known) if name else None
+            return find_tokenizer(name, vocabulary, known) if name else None
         except TokvizError as error:
-            lacking.append(sentence(str(error)))
+            missing.append(sentence(str(error)))
             return None
 
     wanted = zip_longest(saved.tokenizers[: MOST_OTHERS + 1], saved.vocabularies, fillvalue="")
-    tokenizer, *others = [find_here(*one) for one in wanted] or [None]
+    tokenizer, *others = [find_known(*one) for one in wanted] or [None]
     conversation, replayed = None, ""
     if saved.conversation is not None:
         try:
             conversation = Conversation.from_json(saved.conversation, byte_text=True)
         except ConversationError as error:
-            lacking.append(failure_message("The conversation cannot be shown", error))
+            missing.append(failure_message("The conversation cannot be shown", error))
     if saved.template not in ("", *TEMPLATES):
-        lacking.append(f"The chat template {safe(saved.template)} is not part of tokviz: open it.")
+        missing.append(
+            f"The chat template {safe(saved.template)} is not part of tokviz: open its file."
+        )
     if saved.lesson in lessons():
         replayed = str(lessons()[saved.lesson].ready())
-    elif found := find_here(saved.replayed):
-        replayed = found[0]
-        found[1].close()
-    return Found(
-        saved, tokenizer, tuple(filter(None, others)), replayed, conversation, tuple(lacking)
+    elif known_source := find_known(saved.replayed):
+        replayed = known_source[0]
+        known_source[1].close()
+    return LoadedSession(
+        saved, tokenizer, tuple(filter(None, others)), replayed, conversation, tuple(missing)
     )
 
 
-def restore(session: Session, found: Found) -> None:
-    """Show what a session file holds; undo brings back the text and the conversation before it."""
-    saved = found.saved
-    changes: dict[str, Any] = {"compared": tuple(source for source, _ in found.others)}
+def restore(session: Session, loaded: LoadedSession) -> None:
+    """Show a loaded session; undo restores the previous text and conversation."""
+    saved = loaded.saved
+    changes: dict[str, Any] = {"compared": tuple(source for source, _ in loaded.others)}
     if patterns := tuple(name for name in saved.split_patterns if name in SPLIT_PATTERNS):
         changes |= {"split_patterns": patterns, "split_regex": saved.split_regex}
     session.change_settings(**changes)
-    if found.tokenizer is not None:
-        source, tokenizer = found.tokenizer
+    if loaded.tokenizer is not None:
+        source, tokenizer = loaded.tokenizer
         session.use_tokenizer(tokenizer, source)
     for other in session.others:
         if other.tokenizer is not None:
             other.tokenizer.close()
-    session.others[:] = [ComparedTokenizer(source, tokenizer) for source, tokenizer in found.others]
+    session.others[:] = [
+        ComparedTokenizer(source, tokenizer) for source, tokenizer in loaded.others
+    ]
     session.tell(OthersChanged())
-    if found.conversation is not None:
-        conversation = ShowConversation(found.conversation, template=saved.template)
+    if loaded.conversation is not None:
+        conversation = ShowConversation(loaded.conversation, template=saved.template)
         session.ask(conversation, later=True)
-    if found.replayed:
+    if loaded.replayed:
         text = saved.replay_text
-        replay = ReplayRequest(found.replayed, saved.merge, text, lesson=saved.lesson)
+        replay = ReplayRequest(loaded.replayed, saved.merge, text, lesson=saved.lesson)
         session.ask(replay, later=True)
-    look = saved.parse_specials, saved.panel, saved.screen
-    session.ask(ShowSaved(saved.text, saved.cursor, *look))
+    session.ask(
+        ShowSavedText(saved.text, saved.cursor, saved.parse_specials, saved.panel, saved.screen)
+    )
 
 
-def find(name: str, vocabulary: str, known: Iterable[str]) -> tuple[str, Tokenizer]:
-    """Find a tokenizer of a session among those that are here.
+def find_tokenizer(name: str, vocabulary: str, known: Iterable[str]) -> tuple[str, Tokenizer]:
+    """Find and load a tokenizer of a session among the known ones.
 
     Args:
-        name: What the session calls it.
-        vocabulary: Its checksum; empty if that is not known.
-        known: Trainings, and files and names that the user has opened before.
+        name: Its name in the session.
+        vocabulary: Its checksum; empty if unknown.
+        known: Sources of trainings and of tokenizers that the user has opened before.
 
     Returns:
-        What loads it, and itself.
+        Its source and the tokenizer.
 
     Raises:
-        TokvizError: If it is not here, or another one has its name.
+        TokvizError: If it is not available, or only with another vocabulary.
     """
-    places = [place for place in known if not is_builtin(place) and place_words(place)[0] == name]
-    places = [*([name] if is_builtin(name) else []), *dict.fromkeys(places)]
-    for place in places:
-        tokenizer = load(place)
+    sources = [one for one in known if not is_builtin(one) and place_words(one)[0] == name]
+    sources = [*([name] if is_builtin(name) else []), *dict.fromkeys(sources)]
+    for source in sources:
+        tokenizer = load(source)
         if vocabulary in ("", checksum(tokenizer)):
-            return place, tokenizer
+            return source, tokenizer
         tokenizer.close()
-    if places:
-        raise TokvizError(f"the tokenizer {safe(name)} is here, but with another vocabulary")
-    raise TokvizError(f"the tokenizer {safe(name)} is not here: open it, then the session again")
+    if sources:
+        raise TokvizError(f"the tokenizer {safe(name)} has another vocabulary here")
+    raise TokvizError(
+        f"the tokenizer {safe(name)} is not here: open it, then open the session again"
+    )
 
 
 def to_bytes(saved: SavedSession) -> bytes:
-    """Write a session."""
+    """Return the content of a session file."""
     content = {"tokviz": _VERSION, "written_by": __version__, **saved._asdict()}
     return json.dumps(content, indent=1).encode() + b"\n"
 
 
 def read_session(path: str | PathLike[str]) -> SavedSession:
-    """Read a session; what this version does not know is passed over.
+    """Read a session file; unknown keys are ignored.
 
     Raises:
-        InputFileError: If it is none, with the place of what is wrong.
+        InputFileError: If the file is invalid; it names the key.
     """
     content = parse_json(read_file(path, limit=_MOST_BYTES), path, _MOST_VALUES)
     if not isinstance(content, dict) or not isinstance(content.get("tokviz"), int):
-        raise InputFileError(path, "is not a session of tokviz: its key 'tokviz' is missing")
+        raise InputFileError(path, "is not a session file of tokviz: the key 'tokviz' is missing")
     if content["tokviz"] > _VERSION:
-        raise InputFileError(path, "was written by a newer tokviz, which this one cannot read")
-    taken: dict[str, Any] = {}
+        raise InputFileError(path, "was written by a newer version of tokviz")
+    fields: dict[str, Any] = {}
     for key, kind in get_type_hints(SavedSession).items():
         value = content.get(key)
         if key in content:
@@ -269,6 +275,6 @@ def read_session(path: str | PathLike[str]) -> SavedSession:
                 if type(value) is not list or any(type(one) is not str for one in value):
                     raise located(InputFileError(path, f"key '{key}': must be a list of texts"))
                 value = tuple(value)
-            taken[key] = value
-    taken |= {key: bytetext.as_byte_text(taken.get(key, "")) for key in ("text", "replay_text")}
-    return SavedSession(**taken)
+            fields[key] = value
+    fields |= {key: bytetext.as_byte_text(fields.get(key, "")) for key in ("text", "replay_text")}
+    return SavedSession(**fields)

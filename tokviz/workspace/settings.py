@@ -1,20 +1,21 @@
-"""What the user has chosen, in `config.toml`, and what the app remembers, in `state.toml`.
+"""Settings of the user, in `config.toml`, and state of the app, in `state.toml`.
 
-Both are in the user's config folder. Users edit the first, by hand or by `tokviz config`; the app
-writes into it what is chosen in the app, and leaves comments and all else as they are. The second
-is the app's own, so that the first can be shared between computers.
+Both files are in the user's config folder. Users edit the first one by hand or with `tokviz
+config`; the app changes settings in it and preserves comments and everything else. The second one
+belongs to the app, so that the first can be shared between computers.
 
-Nothing here is ever required. A missing file means the defaults. What is of no use in one is left
-there, the default takes its place, and a sentence tells.
+Both files are optional. An invalid setting is kept in the file; the app uses the default and
+reports the error.
 
-A table `[profile.NAME]` holds settings that go before the others when the app is started with
-`--profile NAME`. What such a profile sets is changed there.
+A table `[profile.NAME]` has settings that override the others if the app is started with `--profile
+NAME`. Changes of these settings are then written to the table.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,123 +26,118 @@ from tokviz.storage.toml_file import line_of, read_toml
 from tokviz.text.sentences import failure_message
 
 _LOCK_SECONDS = 3.0
-"""How long to wait for another session that writes them."""
+"""How long to wait for another process that writes the file."""
 
-_HEADER = "# Settings of tokviz: `tokviz config` lists all of them with what they mean.\n\n"
+_HEADER = "# Settings of tokviz: `tokviz config` lists and explains all of them.\n\n"
 
 MOST_RECENT = 12
-"""How many places of tokenizers are remembered."""
+"""Maximum number of recent tokenizers."""
 REMEMBERED = ("folder", "recent_tokenizers", "split_regexes", "tour")
-"""The fields that are in `state.toml`."""
+"""The fields stored in `state.toml`."""
 PLACES = ("tokenizer", "second_tokenizer", "compared")
-"""The fields that are in `state.toml` while they hold a path, which other computers lack."""
+"""The fields stored in `state.toml` if they contain a path, which other computers lack."""
 
 Choices = Mapping[str, Collection[str]]
-"""By the name of a setting, the words that it may be, or that it may hold."""
+"""Name of a setting → its allowed values, or those of its items."""
 
 
 class SettingError(TokvizError):
-    """A setting that is of no use; names file, line and key."""
+    """An invalid setting; the message names file, line and key."""
 
     def __init__(self, path: Path, line: int, key: str, reason: str) -> None:
-        """Take the place and the reason."""
+        """Set the position and the reason."""
         self.path, self.line, self.key, self.reason = path, line, key, reason
         super().__init__(f"{path}, line {line}: {key}: {reason}")
 
 
 class Settings(NamedTuple):
-    """What the user has chosen, and what is remembered. Change one with `_replace`.
-
-    The docstring of a field is what `tokviz config` says about it.
-    """
+    """All settings. `tokviz config` prints the docstring of each field."""
 
     theme: str = "tokviz-dark"
     """Name of the theme: `tokviz config` lists them."""
     tokenizer: str = "cl100k_base"
-    """The tokenizer: a name, a path or hf:org/name; the one used last is remembered here."""
+    """The last used tokenizer: a name, a path or hf:org/name."""
     show_invisibles: bool = True
-    """Whether invisible characters are drawn as glyphs."""
+    """Whether to show invisible characters as glyphs."""
     wrap: bool = True
-    """Whether long lines are wrapped."""
+    """Whether to wrap long lines."""
     panel: str = "ids"
-    """Which side panel is shown."""
+    """The current side panel."""
     panel_visible: bool = True
-    """Whether the side panels are shown at all."""
+    """Whether to show the side panels."""
     folder: str = ""
-    """The folder of the file opened or saved last, empty for the working folder."""
+    """The folder of the last opened or saved file; empty for the working folder."""
     recent_tokenizers: tuple[str, ...] = ()
-    """Paths and hub names of the tokenizers loaded last, the newest first."""
+    """Paths and Hub names of the last loaded tokenizers, newest first."""
     log_scale: bool = False
-    """Whether curves over the merges are drawn on a logarithmic scale."""
+    """Whether to draw curves over the merges on a logarithmic scale."""
     second_tokenizer: str = ""
-    """The tokenizer that "Why?" shows beside the one at hand, empty for none."""
+    """The second tokenizer of "Why?"; empty for none."""
     price_model: str = ""
-    """Name of the model of the user's price table whose cost is shown, empty for the first."""
+    """The model of the price table whose cost is shown; empty for the first."""
     tour: bool = True
-    """Whether the first steps are shown at a start without a file; not once they have ended."""
+    """Whether to show the first steps at a start without a file, until they are completed."""
     strip: bool = False
-    """Whether the counts of the compared tokenizers stand below the text."""
+    """Whether to show the counts of the compared tokenizers below the text."""
 
     split_patterns: tuple[str, ...] = ("gpt2", "gpt4")
-    """Names of the patterns in the two upper rows of the Splits panel."""
+    """The split patterns in the two upper rows of the Splits panel."""
     split_regex: str = ""
-    """The regex in the field of that panel, empty for the one to begin with."""
+    """The regex of the Splits panel; empty for the initial one."""
     split_regexes: tuple[str, ...] = ()
-    """The regexes that were typed there before, the oldest first."""
+    """The history of regexes of the Splits panel, oldest first."""
     split_tokens: bool = False
-    """Whether that panel shows the tokens inside the pre-tokens."""
+    """Whether the Splits panel shows the tokens inside the pre-tokens."""
 
     compared: tuple[str, ...] = ("o200k_base", "gpt2")
-    """The tokenizers that the Compare screen shows beside the one in use."""
+    """The tokenizers that the Compare screen compares with the current one."""
 
     editor: str = ""
-    """The command that edits the text elsewhere, empty for that in $VISUAL or $EDITOR."""
-    keys: dict[str, Any] = {}  # noqa: RUF012 (nobody changes it)
-    """Keys of actions, such as find = "ctrl+g": one or a list; [] for none."""
+    """The command of the external editor; empty for $VISUAL or $EDITOR."""
+    keys: dict[str, Any] = {}  # noqa: RUF012 (never modified)
+    """Keys of actions, such as find = "ctrl+g": one key, a list, or [] for none."""
     profile: str = ""
-    """The profile in use, which no file names."""
+    """The current profile, which is not stored."""
 
 
 _FIELDS = Settings._fields[:-1]
 _DEFAULTS = Settings()._asdict()
 
-_WISHES: dict[type, str] = {
+_TYPE_ERRORS: dict[type, str] = {
     bool: "must be true or false",
-    str: "must be text in quotes",
-    tuple: "must be a list of texts, in brackets",
+    str: "must be a string in quotes",
+    tuple: "must be a list of strings, in brackets",
     dict: "must be a table",
 }
 
 
 def config_path() -> Path:
-    """Name the file with the settings of this user."""
-    from platformdirs import user_config_path
+    """Return the path of `config.toml`."""
+    from platformdirs import user_config_path  # slow to import
 
     return user_config_path("tokviz", appauthor=False) / "config.toml"
 
 
 def meanings() -> dict[str, str]:
-    """Give what each setting means, by its name."""
-    import ast
+    """Return the descriptions of the settings by name, from the docstrings of the fields."""
+    import ast  # slow to import
     import inspect
 
     (shape,) = ast.parse(inspect.getsource(Settings)).body
     assert isinstance(shape, ast.ClassDef)
-    said = {
+    descriptions = {
         field.target.id: ast.literal_eval(text.value)
         for field, text in zip(shape.body, shape.body[1:], strict=False)
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
         if isinstance(field.target, ast.Name)
     }
-    return {name: said[name] for name in _FIELDS}
+    return {name: descriptions[name] for name in _FIELDS}
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:
-    """Ask for the nearest of some names, or list them if there are few; may be empty."""
-    from difflib import get_close_matches
-
+    """Return a suggestion of the nearest name, or a list of a few names; may be empty."""
     near = get_close_matches(word, names, n=1)
-    few = f": there are {', '.join(names)}" if 0 < len(names) <= 12 else ""
+    few = f": choose one of {', '.join(names)}" if 0 < len(names) <= 12 else ""
     return f": did you mean {near[0]!r}?" if near else few
 
 
@@ -152,40 +148,43 @@ def load_settings(path: Path | None = None, profile: str = "") -> tuple[Settings
     """Read the settings.
 
     Args:
-        path: The file to read, the user's own if not given.
-        profile: The name of the profile to use, empty for none.
+        path: The path of `config.toml`, by default the user's.
+        profile: The name of the profile to use; empty for none.
 
     Returns:
-        The settings, and a sentence for the user where a file was no use; `check_file` tells more.
+        The settings, and an error message for the user if a file cannot be read, else None;
+        `check_file` lists invalid settings.
 
     Raises:
         TokvizError: If there is no such profile.
     """
     path = config_path() if path is None else path
-    told = _take_over(path)
+    errors: list[str] = []
     values: dict[str, Any] = {}
     profiles: Any = {}
     for file in (path.with_name("state.toml"), path):
         try:
             table, _ = _read(file)
         except TokvizError as error:
-            told.append(
-                failure_message("Your settings cannot be read, so these are the defaults", error)
+            errors.append(
+                failure_message("Your settings cannot be read, so the defaults are used", error)
             )
             continue
         profiles = table.get("profile", {})
         values |= usable(table)
     if profile and (not isinstance(profiles, dict) or profile not in profiles):
         hint = did_you_mean(profile, list(profiles))
-        raise TokvizError(told[0] if told else f"{path} has no table [profile.{profile}]{hint}")
+        raise TokvizError(errors[0] if errors else f"{path} has no table [profile.{profile}]{hint}")
     values |= usable(profiles[profile]) if profile else {}
-    return Settings(**values, profile=profile), " ".join(told) or None
+    return Settings(**values, profile=profile), " ".join(errors) or None
 
 
 def usable(table: Any) -> dict[str, Any]:
-    """Give the entries of a table that are settings of the right type."""
+    """Return the entries of a table that are settings of the right type."""
     return {
-        name: tuple(one for one in value if isinstance(one, str)) if name_type is tuple else value
+        name: tuple(item for item in value if isinstance(item, str))
+        if name_type is tuple
+        else value
         for name, value in (table.items() if isinstance(table, dict) else ())
         if name in _FIELDS
         for name_type in [type(_DEFAULTS[name])]
@@ -194,11 +193,11 @@ def usable(table: Any) -> dict[str, Any]:
 
 
 def check_file(path: Path, choices: Choices | None = None) -> list[SettingError]:
-    """List what is of no use in a file.
+    """List the invalid settings of a file.
 
     Args:
-        path: The file; a missing one is in order.
-        choices: The words that settings may be.
+        path: The file; it may be missing.
+        choices: The allowed values of settings.
 
     Raises:
         InputFileError: If it cannot be read.
@@ -210,32 +209,32 @@ def check_file(path: Path, choices: Choices | None = None) -> list[SettingError]
         if not isinstance(profiles, dict)
         else {f"profile.{name}": own for name, own in profiles.items()}
     )
-    found = []
+    errors = []
     for header, own in {"": table, **tables}.items():
         for key, value in own.items() if isinstance(own, dict) else [("", own)]:
             reason = "must be a table, such as [profile.work]"
             if key:
-                reason = _fault(key, value, (choices or {}).get(key, ()))
+                reason = _error_of(key, value, (choices or {}).get(key, ()))
             line = line_of(text, *(header, key) if key else ("", "profile"))
             if reason:
-                found.append(SettingError(path, line, f"{header}.{key}".strip("."), reason))
-    return found
+                errors.append(SettingError(path, line, f"{header}.{key}".strip("."), reason))
+    return errors
 
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:
     return read_toml(path) if os.path.lexists(path) else ({}, "")
 
 
-def _fault(key: str, value: Any, words: Collection[str]) -> str:
-    """Say what is wrong with a setting; empty if nothing is."""
+def _error_of(key: str, value: Any, allowed: Collection[str]) -> str:
+    """Return an error message for a setting; empty if it is valid."""
     if key not in _FIELDS:
         return f"there is no such setting{did_you_mean(key, _FIELDS)}"
-    found = usable({key: value}).get(key)
-    if found is None or (isinstance(found, tuple) and len(found) < len(value)):
-        return _WISHES[type(_DEFAULTS[key])]
-    given = found if isinstance(found, tuple) else [found]
-    wrong = next((one for one in given if words and one not in words), None)
-    return "" if wrong is None else f"there is no {wrong!r}{did_you_mean(wrong, words)}"
+    valid = usable({key: value}).get(key)
+    if valid is None or (isinstance(valid, tuple) and len(valid) < len(value)):
+        return _TYPE_ERRORS[type(_DEFAULTS[key])]
+    items = valid if isinstance(valid, tuple) else [valid]
+    wrong = next((item for item in items if allowed and item not in allowed), None)
+    return "" if wrong is None else f"there is no {wrong!r}{did_you_mean(wrong, allowed)}"
 
 
 # -- writing
@@ -244,15 +243,15 @@ def _fault(key: str, value: Any, words: Collection[str]) -> str:
 def save_settings(
     settings: Settings, path: Path | None = None, *, before: Settings | None = None
 ) -> str | None:
-    """Write what has changed, in one step; what other sessions have changed meanwhile stays.
+    """Write changed settings atomically, and keep the changes of other processes.
 
     Args:
-        settings: What to remember.
-        path: The file to write, the user's own if not given.
-        before: What was read or written last, by default the settings of a first start.
+        settings: The settings to save.
+        path: The path of `config.toml`, by default the user's.
+        before: The last read or written settings, by default those of a first start.
 
     Returns:
-        A sentence for the user if it failed, else None.
+        An error message for the user, or None.
     """
     path = config_path() if path is None else path
     old = (before or Settings())._asdict()
@@ -276,7 +275,7 @@ def save_settings(
 
 
 def _holds_path(settings: Settings, name: str) -> bool:
-    """Return whether a setting holds a path; one of a profile stays in its table."""
+    """Return whether a setting has a path and is not in a profile, whose table keeps it."""
     value = getattr(settings, name)
     held = value if isinstance(value, tuple) else (value,)
     return name in PLACES and not settings.profile and any(map(os.path.isabs, held))
@@ -285,29 +284,29 @@ def _holds_path(settings: Settings, name: str) -> bool:
 def edit_file(
     path: Path, changes: Mapping[str, Any], profile: str = "", header: str = _HEADER
 ) -> None:
-    """Change settings in a file, in one step; comments and all else stay.
+    """Change settings in a file atomically, and preserve comments and everything else.
 
     Args:
-        path: The file, which is made where there is none.
-        changes: By the name of a setting its new value, None to remove it; or a function that
-            gives the new value for the one that is there. A dot goes into a table.
-        profile: The name of the table where what it sets already is changed.
-        header: What a new file begins with.
+        path: The file, created if needed.
+        changes: Name of a setting, with dots for tables → its new value; None to remove it, or a
+            function from the current value to the new one.
+        profile: The profile whose settings are changed in its table.
+        header: The start of a new file.
 
     Raises:
-        TokvizError: If it fails. The file is as it was.
+        TokvizError: If it fails; the file is then unchanged.
     """
-    import tomlkit
+    import tomlkit  # slow to import
     from tomlkit.exceptions import TOMLKitError
 
     def within(table: Any, name: str) -> Any:
-        found = table.get(name)
-        return found if isinstance(found, dict) else {}
+        inner = table.get(name)
+        return inner if isinstance(inner, dict) else {}
 
     lock = FileLock(path.with_name(path.name + ".lock"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.take(_LOCK_SECONDS)  # after that long it is written all the same
+        lock.take(_LOCK_SECONDS)  # after the timeout, write anyway
         _, text = _read(path)
         document = tomlkit.parse(text or header)
         own = within(within(document, "profile"), profile)
@@ -336,7 +335,7 @@ def edit_file(
 
 
 def _is_utf8(value: Any) -> bool:
-    """Tell whether TOML can hold a value: a path of other bytes is not remembered."""
+    """Return whether TOML can store a value, unlike a path that is not valid UTF-8."""
     return (
         not isinstance(value, str)
         or value.isascii()
@@ -345,30 +344,10 @@ def _is_utf8(value: Any) -> bool:
 
 
 def _merger(new: Any, old: Any) -> Any:
-    """Give a value; of a list, what makes it keep what another session has added meanwhile."""
+    """Return a value; for a list, a function that keeps items added by other processes."""
     if not isinstance(new, tuple):
         return new
     return lambda stored: [
         *new,
-        *(one for one in stored or () if one not in new and one not in old),
+        *(item for item in stored or () if item not in new and item not in old),
     ]
-
-
-def _take_over(path: Path) -> list[str]:
-    """Take the settings of older versions over, once, and keep their file aside.
-
-    Returns:
-        Sentences for the user about what failed.
-    """
-    old = path.with_name("settings.json")
-    if not os.path.lexists(old) or os.path.lexists(path):
-        return []
-    from tokviz.storage.json_file import read_json
-
-    try:
-        complaint = save_settings(Settings(**usable(read_json(old))), path)
-        if complaint is None:
-            old.replace(old.with_name("settings.json.old"))
-    except (OSError, TokvizError) as error:
-        complaint = failure_message("Your settings of an older version are not taken over", error)
-    return [complaint] if complaint else []

@@ -22,9 +22,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 @contextlib.asynccontextmanager
 async def empty_page(**options: Any) -> AsyncIterator[Page]:
     """Open a browser, which may use the clipboard, with an empty page."""
-    from playwright.async_api import async_playwright  # takes long, and most processes open no page
+    from playwright.async_api import async_playwright  # slow to import, and few processes need it
 
-    # Chromium's own wall needs rights that root does not give away.
+    # The sandbox of Chromium does not work for root.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
@@ -35,7 +35,7 @@ async def empty_page(**options: Any) -> AsyncIterator[Page]:
 
 
 async def shows(page: Page, *wanted: str) -> None:
-    """Wait until the terminal of a page shows some words; a no-break space is a space there."""
+    """Wait until the terminal of a page shows some words; no-break spaces count as spaces."""
     await page.wait_for_function(
         """wanted => {
             const rows = document.querySelector(".xterm-rows")?.textContent;
@@ -46,7 +46,7 @@ async def shows(page: Page, *wanted: str) -> None:
 
 
 async def centre(page: Page, words: str) -> tuple[float, float]:
-    """Say where some words are that have one colour."""
+    """Return the position of words in a single color."""
     found: list[float] = await page.evaluate(
         """words => {
             const spans = [...document.querySelectorAll(".xterm-rows span")];
@@ -63,7 +63,7 @@ async def centre(page: Page, words: str) -> tuple[float, float]:
 
 
 async def until(look: Callable[[], Awaitable[Any]], is_so: Callable[[Any], bool]) -> None:
-    """Look again and again until what is seen is as it is to be."""
+    """Poll until a condition is true."""
     async with asyncio.timeout(20):
         while not is_so(await look()):
             await asyncio.sleep(0.05)

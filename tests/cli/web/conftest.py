@@ -1,4 +1,4 @@
-"""A program that starts much faster than the app, where a test is not about the app."""
+"""A program that replaces the app in tests of the server, because it starts faster."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 
 ECHO = (sys.executable, "-c", "import os, tty; tty.setraw(0); os.write(1, b'ready')\n"
         "while data := os.read(0, 65536): os.write(1, data)")  # fmt: skip
-"""A program as a terminal sees one, which starts much faster than the app."""
+"""A program that echoes its input."""
 
 
 @pytest.fixture
 def echo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a terminal give back what it gets."""
+    """Run the echo program instead of the app."""
     from tokviz.cli.web import server
 
     monkeypatch.setattr(server, "APP", ECHO)

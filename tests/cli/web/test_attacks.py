@@ -1,4 +1,4 @@
-"""Nobody gets into the server but its own page in a browser that was let in, however they ask."""
+"""Only the page of the server in an admitted browser can use the server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytest.importorskip("aiohttp", reason="needs the extra web")
 from aiohttp import ClientSession, WSServerHandshakeError
 from yarl import URL
 
-from tests.cli.web.house import drawn, open_house
+from tests.cli.web.running_server import drawn, run_server
 from tokviz.cli.web import server
 from tokviz.cli.web.server import Options
 
@@ -97,7 +97,7 @@ MESSAGES = {
 
 
 async def asks(browser: ClientSession, path: str, **options) -> int:
-    """Ask for something, with the bytes of the path as they are."""
+    """Send a request without normalizing the path."""
     url = URL(str(browser._base_url).rstrip("/") + path, encoded=True)
     async with browser.request(options.pop("method", "GET"), url, **options) as answer:
         if answer.status >= 400:
@@ -118,32 +118,34 @@ async def raw(port: int, data: bytes) -> bytes:
 
 @pytest.mark.parametrize("path", STRANGERS.values(), ids=STRANGERS)
 async def test_strangers_get_nothing(path):
-    async with open_house() as house, ClientSession(house.url) as stranger:
-        token = URL(house.addresses[0]).query["token"]
-        assert await asks(stranger, path.format(token=token), headers={"Origin": house.url}) == 403
+    async with run_server() as running, ClientSession(running.url) as stranger:
+        token = URL(running.addresses[0]).query["token"]
+        assert (
+            await asks(stranger, path.format(token=token), headers={"Origin": running.url}) == 403
+        )
 
 
 async def test_an_address_lets_one_browser_in():
-    async with open_house() as house:
-        used = URL(house.addresses[-1], encoded=True).relative()
-        async with house.browser() as browser:
+    async with run_server() as running:
+        used = URL(running.addresses[-1], encoded=True).relative()
+        async with running.browser() as browser:
             (cookie,) = browser.cookie_jar
             assert (cookie["httponly"], cookie["samesite"]) == (True, "Strict")
             assert await asks(browser, "/") == 200
-        async with ClientSession(house.url) as second:
+        async with ClientSession(running.url) as second:
             assert await asks(second, str(used)) == 403
             assert await asks(second, "/") == 403
-        async with ClientSession(house.url, cookies={cookie.key: cookie.value + "A"}) as guesser:
+        async with ClientSession(running.url, cookies={cookie.key: cookie.value + "A"}) as guesser:
             assert await asks(guesser, "/") == 403
-        async with house.browser() as third:
+        async with running.browser() as third:
             assert await asks(third, "/") == 200
 
 
 @pytest.mark.parametrize("headers", FOREIGN.values(), ids=FOREIGN)
 async def test_the_cookie_is_no_use_to_other_pages(headers):
-    async with open_house() as house, house.browser() as browser:
-        sent = {name: value.format(port=house.port) for name, value in headers.items()}
-        sent = {"Origin": house.url, **sent}
+    async with run_server() as running, running.browser() as browser:
+        sent = {name: value.format(port=running.port) for name, value in headers.items()}
+        sent = {"Origin": running.url, **sent}
         path = "/terminal?columns=80&rows=24"
         assert await asks(browser, path, headers=sent) in (403, 421)
         assert await asks(browser, "/files/a.txt", method="POST", data=b"", headers=sent) in (
@@ -151,21 +153,21 @@ async def test_the_cookie_is_no_use_to_other_pages(headers):
             421,
         )
         with pytest.raises(WSServerHandshakeError):
-            await house.terminal(browser, **sent)
+            await running.terminal(browser, **sent)
 
 
 @pytest.mark.parametrize("query", WISHES.values(), ids=WISHES)
 async def test_a_page_cannot_wish_for_everything(query):
-    async with open_house() as house, house.browser() as browser:
+    async with run_server() as running, running.browser() as browser:
         with pytest.raises(WSServerHandshakeError, match="400"):
-            await house.terminal(browser, query)
+            await running.terminal(browser, query)
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
 async def test_nothing_but_the_visitors_own_files_is_given(path):
-    async with open_house() as house, house.browser() as browser:
+    async with run_server() as running, running.browser() as browser:
         assert await asks(browser, "/files/text.txt", method="POST", data=b"mine",
-                          headers={"Origin": house.url}) == 200  # fmt: skip
+                          headers={"Origin": running.url}) == 200  # fmt: skip
         (files,) = Path(os.environ["XDG_STATE_HOME"]).glob("tokviz/web/*/files")
         (files / "link.txt").symlink_to("/etc/passwd")
         (files / ".hidden").write_text("hidden")
@@ -175,12 +177,12 @@ async def test_nothing_but_the_visitors_own_files_is_given(path):
 
 async def test_what_is_uploaded_stays_in_the_visitors_folder(monkeypatch):
     monkeypatch.setattr(server, "MAX_FILES", 2)
-    async with open_house() as house, house.browser() as browser, house.browser() as other:
+    async with run_server() as running, running.browser() as browser, running.browser() as other:
 
         async def uploaded(name: str, data: bytes = b"x") -> int:
             path = f"/files/{name}"
             return await asks(
-                browser, path, method="POST", data=data, headers={"Origin": house.url}
+                browser, path, method="POST", data=data, headers={"Origin": running.url}
             )
 
         before = {path for path in Path(os.environ["XDG_STATE_HOME"]).rglob("*")}
@@ -194,7 +196,7 @@ async def test_what_is_uploaded_stays_in_the_visitors_folder(monkeypatch):
         assert await uploaded("third") == 403
         assert await asks(other, "/files/second") == 404
         for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
-            sent = {"Origin": house.url}
+            sent = {"Origin": running.url}
             assert await asks(browser, "/files/second", method=method, headers=sent) == 405
 
 
@@ -202,9 +204,9 @@ async def test_where_the_user_names_a_folder_nothing_is_given_or_taken(tmp_path)
     named = tmp_path / "named"
     named.mkdir()
     (named / "text.txt").write_text("the user's")
-    async with open_house(Options(folder=named)) as house, house.browser() as browser:
+    async with run_server(Options(folder=named)) as running, running.browser() as browser:
         assert await asks(browser, "/files/text.txt") == 403
-        sent = {"Origin": house.url}
+        sent = {"Origin": running.url}
         assert await asks(browser, "/files/a", method="POST", data=b"", headers=sent) == 403
     assert [path.name for path in named.iterdir()] == ["text.txt"]
 
@@ -212,15 +214,15 @@ async def test_where_the_user_names_a_folder_nothing_is_given_or_taken(tmp_path)
 @pytest.mark.parametrize("message", MESSAGES.values(), ids=MESSAGES)
 @pytest.mark.usefixtures("echo")
 async def test_a_message_that_makes_no_sense_ends_the_session(message):
-    async with open_house() as house, house.browser() as browser:
-        async with house.terminal(browser) as terminal:
+    async with run_server() as running, running.browser() as browser:
+        async with running.terminal(browser) as terminal:
             await drawn(terminal, b"ready")
             await (terminal.send_bytes if isinstance(message, bytes) else terminal.send_str)(
                 message
             )
             await terminal.receive(timeout=5)
             assert terminal.close_code in (1008, 1009)
-        async with house.terminal(browser) as terminal:
+        async with running.terminal(browser) as terminal:
             await drawn(terminal, b"ready")
 
 
@@ -237,8 +239,8 @@ async def test_a_message_that_makes_no_sense_ends_the_session(message):
 )
 @pytest.mark.usefixtures("echo")
 async def test_a_broken_frame_ends_the_session(frame):
-    async with open_house() as house, house.browser() as browser:
-        terminal = await house.terminal(browser)
+    async with run_server() as running, running.browser() as browser:
+        terminal = await running.terminal(browser)
         async with terminal:
             await drawn(terminal, b"ready")
             terminal._response.connection.transport.write(frame)
@@ -248,22 +250,22 @@ async def test_a_broken_frame_ends_the_session(frame):
 
 @pytest.mark.usefixtures("echo")
 async def test_there_are_four_sessions_at_most():
-    async with open_house() as house, house.browser() as one, house.browser() as other:
-        terminals = [await house.terminal(browser) for browser in (one, one, other, other)]
+    async with run_server() as running, running.browser() as one, running.browser() as other:
+        terminals = [await running.terminal(browser) for browser in (one, one, other, other)]
         for terminal in terminals:
             await drawn(terminal, b"ready")
-        fifth = await house.terminal(one)
+        fifth = await running.terminal(one)
         await fifth.receive(timeout=5)
         assert fifth.close_code == 1013
         await terminals[0].close()
-        again = await house.terminal(one)
+        again = await running.terminal(one)
         await drawn(again, b"ready")
 
 
 @pytest.mark.usefixtures("echo")
 async def test_a_flood_waits_and_a_size_is_taken():
-    async with open_house() as house, house.browser() as browser:
-        terminal = await house.terminal(browser)
+    async with run_server() as running, running.browser() as browser:
+        terminal = await running.terminal(browser)
         async with terminal:
             await drawn(terminal, b"ready")
             flood = asyncio.create_task(terminal.send_bytes(b"x" * 900_000))
@@ -278,13 +280,13 @@ async def test_a_flood_waits_and_a_size_is_taken():
 
 async def test_connections_that_bring_no_request_are_dropped(monkeypatch):
     monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
-    async with open_house() as house, house.browser() as browser:
-        reader, writer = await asyncio.open_connection("127.0.0.1", house.port)
+    async with run_server() as running, running.browser() as browser:
+        reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
         writer.write(b"GET / HTTP/1.1\r\nHost: ")
         with suppress(ConnectionError):
             assert await asyncio.wait_for(reader.read(), 5) == b""
         writer.close()
-        crowd = [await asyncio.open_connection("127.0.0.1", house.port) for _ in range(200)]
+        crowd = [await asyncio.open_connection("127.0.0.1", running.port) for _ in range(200)]
         for one, _ in crowd:
             with suppress(ConnectionError):
                 assert await asyncio.wait_for(one.read(), 5) == b""
@@ -305,15 +307,15 @@ async def test_connections_that_bring_no_request_are_dropped(monkeypatch):
     ids=["no host", "two hosts", "another server", "a long head", "TLS", "two lengths"],
 )  # fmt: skip
 async def test_a_strange_request_is_refused(request_, refused):
-    async with open_house() as house:
-        request_ = request_.replace(b"%d", b"%d" % house.port)
-        answer = await raw(house.port, request_)
+    async with run_server() as running:
+        request_ = request_.replace(b"%d", b"%d" % running.port)
+        answer = await raw(running.port, request_)
         assert answer.startswith(b"HTTP/1") and refused in answer.partition(b"\r\n")[0]
 
 
 async def test_what_is_given_forbids_everything_from_elsewhere():
-    async with open_house() as house, house.browser() as browser:
-        for name in server._PAGE:
+    async with run_server() as running, running.browser() as browser:
+        for name in server.PAGE_FILES:
             async with browser.get(f"/page/{name}") as answer:
                 headers = answer.headers
                 body = await answer.read()

@@ -1,4 +1,4 @@
-"""In a real browser a person can do all that a terminal allows, and nothing leaves the machine."""
+"""The app in Chromium: keyboard, mouse, clipboard, files; no requests to other hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytest.importorskip("playwright", reason="needs Playwright")
 
 from tests.cli.web import chromium
 from tests.cli.web.chromium import centre, empty_page, shows, until
-from tests.cli.web.house import open_house
+from tests.cli.web.running_server import run_server
 from tokviz.cli.web.server import MAX_UPLOAD_BYTES
 
 pytestmark = pytest.mark.skipif(chromium.CHROMIUM is None, reason="there is no Chromium")
@@ -23,7 +23,7 @@ async def test_a_session_in_chromium(tmp_path):
     (tmp_path / "large.txt").write_bytes(b"x" * (MAX_UPLOAD_BYTES + 1))
     (tmp_path / "mine.txt").write_bytes(b"from my computer\r\nline two")
     async with (
-        open_house() as house,
+        run_server() as running,
         empty_page(color_scheme="dark", viewport={"width": 1160, "height": 760}) as page,
     ):
         page.on("request", lambda request: asked.append(request.url))
@@ -32,7 +32,7 @@ async def test_a_session_in_chromium(tmp_path):
         page.on("console", lambda message: wrong.append(message.text))
         keyboard, mouse = page.keyboard, page.mouse
 
-        await page.goto(house.addresses[0])
+        await page.goto(running.addresses[0])
         await shows(page, "lossless", "cl100k_base")
         assert "token" not in page.url
         assert await page.evaluate("document.body.style.background") == "rgb(17, 19, 24)"
@@ -51,7 +51,7 @@ async def test_a_session_in_chromium(tmp_path):
         plain = await page.get_attribute(hello, "style")
 
         async def pointed() -> str | None:
-            await mouse.move(*await centre(page, "15339"))  # an id, whose token lights up
+            await mouse.move(*await centre(page, "15339"))  # an id, whose token is highlighted
             return await page.get_attribute(hello, "style")
 
         await until(pointed, lambda style: style != plain)
@@ -104,7 +104,7 @@ async def test_a_session_in_chromium(tmp_path):
         await shows(page, "B/tok")
 
         await page.emulate_media(color_scheme="light")
-        await page.goto(f"{house.url}/?tokenizer=gpt2&screen=vocabulary")
+        await page.goto(f"{running.url}/?tokenizer=gpt2&screen=vocabulary")
         await shows(page, "50,257 tokens", "gpt2")
         assert await page.evaluate("document.body.style.background") == "rgb(255, 255, 255)"
         assert await page.locator("[style*='background-color: rgb(255, 255, 255)']").count() > 10
@@ -113,6 +113,6 @@ async def test_a_session_in_chromium(tmp_path):
         await page.get_by_text("tokviz has ended.").wait_for()
         assert await page.get_by_role("button", name="Start again").is_enabled()
 
-    assert {urlsplit(url).netloc for url in asked} - {""} == {f"127.0.0.1:{house.port}"}
+    assert {urlsplit(url).netloc for url in asked} - {""} == {f"127.0.0.1:{running.port}"}
     assert {urlsplit(url).scheme for url in asked} <= {"http", "ws", "data"}
     assert [text for text in wrong if "413" not in text] == []

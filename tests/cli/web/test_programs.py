@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("aiohttp", reason="needs the extra web")
 
-from tests.cli.web.house import House, Shown, drawn, open_house
+from tests.cli.web.running_server import RunningServer, Shown, drawn, run_server
 from tests.terminal import ROOT
 from tokviz.cli.web import server
 from tokviz.cli.web.server import Options
@@ -97,9 +97,9 @@ def own_folder() -> Path:
     return files.parent
 
 
-async def attempted(house: House, attempts: dict[str, str]) -> dict[str, str]:
-    """Run attempts in place of the app, and return what came of each."""
-    async with house.browser() as browser, house.terminal(browser) as page:
+async def attempted(running: RunningServer, attempts: dict[str, str]) -> dict[str, str]:
+    """Run attempts instead of the app, and return the results."""
+    async with running.browser() as browser, running.terminal(browser) as page:
         seen = (await drawn(page, b"END\r\n")).decode()
     found: dict[str, str] = json.loads(seen[seen.index("{") :].partition("END")[0])
     assert found.keys() == attempts.keys()
@@ -120,8 +120,8 @@ def run_attempts(
 async def test_code_cannot_be_saved_or_loaded_from_a_private_folder(monkeypatch):
     attempts = NATIVE | HOME
     run_attempts(monkeypatch, attempts)
-    async with open_house() as house:
-        found = await attempted(house, attempts)
+    async with run_server() as running:
+        found = await attempted(running, attempts)
     assert refused(found) == set(found), found
 
 
@@ -132,21 +132,21 @@ async def test_a_virtual_environment_in_the_shared_folder_cannot_be_changed(
     before = sorted(shared.rglob("*"))
     monkeypatch.setenv("PYTHONPATH", str(shared / "library"))
     run_attempts(monkeypatch, VIRTUAL_ENVIRONMENT, str(environment / "bin" / "python"))
-    async with open_house(Options(folder=shared)) as house:
-        found = await attempted(house, VIRTUAL_ENVIRONMENT)
+    async with run_server(Options(folder=shared)) as running:
+        found = await attempted(running, VIRTUAL_ENVIRONMENT)
     assert refused(found) == set(found), found
     assert sorted(shared.rglob("*")) == before
 
 
 async def test_an_uploaded_module_does_not_run(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(("", "relative", ".", str(ROOT))))
-    async with open_house() as house, house.browser() as browser:
+    async with run_server() as running, running.browser() as browser:
         for name in ("sitecustomize.py", "usercustomize.py", "textual.py"):
-            sent = {"Origin": house.url}
+            sent = {"Origin": running.url}
             code = b"open('ran', 'w').close()"
             async with browser.post(f"/files/{name}", data=code, headers=sent) as answer:
                 assert answer.status == 200
-        async with house.terminal(browser) as page:
+        async with running.terminal(browser) as page:
             await Shown(page)("cl100k_base", "lossless")
     assert (own_folder() / "files" / "sitecustomize.py").exists()
     assert not (own_folder() / "files" / "ran").exists()
@@ -154,7 +154,7 @@ async def test_an_uploaded_module_does_not_run(monkeypatch):
 
 async def test_the_user_site_is_not_used(monkeypatch, environment):
     monkeypatch.setattr(server, "APP", (str(environment / "bin" / "python"), *server.APP[1:]))
-    async with open_house() as house, house.browser() as browser:
+    async with run_server() as running, running.browser() as browser:
         version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
         for home in (own_folder(), own_folder() / "home"):
             home.mkdir(exist_ok=True)
@@ -162,16 +162,16 @@ async def test_the_user_site_is_not_used(monkeypatch, environment):
             site = home / ".local" / "lib" / version / "site-packages"
             site.mkdir(parents=True)
             (site / "x.pth").write_text("import os; open('ran', 'w').close()\n")
-        async with house.terminal(browser) as page:
+        async with running.terminal(browser) as page:
             await Shown(page)("cl100k_base", "lossless")
     assert not (own_folder() / "files" / "ran").exists()
 
 
 async def test_the_app_saves_in_the_folder_for_files_and_nowhere_else():
     async with (
-        open_house() as house,
-        house.browser() as browser,
-        house.terminal(browser) as page,
+        run_server() as running,
+        running.browser() as browser,
+        running.terminal(browser) as page,
     ):
         shown = Shown(page)
         await shown("cl100k_base", "lossless")

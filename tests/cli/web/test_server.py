@@ -1,4 +1,4 @@
-"""The app in a browser: it begins, it ends with the page, and it knows only its own."""
+"""Sessions of the web server: start, end, and separation of visitors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("aiohttp", reason="needs the extra web")
 
-from tests.cli.web.house import House, Shown, drawn, open_house
+from tests.cli.web.running_server import RunningServer, Shown, drawn, run_server
 from tests.terminal import ROOT
 from tokviz.cli.web import server, terminal
 from tokviz.cli.web.server import Options
@@ -35,7 +35,7 @@ def alive(pid: int) -> bool:
 
 
 def below(pid: int) -> set[int]:
-    """List the processes that a process has started, and theirs."""
+    """Return all descendants of a process."""
     found = {pid}
     while True:
         more = set(found)
@@ -60,7 +60,7 @@ async def gone(pids: set[int], seconds: float = 15.0) -> None:
 
 @pytest.fixture
 def command(tmp_path):
-    """`tokviz web` as a user starts it."""
+    """Start `tokviz web` as a process."""
     arguments = [sys.executable, "-P", "-m", "tokviz", "web", "--port", "0"]
     process = subprocess.Popen(
         arguments, stdout=subprocess.PIPE, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
@@ -76,17 +76,19 @@ async def test_the_app_begins_keeps_a_text_for_its_visitor_and_dies_with_the_ser
     address = (await asyncio.to_thread(command.stdout.readline)).decode().strip()
     found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=[\w-]{43}", address)
     assert found
-    house = House(int(found[1]), [address])
-    async with house.browser() as browser:
-        async with house.terminal(browser) as page:
+    running = RunningServer(int(found[1]), [address])
+    async with running.browser() as browser:
+        async with running.terminal(browser) as page:
             shown = Shown(page)
             await shown("cl100k_base", "lossless")
             await page.send_bytes(b"\x1b[200~never saved\x1b[201~")
             await shown("never·saved")
-        async with house.terminal(browser) as page:
+        async with running.terminal(browser) as page:
             await Shown(page)("Unsaved text", "11 B", "lossless")
-        house.addresses.append((await asyncio.to_thread(command.stdout.readline)).decode().strip())
-        async with house.browser() as stranger, house.terminal(stranger) as page:
+        running.addresses.append(
+            (await asyncio.to_thread(command.stdout.readline)).decode().strip()
+        )
+        async with running.browser() as stranger, running.terminal(stranger) as page:
             assert "Unsaved" not in await Shown(page)("lossless")
             apps = below(command.pid)
             assert apps
@@ -97,17 +99,17 @@ async def test_the_app_begins_keeps_a_text_for_its_visitor_and_dies_with_the_ser
 @pytest.mark.usefixtures("echo")
 async def test_an_app_ends_with_its_page(monkeypatch):
     others = below(os.getpid())
-    async with open_house() as house, house.browser() as browser:
-        page = await house.terminal(browser)
+    async with run_server() as running, running.browser() as browser:
+        page = await running.terminal(browser)
         await drawn(page, b"ready")
         apps = below(os.getpid()) - others
         assert apps
-        page._response.connection.transport.abort()  # no farewell
+        page._response.connection.transport.abort()  # without closing the WebSocket
         await gone(apps)
 
         monkeypatch.setattr(server, "APP", (sys.executable, "-c", STUBBORN))
         monkeypatch.setattr(terminal, "END_SECONDS", 0.2)
-        page = await house.terminal(browser)
+        page = await running.terminal(browser)
         seen = await drawn(page, b".")
         await page.close()
         await gone({int(seen.partition(b"ready ")[2].partition(b".")[0])})
@@ -115,22 +117,22 @@ async def test_an_app_ends_with_its_page(monkeypatch):
 
 @pytest.mark.usefixtures("echo")
 async def test_a_session_that_is_idle_ends():
-    async with open_house(Options(idle_seconds=0.3)) as house, house.browser() as browser:
-        page = await house.terminal(browser)
+    async with run_server(Options(idle_seconds=0.3)) as running, running.browser() as browser:
+        page = await running.terminal(browser)
         await drawn(page, b"ready")
         message = await page.receive(timeout=5)
-        assert (page.close_code, "Nothing was typed" in message.extra) == (1001, True)
+        assert (page.close_code, "nothing was typed" in message.extra) == (1001, True)
 
 
 @pytest.mark.usefixtures("echo")
 async def test_the_server_ends_its_sessions():
     others = below(os.getpid())
     async with AsyncExitStack() as outside, AsyncExitStack() as inside:
-        house = await inside.enter_async_context(open_house())
-        browser = await outside.enter_async_context(house.browser())
-        page = await house.terminal(browser)
+        running = await inside.enter_async_context(run_server())
+        browser = await outside.enter_async_context(running.browser())
+        page = await running.terminal(browser)
         await drawn(page, b"ready")
-        command = [sys.executable, "-m", "tokviz", "web", "--port", str(house.port)]
+        command = [sys.executable, "-m", "tokviz", "web", "--port", str(running.port)]
         taken = await asyncio.to_thread(subprocess.run, command, capture_output=True, cwd=ROOT)
         assert taken.returncode == 1
         assert b"cannot listen on 127.0.0.1" in taken.stderr
@@ -150,8 +152,8 @@ def test_ctrl_c_ends_the_command(command):
 @pytest.mark.usefixtures("echo")
 async def test_an_app_gets_a_large_paste_whole_and_its_size():
     pasted = os.urandom(500_000).hex().encode()
-    async with open_house() as house, house.browser() as browser:
-        page = await house.terminal(browser)
+    async with run_server() as running, running.browser() as browser:
+        page = await running.terminal(browser)
         await drawn(page, b"ready")
         for at in range(0, len(pasted), 1 << 18):
             await page.send_bytes(pasted[at : at + (1 << 18)])
@@ -165,8 +167,8 @@ async def test_an_app_is_told_what_the_page_wishes_and_nothing_of_the_user(monke
     monkeypatch.setenv("HF_TOKEN", "secret")
     show = "import os, shutil, sys; print(sys.argv, dict(os.environ), shutil.get_terminal_size())"
     monkeypatch.setattr(server, "APP", (sys.executable, "-c", show))
-    async with open_house() as house, house.browser() as browser:
-        page = await house.terminal(
+    async with run_server() as running, running.browser() as browser:
+        page = await running.terminal(
             browser, "columns=77&rows=33&light=1&tokenizer=gpt2&screen=chat"
         )
         seen = (await drawn(page, b"\n")).decode()

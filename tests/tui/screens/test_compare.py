@@ -17,7 +17,7 @@ from textual.widgets import TextArea
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.compare.boundaries import Comparison
-from tokviz.compare.compared_documents import ComparedTokenizer, Found, Lane, next_span
+from tokviz.compare.compared_documents import ComparedDocument, ComparedTokenizer, Found, next_span
 from tokviz.compare.figures import WordCounter, figures_by_script
 from tokviz.compare.report import measured, report_on, totals
 from tokviz.compare.report_tables import ORDERS
@@ -404,11 +404,11 @@ async def test_escape_leaves_alone_a_tokenizer_that_only_reads_the_text_anew(
         screen = await show(pilot)
         (other,) = app.session.others
 
-        def slowly(*arguments: Any) -> Lane:
+        def slowly(*arguments: Any) -> ComparedDocument:
             assert go_on.wait(WAIT)
-            return Lane(*arguments)
+            return ComparedDocument(*arguments)
 
-        monkeypatch.setattr(lanes, "Lane", slowly)
+        monkeypatch.setattr(lanes, "ComparedDocument", slowly)
         app.session.live.set_parse_specials(False)
         screen.lanes.follow()
         assert other.lane is None

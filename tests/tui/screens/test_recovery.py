@@ -23,7 +23,7 @@ from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.recovery import CONVERSATIONS, title_of
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.tokens import screen as tokens_screen
-from tokviz.workspace.recovery_journal import Autosave, Leftover
+from tokviz.workspace.recovery_journal import RecoverableText, RecoveryJournal
 from tokviz.workspace.session import Opened, Session
 
 TYPING = """
@@ -54,8 +54,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def leave(text: str, source: Path | None = None, below: str = "") -> None:
     """Leave a text behind as a session does that ends without saving it."""
-    autosave = Autosave(below=below)
-    autosave.want(text, source)
+    autosave = RecoveryJournal(below=below)
+    autosave.set_text(text, source)
     assert autosave.flush() is None
     autosave.end()
 
@@ -190,8 +190,8 @@ async def test_two_sessions_do_not_offer_the_same() -> None:
     leave("one")
     async with make_app().run_test(size=(80, 24)) as pilot:
         await offered(pilot)
-        other = Autosave()
-        assert other.leftovers() == []
+        other = RecoveryJournal()
+        assert other.recoverable_texts() == []
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)], ids=["80", "40"])
@@ -279,7 +279,7 @@ def test_what_was_typed_before_a_kill_is_there_however_long_the_text() -> None:
     done = subprocess.run([sys.executable, "-c", TYPING], check=False, capture_output=True)
     assert done.returncode == -9, done.stderr
     assert safekeeping.AUTOSAVE_SECONDS <= 0.5, "half of the second that may be lost"
-    (left,) = Autosave().leftovers()
+    (left,) = RecoveryJournal().recoverable_texts()
     assert left.n_bytes > 5_000_000
     assert left.text()[:17] == "firstsecondwords "
 
@@ -294,14 +294,14 @@ async def test_what_is_found_while_the_screen_ends_is_offered_next_time(
         await until(pilot, lambda: app.screen.has_begun)
         recovery = app.screen.recovery
         await app.screen.remove_children()
-        recovery.offer(Autosave().leftovers())
+        recovery.offer(RecoveryJournal().recoverable_texts())
         assert recovery.leftovers
         assert not recovery.bar.is_attached
 
 
 async def test_a_text_that_cannot_be_kept_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     app = make_app()
-    monkeypatch.setattr(Autosave, "flush", lambda self: "It is not backed up: no room.")
+    monkeypatch.setattr(RecoveryJournal, "flush", lambda self: "It is not backed up: no room.")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = app.screen
         assert isinstance(screen, TokensScreen)
@@ -339,7 +339,7 @@ def test_a_title_says_when_and_how_much(
 ) -> None:
     now = datetime(2024, 5, 6, 14, 3, tzinfo=UTC)
     when = now - timedelta(days=days)
-    left = Leftover(tmp_path / "a", FileLock(tmp_path / "b"), when, n_bytes)
+    left = RecoverableText(tmp_path / "a", FileLock(tmp_path / "b"), when, n_bytes)
     assert title_of(left, "text", now) == title
 
 
@@ -379,13 +379,13 @@ async def test_what_could_not_be_kept_is_kept_once_that_works_again(
     monkeypatch.setattr(safekeeping, "AGAIN_SECONDS", 0.01)
     tries = 0
 
-    def flush(autosave: Autosave) -> str | None:
+    def flush(autosave: RecoveryJournal) -> str | None:
         nonlocal tries
         tries += 1
         return "No room to keep the text." if tries < 4 else works(autosave)
 
-    works = Autosave.flush
-    monkeypatch.setattr(Autosave, "flush", flush)
+    works = RecoveryJournal.flush
+    monkeypatch.setattr(RecoveryJournal, "flush", flush)
     app = TokvizApp(Session(Opened("x"), tokviz.load("gpt2")))
     async with app.run_test() as pilot:
         await settle(pilot)

@@ -87,7 +87,7 @@ async def test_a_tokenizer_that_is_renamed_is_not_compared_with_itself() -> None
     app = TokvizApp(Session(Opened("low"), run.tokenizer, Settings(), remember=False))
     async with app.run_test() as pilot:
         await settle(pilot)
-        app.session.follow_run(app.session.tokenizer_source, "/runs/renamed")
+        app.session.track_renamed_run(app.session.tokenizer_source, "/runs/renamed")
         assert app.session.tokenizer.name == "renamed"
         await pilot.press("f1")
         await settle(pilot)

@@ -400,7 +400,9 @@ async def test_the_folder_that_the_plan_shows_is_the_one_written_and_each_run_ha
             assert Path(trainers[-1].requests[0].run_folder).name in plan
             trainers[-1].on_done(1, SUMMARY)
         await settle(pilot)
-        app.session.follow_run(trainers[1].requests[0].run_folder, str(runs_folder() / "renamed"))
+        app.session.track_renamed_run(
+            trainers[1].requests[0].run_folder, str(runs_folder() / "renamed")
+        )
         (runs_folder() / "book-10k-2").rename(runs_folder() / "renamed")
         await pilot.press("ctrl+r")
     names = [Path(trainer.requests[0].run_folder).name for trainer in trainers]
@@ -459,7 +461,7 @@ async def test_a_result_names_the_folder_that_its_run_was_renamed_to(
         await settle(pilot)
         assert "/runs/old" in shown(app)
         await pilot.press("ctrl+t")
-        app.session.follow_run("/runs/old", "/runs/new")
+        app.session.track_renamed_run("/runs/old", "/runs/new")
         await pilot.press("escape")
         await settle(pilot)
         assert "/runs/new" in shown(app) and "/runs/old" not in shown(app)

@@ -1,7 +1,8 @@
 """Open the app in a browser.
 
-Prints an address that lets one browser in, once; when it is used, the address for the next one.
-Only browsers on this machine reach it. Ctrl+C ends it. See `tokviz help web`.
+Prints an address that admits one browser, once. After it is used, the address for the next browser
+is printed. Only browsers on this machine can connect. Ctrl+C stops the server.
+See `tokviz help web`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from tokviz.cli.options import add_flag
 from tokviz.errors import InputFileError, TokvizError, missing_package
+from tokviz.process.confinement import Confinement
 
 if TYPE_CHECKING:
     from tokviz.cli.web.server import Options
@@ -28,26 +30,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder",
         metavar="DIR",
-        help="let the app open and save files in this folder, and nowhere else; without it, the "
-        "browser uploads and downloads",
+        help="the only folder in which the app can open and save files; without it, files are "
+        "uploaded and downloaded by the browser",
     )
-    add_flag(parser, "--allow-training", "let the app train")
-    add_flag(parser, "--allow-hub", "let the app load tokenizers from the Hub")
-    parser.add_argument("--port", type=_port, default=8765, help="default: 8765; 0 is any free one")
+    add_flag(parser, "--allow-training", "allow training")
+    add_flag(parser, "--allow-hub", "allow loading tokenizers from the Hugging Face Hub")
+    parser.add_argument(
+        "--port", type=_port, default=8765, help="the port (default: 8765; 0 selects a free one)"
+    )
     parser.add_argument(
         "--host",
         type=_address,
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="the address of this machine to listen on. Any but 127.0.0.1 lets other machines in, "
-        "unencrypted: whoever sees the traffic can take part",
+        help="the address to listen on (default: %(default)s). With any other address, other "
+        "machines can connect without encryption, and anyone who sees the traffic can take part",
     )
     parser.add_argument(
         "--idle",
         type=_minutes,
         default=30.0,
         metavar="MINUTES",
-        help="end a session after so long without a key (default: 30)",
+        help="end a session after this time without input (default: 30)",
     )
 
 
@@ -74,24 +78,22 @@ def _address(text: str) -> str:
         raise argparse.ArgumentTypeError(f"{text!r} is not an IP address") from None
     if address.is_unspecified:
         raise argparse.ArgumentTypeError(
-            f"{text} is every address: name the one by which browsers are to reach this machine"
+            f"{text} means every address: give the address by which browsers reach this machine"
         )
     return str(address)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until the user ends it."""
+    """Serve until interrupted."""
     if sys.platform == "win32":
         raise TokvizError("tokviz web needs Linux, macOS or WSL")
     try:
-        from tokviz.cli.web.server import Options
+        from tokviz.cli.web.server import Options  # aiohttp is an optional dependency
     except ModuleNotFoundError as error:
         if error.name != "aiohttp":
             raise
         raise TokvizError(f"tokviz web {missing_package('aiohttp')}") from None
-    from tokviz.process.confinement import Confinement
-
-    # An empty name, of a variable that is not set, would be this folder.
+    # An empty name, from a variable that is not set, would be the current folder.
     folder = None if arguments.folder is None else Path(arguments.folder).resolve()
     if folder is not None and not (arguments.folder and os.path.isdir(folder)):
         raise InputFileError(arguments.folder, "is not a folder")
@@ -111,5 +113,7 @@ async def _serve(options: Options) -> None:
     server = Server(options, lambda address: print(address, flush=True))
     async with server.running():
         if sys.stderr.isatty():
-            print("Open this address in a browser. Ctrl+C ends tokviz web.", file=sys.stderr)
+            print(
+                "Open this address in a browser. Press Ctrl+C to stop tokviz web.", file=sys.stderr
+            )
         await ended.wait()

@@ -1,4 +1,4 @@
-"""The app in a browser's terminal: `python -m tokviz.cli.web.app`, started by the server."""
+"""The app in a terminal of the server, started as `python -m tokviz.cli.web.app`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def main() -> int:
     parser.add_argument("--light", action="store_true")
     parser.add_argument("--screen")
     parser.add_argument("--tokenizer")
-    asked = parser.parse_args()
-    # The end of the terminal is to end the app, so it has to be its own.
+    arguments = parser.parse_args()
+    # Make it the controlling terminal, so that the app ends when the terminal is closed.
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     try:
         run(
-            tokenizer=asked.tokenizer,
-            first=ShowScreen(asked.screen) if asked.screen else None,
-            shade="light" if asked.light else "dark",
+            tokenizer=arguments.tokenizer,
+            first=ShowScreen(arguments.screen) if arguments.screen else None,
+            shade="light" if arguments.light else "dark",
         )
     except TokvizError as error:
         print(safe(str(error)))

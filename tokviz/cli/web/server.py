@@ -1,11 +1,11 @@
-"""The server: one page, its files, and a WebSocket for each terminal.
+"""The web server: one page, its files, and a WebSocket for each terminal.
 
-Every request must name this server as its host, come from its own page where it has an origin, and
-bring the cookie of a visitor, or the token. Nothing that a request says becomes a path to read: the
-files of the page are in memory, and a download is found among what its folder lists.
+Every request must have the host name of this server, the origin of its own page if it has an
+origin, and the cookie of a visitor or the token. No part of a request becomes a path to read: the
+files of the page are in memory, and the names of downloads must be in the listing of the folder.
 
-A message of the page is what is typed, as bytes, or `[columns, rows]` as JSON; one of the server is
-what the app draws, as bytes, or the name of a file that it has saved, as JSON.
+The page sends typed input as bytes, and the size of the terminal as JSON, `[columns, rows]`. The
+server sends the output of the app as bytes, and the names of saved files as JSON.
 """
 
 from __future__ import annotations
@@ -35,39 +35,39 @@ from tokviz.storage.files import write_file
 from tokviz.tui.screens.registry import SCREENS
 
 APP = (sys.executable, "-s", "-P", "-m", "tokviz.cli.web.app")
-"""The program that runs in a terminal."""
+"""The command that runs in each terminal."""
 
 MAX_SESSIONS = 4
 MAX_MESSAGE_BYTES = 1_000_000
 MAX_UPLOAD_BYTES = 20_000_000
 MAX_FILES = 100
-"""Files that one visitor may have here."""
+"""Maximum number of files of a visitor."""
 MAX_CONNECTIONS = 100
 
 HEAD_SECONDS = 5.0
-"""How long a connection may take until its first request is there."""
+"""Time limit for the first request of a connection."""
 UPLOAD_SECONDS = 60.0
-LOOK_SECONDS = 0.5
-"""How often it is looked whether the app has saved a file for the browser."""
+POLL_SECONDS = 0.5
+"""Interval of checks for files that the app has saved for the browser."""
 
-_PAGE = ("index.html", "page.css", "page.js", "xterm.css", "xterm.mjs", "addon-fit.mjs",
+PAGE_FILES = ("index.html", "page.css", "page.js", "xterm.css", "xterm.mjs", "addon-fit.mjs",
          "addon-unicode11.mjs", "DejaVuSansMono.woff2", "DejaVuSansMono-Bold.woff2")  # fmt: skip
 _TYPES = {".mjs": "text/javascript", ".woff2": "font/woff2"}
-_FULL = "There are as many sessions as this server allows. Close one and start again."
-_IDLE = "Nothing was typed for long, so the session has ended. What was not saved comes back."
-_NOT_THE_PAGE = "Only the page of this server may ask for that.\n"
-_NO_WAY_IN = "Open the address that `tokviz web` has printed last. It lets one browser in, once.\n"
+_FULL = "This server has reached its maximum number of sessions. Close one and try again."
+_IDLE = "The session has ended because nothing was typed. Unsaved text can be recovered."
+_NOT_THE_PAGE = "Only the page of this server may send this request.\n"
+_NOT_ADMITTED = "Open the last address that `tokviz web` printed. It admits one browser, once.\n"
 
 
 class Options(NamedTuple):
-    """What the user decides.
+    """Options of the server.
 
     Attributes:
         host: The address to listen on.
-        port: The port, 0 for any that is free.
-        folder: Where every app opens and saves; None if files come from the browser and go there.
-        allowed: What else an app may do.
-        idle_seconds: After how long without a key a session ends.
+        port: The port; 0 selects a free one.
+        folder: The folder of files for all sessions; None if browsers upload and download files.
+        allowed: Other permissions of the app.
+        idle_seconds: Time without input after which a session ends.
     """
 
     host: str = "127.0.0.1"
@@ -77,14 +77,14 @@ class Options(NamedTuple):
     idle_seconds: float = 1800.0
 
 
-class _Wish(NamedTuple):
-    """What the address of a page asks for."""
+class _TerminalRequest(NamedTuple):
+    """Size of a terminal and arguments of its app, from the query of a URL."""
 
     size: Size
     arguments: list[str]
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> _Wish:
+    def of(cls, query: Mapping[str, str]) -> _TerminalRequest:
         try:
             size = Size.of(int(query["columns"]), int(query["rows"]))
         except (TokvizError, KeyError, ValueError):
@@ -105,24 +105,24 @@ class Server:
     """Serves the app to browsers."""
 
     def __init__(self, options: Options, on_address: Callable[[str], None]) -> None:
-        """Take what the user decided.
+        """Create a server.
 
         Args:
-            options: That.
-            on_address: Told the address that lets the next browser in, whenever there is one.
+            options: The options.
+            on_address: Called with each address that admits the next browser.
         """
         self._options = options
         self._on_address = on_address
-        self._page = {name: asset_path(f"web/{name}").read_bytes() for name in _PAGE}
+        self._page = {name: asset_path(f"web/{name}").read_bytes() for name in PAGE_FILES}
         self._hosts = set[str]()
         self._sockets = set[web.WebSocketResponse]()
-        """Those of the sessions."""
-        self._came = set[Any]()
-        """The connections that have brought a request."""
+        """The WebSockets of the sessions."""
+        self._active = set[Any]()
+        """The connections that have sent a request."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[int]:
-        """Serve while entered, on the port that it gives; all apps have ended behind it."""
+        """Serve inside the block, and end all apps after it. Yields the port."""
         app = web.Application(middlewares=[self._guard], client_max_size=MAX_UPLOAD_BYTES)
         app.add_routes(
             [
@@ -171,20 +171,20 @@ class Server:
                 await socket.close(code=WSCloseCode.GOING_AWAY, message=b"tokviz web has ended.")
 
     async def _drop_silent(self, runner: web.AppRunner) -> None:
-        """Drop connections that bring no request; aiohttp itself would wait for ever."""
+        """Drop connections without a request, because aiohttp would keep them forever."""
         older: set[Any] = set()
         assert runner.server is not None
         while True:
             await asyncio.sleep(HEAD_SECONDS / 2)
             connections = set(runner.server.connections)
-            self._came &= connections
-            silent = connections - self._came
-            for one in silent & older if len(connections) < MAX_CONNECTIONS else silent:
-                if one.transport is not None:
-                    one.transport.abort()
+            self._active &= connections
+            silent = connections - self._active
+            for connection in silent & older if len(connections) < MAX_CONNECTIONS else silent:
+                if connection.transport is not None:
+                    connection.transport.abort()
             older = silent
 
-    # -- who is let in
+    # -- access control
 
     @web.middleware
     async def _guard(
@@ -192,14 +192,14 @@ class Server:
         request: web.Request,
         handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
     ) -> web.StreamResponse:
-        self._came.add(request.protocol)
+        self._active.add(request.protocol)
         hosts, origins = request.headers.getall("Host", []), request.headers.getall("Origin", [])
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            raise web.HTTPMisdirectedRequest(text="This server has another name.\n")
+            raise web.HTTPMisdirectedRequest(text="This is not the host name of this server.\n")
         needs_origin = request.method != "GET" or request.path == "/terminal"
         if (origins or needs_origin) and origins != [f"http://{hosts[0]}"]:
             raise web.HTTPForbidden(text=_NOT_THE_PAGE)
-        # A link to the page may stand anywhere.
+        # Other sites may link to the page.
         is_link = request.path == "/" and request.headers.get("Sec-Fetch-Dest") == "document"
         site = request.headers.get("Sec-Fetch-Site", "none")
         if not is_link and site not in ("none", "same-origin"):
@@ -209,7 +209,7 @@ class Server:
         if request.path == "/" and "token" in request.query:
             new = self._visitors.enter(request.query["token"], cookie)
         if self._visitors.find(new or cookie) is None:
-            raise web.HTTPForbidden(text=_NO_WAY_IN)
+            raise web.HTTPForbidden(text=_NOT_ADMITTED)
         response = await handler(request)
         if new:
             response.set_cookie(self._cookie, new, httponly=True, samesite="Strict")
@@ -233,7 +233,7 @@ class Server:
 
     def _visitor(self, request: web.Request) -> Visitor:
         visitor = self._visitors.find(request.cookies.get(self._cookie))
-        assert visitor is not None  # as `_guard` has seen
+        assert visitor is not None  # `_guard` has checked it
         return visitor
 
     # -- the page
@@ -249,7 +249,7 @@ class Server:
 
     def _visitor_with_files(self, request: web.Request) -> Visitor:
         if self._options.folder is not None:
-            raise web.HTTPForbidden(text="Files stay in the folder of this server.\n")
+            raise web.HTTPForbidden(text="Files are stored in the folder of this server.\n")
         return self._visitor(request)
 
     async def _download(self, request: web.Request) -> web.Response:
@@ -266,7 +266,9 @@ class Server:
         folder, known = visitor.files, _files_in(visitor.files)
         name = re.sub(r"[^\w. -]", "_", request.match_info["name"])[-100:].strip(". ")
         if not name or (len(known) >= MAX_FILES and name not in known):
-            raise web.HTTPForbidden(text="There are too many files, or this one has no name.\n")
+            raise web.HTTPForbidden(
+                text="There are too many files, or the file has no valid name.\n"
+            )
         try:
             async with asyncio.timeout(UPLOAD_SECONDS):
                 data = await request.read()
@@ -276,13 +278,13 @@ class Server:
             await asyncio.to_thread(write_file, folder / name, data, private=True)
         except OutputFileError as error:
             raise web.HTTPBadRequest(text=f"The file was not saved: {error.reason}.\n") from None
-        visitor.brought[name] = (folder / name).stat().st_mtime_ns
+        visitor.uploaded[name] = (folder / name).stat().st_mtime_ns
         return web.json_response(name)
 
     # -- the terminal
 
     async def _terminal(self, request: web.Request) -> web.StreamResponse:
-        wish, visitor = _Wish.of(request.query), self._visitor(request)
+        terminal_request, visitor = _TerminalRequest.of(request.query), self._visitor(request)
         socket = web.WebSocketResponse(max_msg_size=MAX_MESSAGE_BYTES, heartbeat=20, compress=False)
         await socket.prepare(request)
         await visitor.all_ended()
@@ -291,17 +293,21 @@ class Server:
             return socket
         self._sockets.add(socket)
         try:
-            await self._serve(socket, visitor, wish)
+            await self._serve(socket, visitor, terminal_request)
         finally:
             self._sockets.discard(socket)
         return socket
 
-    async def _serve(self, socket: web.WebSocketResponse, visitor: Visitor, wish: _Wish) -> None:
+    async def _serve(
+        self, socket: web.WebSocketResponse, visitor: Visitor, terminal_request: _TerminalRequest
+    ) -> None:
         allowed = self._options.allowed._replace(by_browser=self._options.folder is None)
-        async with visitor.terminal([*APP, *wish.arguments], wish.size, allowed) as terminal:
+        async with visitor.terminal(
+            [*APP, *terminal_request.arguments], terminal_request.size, allowed
+        ) as terminal:
             tasks = [asyncio.create_task(_draw(terminal, socket))]
             if allowed.by_browser:
-                tasks.append(asyncio.create_task(_tell_saved(visitor, socket)))
+                tasks.append(asyncio.create_task(_send_saved_names(visitor, socket)))
             try:
                 await self._listen(socket, terminal)
             finally:
@@ -309,7 +315,7 @@ class Server:
                     task.cancel()
 
     async def _listen(self, socket: web.WebSocketResponse, terminal: AppTerminal) -> None:
-        """Give the app what comes, until the page goes, says nonsense or is idle."""
+        """Pass input to the app until the page disconnects, sends an invalid message or is idle."""
         while True:
             try:
                 message = await socket.receive(timeout=self._options.idle_seconds)
@@ -323,38 +329,38 @@ class Server:
                     columns, rows = json.loads(message.data)
                     terminal.resize(Size.of(columns, rows))
                 except (TokvizError, TypeError, ValueError, RecursionError):
-                    await socket.close(code=WSCloseCode.POLICY_VIOLATION, message=b"no size")
+                    await socket.close(code=WSCloseCode.POLICY_VIOLATION, message=b"invalid size")
                     return
             else:
                 return
 
 
 async def _draw(terminal: AppTerminal, socket: web.WebSocketResponse) -> None:
-    """Give the page what the app draws, as fast as it takes it."""
+    """Send the output of the app to the page, as fast as the page receives it."""
     with suppress(ConnectionError):
         while data := await terminal.read():
             await socket.send_bytes(data)
         await socket.close(message=b"tokviz has ended.")
 
 
-async def _tell_saved(visitor: Visitor, socket: web.WebSocketResponse) -> None:
-    """Tell the page of every file that the app has saved."""
+async def _send_saved_names(visitor: Visitor, socket: web.WebSocketResponse) -> None:
+    """Send the name of every file that the app saves."""
     known = _files_in(visitor.files)
     with suppress(ConnectionError):
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             now = _files_in(visitor.files)
             for name, time in now.items():
-                if time not in (known.get(name), visitor.brought.get(name)):
+                if time not in (known.get(name), visitor.uploaded.get(name)):
                     await socket.send_str(json.dumps(name))
             known = now
 
 
 def _files_in(folder: Path) -> dict[str, int]:
-    """List what can be downloaded, and when it was written; what is being written is hidden yet."""
-    found = {}
+    """Return the files for download with their times; files being written are hidden."""
+    times = {}
     for entry in os.scandir(folder):
         if entry.is_file(follow_symlinks=False) and not entry.name.startswith("."):
-            with suppress(OSError):  # it has gone
-                found[entry.name] = entry.stat().st_mtime_ns
-    return found
+            with suppress(OSError):  # deleted meanwhile
+                times[entry.name] = entry.stat().st_mtime_ns
+    return times

@@ -1,4 +1,4 @@
-"""An app on a pseudo-terminal, which ends with it."""
+"""Pseudo-terminals in which apps run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tokviz.errors import TokvizError
 
 READ_BYTES = 1 << 16
 END_SECONDS = 4.0
-"""How long an app may take to end once its terminal is gone."""
+"""Time limit for an app to end after its terminal is closed."""
 
 
 class Size(NamedTuple):
@@ -31,10 +31,10 @@ class Size(NamedTuple):
 
     @classmethod
     def of(cls, columns: object, rows: object) -> Self:
-        """Take what a browser says.
+        """Check a size sent by a browser.
 
         Raises:
-            TokvizError: If no terminal has that size.
+            TokvizError: If it is not a valid size.
         """
         if type(columns) is not int or type(rows) is not int:
             raise TokvizError("a size is two whole numbers")
@@ -44,10 +44,10 @@ class Size(NamedTuple):
 
 
 class AppTerminal:
-    """A running app and our end of its terminal."""
+    """A running app and the controlling end of its terminal."""
 
     def __init__(self, process: Process, size: Size, master: FileIO) -> None:
-        """Take what `start` made."""
+        """Use `start` instead."""
         self._process = process
         self._master = master
         self._reader = asyncio.StreamReader(limit=READ_BYTES)
@@ -57,7 +57,7 @@ class AppTerminal:
     async def start(
         cls, program: Sequence[str], size: Size, environment: Mapping[str, str], folder: Path
     ) -> Self:
-        """Start a program in a folder."""
+        """Start a program in a folder, in a new terminal."""
         descriptor, slave = pty.openpty()
         master = FileIO(descriptor, "r+b")
         try:
@@ -90,26 +90,26 @@ class AppTerminal:
         self._writer = asyncio.StreamWriter(output, protocol, None, loop)
 
     def resize(self, size: Size) -> None:
-        """Tell the app how large its terminal is."""
+        """Set the size of the terminal."""
         cells = struct.pack("HHHH", size.rows, size.columns, 0, 0)
-        with suppress(OSError, ValueError):  # it may be gone
+        with suppress(OSError, ValueError):  # the app may have ended
             fcntl.ioctl(self._master, termios.TIOCSWINSZ, cells)
 
     async def read(self) -> bytes:
-        """Wait for what the app draws; nothing once it has ended."""
+        """Wait for output of the app; empty after it has ended."""
         try:
             return await self._reader.read(READ_BYTES)
-        except OSError:  # how a terminal says that nobody is there any more
+        except OSError:  # the error of a terminal that no process has open
             return b""
 
     async def write(self, data: bytes) -> None:
-        """Type something, as fast as the app reads it."""
+        """Send input, as fast as the app reads it."""
         self._writer.write(data)
         with suppress(OSError):
             await self._writer.drain()
 
     async def end(self) -> None:
-        """Take the terminal away, and wait until the app has ended; kill it if it does not."""
+        """Close the terminal and wait until the app has ended; kill it after `END_SECONDS`."""
         self._input.close()
         self._writer.transport.abort()
         try:

@@ -1,7 +1,8 @@
-"""Who may come in, and the folders that are each visitor's own.
+"""Visitors of the web server and their folders.
 
-The address that is printed holds a token, which lets one browser in, once. That browser has a
-cookie from then on, whose digest is the name of its folder: nobody learns a cookie from the disk.
+The printed address contains a token, which admits one browser, once. The browser then gets a
+cookie. The name of the visitor's folder is the digest of the cookie, so that the disk does not
+reveal cookies.
 """
 
 from __future__ import annotations
@@ -17,37 +18,40 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import platformdirs
+
 from tokviz.cli.web.terminal import AppTerminal, Size
 from tokviz.errors import TokvizError
+from tokviz.process.child import package_environment
 from tokviz.process.confinement import Confinement
 from tokviz.storage.folders import state_folder
 
 KEPT_DAYS = 30
-"""How long what a visitor did not save is kept."""
+"""Days to keep the folder of a visitor who does not return."""
 
 _STATE = ("config", "data", "state", "tmp", "hub")
-"""Folders of a visitor that its app writes, besides the one for files. None is its home or on a
-path of Python, so that nothing written there runs."""
+"""Folders of a visitor that the app writes, besides the one for files. None is the home folder or
+on a path of Python, so that files written there are never executed."""
 
-_TOLD = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH")
-"""What an app is told of the server's environment: no secrets."""
+_INHERITED = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH")
+"""Environment variables that apps inherit from the server; none has secrets."""
 
 
 class Visitor:
-    """A browser that has been let in.
+    """An admitted browser.
 
     Attributes:
-        folder: Its own folder, which holds its files, its settings, its journals and its home.
-        files: Where its app opens and saves.
-        brought: The files that came from it, and when.
-        n_terminals: How many terminals it has.
+        folder: Its folder, with its files, settings, journals and home folder.
+        files: The folder in which its app opens and saves files.
+        uploaded: The uploaded files and their modification times in nanoseconds.
+        n_terminals: Number of its open terminals.
     """
 
     def __init__(self, folder: Path, shared: Path | None) -> None:
-        """Take its own folder, made if need be, and the one that the user named."""
+        """Create its folder if needed; `shared` is the folder for files given by the user."""
         self.folder = folder
         self.files = folder / "files" if shared is None else shared
-        self.brought: dict[str, int] = {}
+        self.uploaded: dict[str, int] = {}
         self.n_terminals = 0
         self._ending: set[asyncio.Task[None]] = set()
         for name in ("files", *_STATE):
@@ -56,28 +60,29 @@ class Visitor:
         os.utime(folder)
 
     def environment(self, allowed: Confinement) -> dict[str, str]:
-        """Give the environment of its apps."""
-        import platformdirs
-
-        from tokviz.process.child import package_environment
-
-        own = str(self.folder)
-        state = [f"{own}/{name}" for name in _STATE]
+        """Return the environment variables of its apps."""
+        folder = str(self.folder)
+        state = [f"{folder}/{name}" for name in _STATE]
         allowed = allowed._replace(folders=(str(self.files), *state))
-        told = {name: value for name, value in package_environment().items() if name in _TOLD}
+        inherited = {
+            name: value for name, value in package_environment().items() if name in _INHERITED
+        }
         return {
-            **told,
+            **inherited,
             **allowed.environment(),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONNOUSERSITE": "1",
             "PYTHONSAFEPATH": "1",
             "TERM": "xterm-256color",
             "COLORTERM": "truecolor",
-            "HOME": f"{own}/home",
-            "TMPDIR": f"{own}/tmp",
-            "HF_HOME": f"{own}/hub",
-            **{f"XDG_{name}_HOME": f"{own}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE")},
-            # Compiled code is everybody's: it may be read there, not written.
+            "HOME": f"{folder}/home",
+            "TMPDIR": f"{folder}/tmp",
+            "HF_HOME": f"{folder}/hub",
+            **{
+                f"XDG_{name}_HOME": f"{folder}/{name.lower()}"
+                for name in ("CONFIG", "DATA", "STATE")
+            },
+            # Compiled code is shared by all visitors, who can read but not write it.
             "XDG_CACHE_HOME": str(platformdirs.user_cache_path("tokviz").parent),
         }
 
@@ -85,7 +90,7 @@ class Visitor:
     async def terminal(
         self, program: Sequence[str], size: Size, allowed: Confinement
     ) -> AsyncIterator[AppTerminal]:
-        """Run an app while entered."""
+        """Run an app inside the block."""
         terminal = await AppTerminal.start(program, size, self.environment(allowed), self.files)
         self.n_terminals += 1
         try:
@@ -98,47 +103,47 @@ class Visitor:
             await asyncio.shield(ending)
 
     async def all_ended(self) -> None:
-        """Wait for apps that are about to end: what they did not save, the next one is to find."""
+        """Wait for apps that are ending, so that the next one can recover their unsaved text."""
         while self._ending:
             await asyncio.wait(self._ending)
 
 
 class Visitors:
-    """Lets browsers in."""
+    """The admitted browsers, and the token for the next one."""
 
     def __init__(self, shared: Path | None, on_token: Callable[[str], None]) -> None:
-        """Begin without any.
+        """Start without visitors.
 
         Args:
-            shared: The folder in which all open and save, None if each has its own.
-            on_token: Told every token; another one comes once one is used.
+            shared: The folder for the files of all visitors; None if each has its own.
+            on_token: Called with every new token; using one creates the next.
 
         Raises:
-            TokvizError: If the folder holds those of the visitors.
+            TokvizError: If the folders of visitors are inside the shared one.
         """
         self._shared = shared
         self._on_token = on_token
         self._folder = state_folder() / "web"
         if shared is not None and self._folder.resolve().is_relative_to(shared):
-            # Else everybody there could read what the others have not saved.
-            raise TokvizError(f"{shared} holds what tokviz keeps: name a folder in it")
-        self._known: dict[str, Visitor] = {}
-        _forget_old(self._folder)
-        self._next()
+            # Otherwise every visitor could read the unsaved text of the others.
+            raise TokvizError(f"{shared} contains internal files of tokviz: choose a folder in it")
+        self._by_digest: dict[str, Visitor] = {}
+        _delete_old(self._folder)
+        self._create_token()
 
-    def _next(self) -> None:
+    def _create_token(self) -> None:
         self._token = secrets.token_urlsafe(32)
         self._on_token(self._token)
 
     def enter(self, token: str, cookie: str | None) -> str | None:
-        """Use a token.
+        """Admit a browser with a token.
 
         Args:
-            token: What came.
-            cookie: The cookie of an earlier time: what was left in its folder comes along.
+            token: The token of the request.
+            cookie: An earlier cookie of the browser, whose folder is moved to the new visitor.
 
         Returns:
-            The cookie from now on, None if the token lets nobody in.
+            The new cookie; None if the token is not valid.
         """
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode()):
             return None
@@ -146,23 +151,23 @@ class Visitors:
         folder = self._folder / _digest(new)
         old = self.find(cookie)
         if cookie and (old is None or not old.n_terminals):
-            self._known.pop(_digest(cookie), None)
+            self._by_digest.pop(_digest(cookie), None)
             with suppress(OSError):
                 os.rename(self._folder / _digest(cookie), folder)
-        self._known[folder.name] = Visitor(folder, self._shared)
-        self._next()
+        self._by_digest[folder.name] = Visitor(folder, self._shared)
+        self._create_token()
         return new
 
     def find(self, cookie: str | None) -> Visitor | None:
-        """Find the visitor that a cookie was given to."""
-        return self._known.get(_digest(cookie)) if cookie else None
+        """Return the visitor with a cookie."""
+        return self._by_digest.get(_digest(cookie)) if cookie else None
 
 
 def _digest(cookie: str) -> str:
     return hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()
 
 
-def _forget_old(folder: Path) -> None:
+def _delete_old(folder: Path) -> None:
     oldest = time.time() - KEPT_DAYS * 86_400
     for old in folder.glob("*"):
         with suppress(OSError):

@@ -10,7 +10,17 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
-from tokviz.guide import LINK, PAGES, anchor, link, page, place, sections, title, with_links
+from tokviz.guide import (
+    LINK,
+    PAGES,
+    anchor,
+    page,
+    page_path,
+    resolve_link,
+    sections,
+    title,
+    with_links,
+)
 from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.page import PageDialog
 from tokviz.tui.dialogs.pick import Option, PickDialog
@@ -108,7 +118,7 @@ class GuideDialog(PageDialog):
     def _follow(self, href: str | None) -> None:
         if href is None:
             return
-        if found := link(place(self._shown), href):
+        if found := resolve_link(page_path(self._shown), href):
             self._show(*found)
         else:
             self.app.open_url(href)

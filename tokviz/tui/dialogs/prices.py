@@ -22,8 +22,8 @@ from tokviz.workspace.prices import (
     EXAMPLE,
     ModelPrice,
     cost_text,
+    create_prices_file,
     load_prices,
-    make_prices_file,
     models_for,
     prices_path,
 )
@@ -150,7 +150,7 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
         if self._exists:
             return
         try:
-            make_prices_file()
+            create_prices_file()
         except (OSError, TokvizError) as error:
             self.show_error(failure_message("The table is not written", error))
             return

@@ -13,14 +13,14 @@ from tokviz.text.bytetext import from_bytes
 from tokviz.tui.dialogs.base import About, Hint, ListDialog, rule
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import Cell, RowList
-from tokviz.workspace.recovery_journal import Leftover
+from tokviz.workspace.recovery_journal import RecoverableText
 
 _MOST_ROWS = 12
 
-Row = tuple[str, Leftover]
+Row = tuple[str, RecoverableText]
 
 
-class UnsavedDialog(ListDialog[tuple[Leftover, bool], Row]):
+class UnsavedDialog(ListDialog[tuple[RecoverableText, bool], Row]):
     """Its result is what is answered, and whether that is to be restored or discarded."""
 
     DEFAULT_CSS = """

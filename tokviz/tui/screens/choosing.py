@@ -40,7 +40,7 @@ def tokenizer_picker(session: Session, source: str = "", **options: Any) -> Toke
         source,
         recent=session.settings.recent_tokenizers,
         remember=lambda recent: session.change_settings(recent_tokenizers=recent),
-        renamed=session.follow_run,
+        renamed=session.track_renamed_run,
         **options,
     )
 

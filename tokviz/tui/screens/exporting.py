@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from tokviz.share import ENDINGS, written
+from tokviz.share import ENDINGS, write_figure
 from tokviz.storage.files import write_file
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
@@ -40,7 +40,7 @@ class Exporting(Controller):
             return
         name, make = shown
         title = "Export what is shown as a web page (html), a picture, Markdown or text"
-        export_as(self, name, title, ENDINGS, lambda form: written(make(), form))
+        export_as(self, name, title, ENDINGS, lambda form: write_figure(make(), form))
 
 
 def export_as(

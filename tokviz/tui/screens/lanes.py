@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tokviz.compare.compared_documents import MOST_OTHERS, ComparedTokenizer, Lane
+from tokviz.compare.compared_documents import MOST_OTHERS, ComparedDocument, ComparedTokenizer
 from tokviz.errors import TokvizError
 from tokviz.formats.subprocess_loader import load
 from tokviz.live.document import LiveDocument
@@ -37,7 +37,7 @@ class Lanes(Controller):
     def _others_changed(self) -> None:
         self._changed()
         for other in self._others:
-            if not other.asked:
+            if not other.n_requests:
                 self._make(other)
         self._encode()
 
@@ -79,18 +79,18 @@ class Lanes(Controller):
         """Load a tokenizer if need be, and make the document, in a thread."""
         live = self.session.live
         parts, parse, revision = live.parts(), live.parse_specials, live.revision
-        other.asked += 1
-        asked = other.asked
+        other.n_requests += 1
+        asked = other.n_requests
 
-        def work(task: Task) -> tuple[Tokenizer, Lane]:
+        def work(task: Task) -> tuple[Tokenizer, ComparedDocument]:
             tokenizer = other.tokenizer or load(other.source)
             tokenizer.prepare()
-            return tokenizer, Lane(parts, tokenizer, parse, revision)
+            return tokenizer, ComparedDocument(parts, tokenizer, parse, revision)
 
         def is_wanted() -> bool:
-            return other in self._others and other.asked == asked
+            return other in self._others and other.n_requests == asked
 
-        def done(made: tuple[Tokenizer, Lane]) -> None:
+        def done(made: tuple[Tokenizer, ComparedDocument]) -> None:
             other.tokenizer, lane = made
             if other not in self._others:
                 other.tokenizer.close()

@@ -20,7 +20,7 @@ from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import Bar, BarItem
 
 if TYPE_CHECKING:
-    from tokviz.workspace.recovery_journal import Leftover
+    from tokviz.workspace.recovery_journal import RecoverableText
 
 
 class Kept(NamedTuple):
@@ -40,7 +40,7 @@ class Kept(NamedTuple):
 CONVERSATIONS = Kept("chat", "conversation", "conversations")
 
 
-def title_of(leftover: Leftover, noun: str, now: datetime) -> str:
+def title_of(leftover: RecoverableText, noun: str, now: datetime) -> str:
     """Name something that was not saved, such as "Unsaved text of 14:03 (a.txt), 12 KB"."""
     from tokviz.storage.listing import size_label
 
@@ -90,8 +90,8 @@ class Recovery(Controller):
         """
         super().__init__(screen)
         self._safe, self._noun, self._restore, self._other = safe, noun, restore, other
-        self.leftovers: list[Leftover] = []
-        self.elsewhere: list[Leftover] = []
+        self.leftovers: list[RecoverableText] = []
+        self.elsewhere: list[RecoverableText] = []
         self.bar = Bar(id="recovery")
         self.bar.display = False
 
@@ -102,19 +102,19 @@ class Recovery(Controller):
             self._look_elsewhere()
 
     def _look_elsewhere(self) -> None:
-        from tokviz.workspace.recovery_journal import Autosave
+        from tokviz.workspace.recovery_journal import RecoveryJournal
 
         other = self._other
         if other is None:
             return
 
-        def look(task: Task) -> list[Leftover]:
-            found = Autosave(below=other.folder).leftovers()
+        def look(task: Task) -> list[RecoverableText]:
+            found = RecoveryJournal(below=other.folder).recoverable_texts()
             for leftover in found:
                 leftover.lock.release()
             return found
 
-        def show(found: list[Leftover]) -> None:
+        def show(found: list[RecoverableText]) -> None:
             self.elsewhere = found
             self.offer(self.leftovers)
 
@@ -131,7 +131,7 @@ class Recovery(Controller):
         for leftover in self.leftovers:
             leftover.lock.release()
 
-    def offer(self, leftovers: list[Leftover]) -> None:
+    def offer(self, leftovers: list[RecoverableText]) -> None:
         """Offer these, the first one in the bar."""
         self.leftovers = leftovers
         own = self._answers(leftovers[0]) if leftovers else []
@@ -140,7 +140,7 @@ class Recovery(Controller):
             self.screen.mount_below_title(self.bar)
         self.bar.show([*own, *self._way_elsewhere(alone=not own)])
 
-    def _answers(self, leftover: Leftover) -> list[BarItem]:
+    def _answers(self, leftover: RecoverableText) -> list[BarItem]:
         others = len(self.leftovers) - 1
         title = title_of(leftover, self._noun, datetime.now().astimezone())
         short = f"Unsaved {leftover.when:%H:%M}"
@@ -184,7 +184,7 @@ class Recovery(Controller):
         now = datetime.now().astimezone()
         titles = [title_of(leftover, self._noun, now) for leftover in self.leftovers]
 
-        def answered(answer: tuple[Leftover, bool]) -> None:
+        def answered(answer: tuple[RecoverableText, bool]) -> None:
             leftover, is_wanted = answer
             (self._take if is_wanted else self._discard)(leftover)
             if not is_wanted and self.leftovers:
@@ -209,13 +209,13 @@ class Recovery(Controller):
         self.elsewhere = []
         self.bar.display = False
 
-    def _take(self, leftover: Leftover) -> None:
+    def _take(self, leftover: RecoverableText) -> None:
         if not leftover.is_readable:
             self.say(leftover.damage, "error")
             return
         self.in_thread("recover", lambda task: leftover.text(), partial(self._taken, leftover))
 
-    def _taken(self, leftover: Leftover, text: str) -> None:
+    def _taken(self, leftover: RecoverableText, text: str) -> None:
         def restored() -> None:
             if leftover.source is not None:
                 self._safe.files[leftover.source] = leftover.state
@@ -226,9 +226,9 @@ class Recovery(Controller):
 
         self._restore(text, leftover.source, restored)
 
-    def _discard(self, leftover: Leftover) -> None:
+    def _discard(self, leftover: RecoverableText) -> None:
         leftover.discard()
         self._answered(leftover)
 
-    def _answered(self, leftover: Leftover) -> None:
+    def _answered(self, leftover: RecoverableText) -> None:
         self.offer([other for other in self.leftovers if other is not leftover])

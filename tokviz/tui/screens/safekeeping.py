@@ -20,7 +20,7 @@ from tokviz.tui.tasks import Task
 if TYPE_CHECKING:
     from tokviz.text.snapshots import TextPart
     from tokviz.tui.dialogs.confirm import ConfirmDialog
-    from tokviz.workspace.recovery_journal import Autosave, Leftover
+    from tokviz.workspace.recovery_journal import RecoverableText, RecoveryJournal
 
 AUTOSAVE_SECONDS = 0.5
 """How long a change may wait until it is made safe from a crash."""
@@ -77,28 +77,28 @@ class Safekeeping(Controller):
         self._save_first = save_first
         self._folder = folder
         self._kept: list[object] = []
-        self._journals: dict[Autosave, object] = {}
+        self._journals: dict[RecoveryJournal, object] = {}
         """Each with the version it keeps, None for nothing."""
         self._told: str | None = None
         self._again_at: float | None = None
         self._refused: Path | None = None
 
-    def _journal(self) -> Autosave:
+    def _journal(self) -> RecoveryJournal:
         # Imported when there is something to keep: the first frame need not wait.
-        from tokviz.workspace.recovery_journal import Autosave
+        from tokviz.workspace.recovery_journal import RecoveryJournal
 
-        return Autosave(below=self._folder)
+        return RecoveryJournal(below=self._folder)
 
-    def leftovers(self) -> list[Leftover]:
+    def leftovers(self) -> list[RecoverableText]:
         """Take what earlier sessions left unsaved, the newest first."""
-        return self._journal().leftovers()
+        return self._journal().recoverable_texts()
 
     def begin(self) -> None:
         """Keep changes safe from now on."""
         if self.session.remember:
             self.screen.set_interval(AUTOSAVE_SECONDS, self.keep)
 
-    def keep(self, replaces: Leftover | None = None) -> None:
+    def keep(self, replaces: RecoverableText | None = None) -> None:
         """Write down what would be lost, if that has changed.
 
         Args:
@@ -129,15 +129,17 @@ class Safekeeping(Controller):
         # What is shown comes last: it alone changes, in the journal that nothing else has.
         for one in reversed(unsaved):
 
-            def fitness(journal: Autosave, version: object = one.version) -> tuple[bool, bool]:
+            def fitness(
+                journal: RecoveryJournal, version: object = one.version
+            ) -> tuple[bool, bool]:
                 return free[journal] == version, free[journal] is not None
 
             journal = max(free, key=fitness, default=None) or self._journal()
             if free.pop(journal, None) != one.version:
-                journal.want(one.parts(), one.path)
+                journal.set_text(one.parts(), one.path)
             self._journals[journal] = one.version
         for journal in free:
-            journal.want(None)
+            journal.set_text(None)
             self._journals[journal] = None
 
     def _tell(self, complaint: str | None) -> None:

@@ -109,7 +109,7 @@ class Rows(Controller):
 
     def open_path(self, path: Path) -> None:
         """Open a file; what was shown stays if that fails, and undo brings it back if not."""
-        if self.session.is_session(path):
+        if self.session.open_session_file(path):
             return
 
         def read(task: Task) -> tuple[Dataset, FoundRow | None, FileState | None]:

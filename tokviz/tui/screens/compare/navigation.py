@@ -12,7 +12,7 @@ from textual import on
 
 from tokviz.compare.boundaries import Disagreement
 from tokviz.compare.compared_documents import (
-    Found,
+    SpanSearch,
     Track,
     all_starts,
     explained,
@@ -172,12 +172,12 @@ class Disagreements(Controller):
             f"They agree on all of the text {where}.",
         )
 
-    def _search(self, find: Callable[[list[Track], Task], Found], nothing: str) -> None:
+    def _search(self, find: Callable[[list[Track], Task], SpanSearch], nothing: str) -> None:
         tracks, names = self._state.tracks(), self._state.row_names
         revision = self._state.live.revision
         self._is_searching = True
 
-        def take(found: Found) -> None:
+        def take(found: SpanSearch) -> None:
             self._is_searching = False
             if revision != self._state.live.revision:
                 return

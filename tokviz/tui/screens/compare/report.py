@@ -72,7 +72,7 @@ class Reports(Controller):
                         raise StoppedError("It was stopped")
                     task.tell(self._say, f"Measuring, {share:.0%}…")
 
-                return report_on(tokenizers, told=told)
+                return report_on(tokenizers, on_progress=told)
 
             self.in_thread("report", work, self._take, failed=self._fail, stoppable="Measuring")
         elif self._report is not None:

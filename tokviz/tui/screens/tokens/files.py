@@ -54,7 +54,7 @@ class Files(Controller):
 
     def open_path(self, path: Path) -> None:
         """Read a file in a thread, then show it; the old text stays if that fails."""
-        if self.session.is_session(path):
+        if self.session.open_session_file(path):
             return
 
         def read(task: Task) -> Opened:
@@ -128,7 +128,7 @@ class Files(Controller):
 
     def _put(self, text: str, *, is_sample: bool) -> None:
         def noted() -> None:
-            self.session.note_text(None, is_sample=is_sample)
+            self.session.mark_replaced(None, is_sample=is_sample)
             self._text.refresh()
             self._text.editor.focus()
 
@@ -145,10 +145,10 @@ class Files(Controller):
     ) -> None:
         self._text.editor.history.checkpoint()  # undo comes back to what is saved
         parts, version = self._text.live.parts(), self.session.version
-        begun = self.session.begun
+        begun = self.session.text_id
 
         def saved(n_bytes: int) -> None:
-            if self.session.begun is begun:  # else it is another text by now
+            if self.session.text_id is begun:  # else it is another text by now
                 self.session.path = path
                 self.session.saved_version = version
             self.session.remember_folder(path)
@@ -185,7 +185,7 @@ class Files(Controller):
 
         def restored() -> None:
             self.session.path, self.session.is_sample = path, False
-            self.session.begun = object()
+            self.session.text_id = object()
             self._text.refresh()
             then()
 

@@ -46,7 +46,7 @@ from tokviz.workspace.session import (
     GoToToken,
     Request,
     ShowConversation,
-    ShowSaved,
+    ShowSavedText,
     ShowScreen,
     ShowText,
     TextChanged,
@@ -261,10 +261,10 @@ class TokensScreen(TokvizScreen):
                 self.call_after_refresh(self.text.editor.go_to_token, index)
             case UseTokenizer(source):
                 self.choice.use(source)
-            case ShowSaved():
+            case ShowSavedText():
                 self._show_saved(request)
 
-    def _show_saved(self, saved: ShowSaved) -> None:
+    def _show_saved(self, saved: ShowSavedText) -> None:
         """Show the text of a session file, then the screen that was shown."""
         for asked_before in ("open", "specials"):
             self.workers.cancel_group(self, asked_before)
@@ -275,7 +275,7 @@ class TokensScreen(TokvizScreen):
         self.split_lab.recall()
 
         def shown() -> None:
-            self.session.note_text(None)
+            self.session.mark_replaced(None)
             self.refresh_document()
             self.text.go_to(max(0, min(saved.cursor, self.live.n_chars)))
             if any(kind.id == saved.then for kind in SCREENS):
@@ -314,7 +314,7 @@ class TokensScreen(TokvizScreen):
         if self.editor.history.version is pasted.version:
             self.editor.undo()
             if self.live.text == sample_text():
-                self.session.note_text(None, is_sample=True)
+                self.session.mark_replaced(None, is_sample=True)
                 self._show_name()
 
     def _edit_prices(self, path: Path) -> None:

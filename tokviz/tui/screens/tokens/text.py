@@ -33,7 +33,7 @@ class TextAtHand:
         """Show another text instead of this one; its undo history begins anew."""
         self.editor.load_byte_text(text)
         self.session.edits, self.session.version = 0, self.editor.history.version
-        self.session.note_text(path)
+        self.session.mark_replaced(path)
         self.refresh()
 
     def replace_all(self, text: str, then: Callable[[], object] = lambda: None) -> None:

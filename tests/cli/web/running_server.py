@@ -1,4 +1,4 @@
-"""A running server, and browsers that it has let in."""
+"""A running server and admitted browsers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.screen import Screen
 from tokviz.cli.web.server import Options, Server
 
 
-class House:
-    """A server, seen from outside."""
+class RunningServer:
+    """A running server and its address."""
 
     def __init__(self, port: int, addresses: list[str]) -> None:
         self.port, self.addresses = port, addresses
@@ -23,7 +23,7 @@ class House:
 
     @contextlib.asynccontextmanager
     async def browser(self) -> AsyncIterator[ClientSession]:
-        """Let a browser in."""
+        """Admit a browser."""
         async with ClientSession(self.url, cookie_jar=CookieJar(unsafe=True)) as browser:
             async with browser.get(URL(self.addresses[-1], encoded=True).relative()) as page:
                 assert page.status == 200
@@ -32,22 +32,22 @@ class House:
     def terminal(
         self, browser: ClientSession, query: str = "columns=80&rows=24", **headers: str
     ) -> Any:
-        """Open a terminal, as the page does unless other headers are given."""
+        """Open a terminal, by default with the headers of the page."""
         return browser.ws_connect(
             f"/terminal?{query}", headers={"Origin": self.url, **headers}, autoping=True
         )
 
 
 @contextlib.asynccontextmanager
-async def open_house(options: Options | None = None) -> AsyncIterator[House]:
-    """Run a server."""
+async def run_server(options: Options | None = None) -> AsyncIterator[RunningServer]:
+    """Run a server inside the block."""
     addresses: list[str] = []
     async with Server(options or Options(), addresses.append).running() as port:
-        yield House(port, addresses)
+        yield RunningServer(port, addresses)
 
 
 async def drawn(terminal: ClientWebSocketResponse, wanted: bytes) -> bytes:
-    """Read what a terminal draws until something stands in it."""
+    """Read the output of a terminal until it contains some bytes."""
     seen = b""
     while wanted not in seen:
         message = await terminal.receive(timeout=30)
@@ -57,14 +57,14 @@ async def drawn(terminal: ClientWebSocketResponse, wanted: bytes) -> bytes:
 
 
 class Shown:
-    """What an app shows on a page, of the size that the page has asked for."""
+    """The screen of an app on a page of a given size."""
 
     def __init__(self, page: ClientWebSocketResponse, columns: int = 80, rows: int = 24) -> None:
         self._page = page
         self._screen, self._decode = Screen(columns, rows), getincrementaldecoder("utf-8")().decode
 
     async def __call__(self, *wanted: str) -> str:
-        """Wait until some words are there, and give all that is."""
+        """Wait until the screen shows some words; return its text."""
         while not all(words in (text := "\n".join(self._screen.lines())) for words in wanted):
             try:
                 message = await self._page.receive(timeout=20)
