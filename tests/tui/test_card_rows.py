@@ -11,7 +11,7 @@ from tokviz.explain.facts import Occurrences, SelectedTokens, TokenPlace, entry_
 from tokviz.explain.trace import why_not_one_token
 from tokviz.text.glyphs import UNSAFE
 from tokviz.tui.widgets.card_rows import selection_rows, token_rows
-from tokviz.tui.widgets.flow import Copy, GoTo, Row, Step
+from tokviz.tui.widgets.spans import Copy, GoTo, Row, Step
 
 TOK = tokviz.load("gpt2")
 PLACE = TokenPlace(12, 311, 2, (34, 38), (36, 40), 2, 4, ())

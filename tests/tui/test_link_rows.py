@@ -5,8 +5,8 @@ from textual.pilot import Pilot
 
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.themes import DARK, theme
-from tokviz.tui.widgets.flow import Copy, GoTo, Row, Span, ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
+from tokviz.tui.widgets.spans import Copy, GoTo, Row, Span, ToToken
 
 COPY, ONE, TWO = Copy("20 74", "bytes"), ToToken(1), ToToken(2)
 ROWS: list[Row] = [

@@ -4,7 +4,8 @@ import pytest
 from textual.app import App, ComposeResult
 
 from tests.tui.mouse import click
-from tokviz.tui.widgets.lists import Cell, PickList, RowList
+from tokviz.tui.widgets.lists import PickList, RowList
+from tokviz.tui.widgets.spans import Span
 
 
 class ListApp(App[None]):
@@ -25,9 +26,9 @@ class ListApp(App[None]):
         self.heard.append(("picked", event.index, event.again))
         self.meant.append(event.row)
 
-    def paint(self, row: int, width: int) -> list[Cell]:
+    def paint(self, row: int, width: int) -> list[Span]:
         self.painted.append(row)
-        return [(f"row {row}", "strong"), (" with a long ending" * 9, "muted")]
+        return [Span(f"row {row}", "heading"), Span(" with a long ending" * 9, "dim")]
 
 
 async def test_only_visible_rows_are_drawn() -> None:

@@ -11,10 +11,10 @@ from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS, CursorCurve, curve_line
 from tokviz.tui.widgets.curve import Curve, Scale, compression_curve, curve_rows
 from tokviz.tui.widgets.editor.painting import HOVERED, PINNED
-from tokviz.tui.widgets.flow import Row, Span, ToMerge
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Dragged, Scrubber
+from tokviz.tui.widgets.spans import Row, Span, ToMerge
 from tokviz.tui.widgets.token_text import TextTokens, TokenText, char_offsets, lit_chars, spans_in
 
 PALETTE = token_palette("tokviz-dark", "truecolor", False)
@@ -33,22 +33,22 @@ def test_a_merge_stands_at_the_same_place_on_the_curve_and_on_the_line_below(
     columns = 81
     width = columns + AXIS_COLUMNS
     blocks = curve_rows(curve, columns, 4, is_log=is_log)
-    _, (past, _), (_mark, role), _ = curve_line(curve, blocks, at, 1, width, 5, is_log=is_log)
-    assert (len(past), role) == (Scale(50_000, is_log).column_of(at, columns), "cursor")
+    _, past, mark, _ = curve_line(curve, blocks, at, 1, width, 5, is_log=is_log)
+    assert (len(past.text), mark.role) == (Scale(50_000, is_log).column_of(at, columns), "mark")
     if at == 300 and not is_log:
-        assert len(past) == 0, "it is 0.6 % of the way"
+        assert len(past.text) == 0, "it is 0.6 % of the way"
 
 
 def test_a_curve_without_points_says_why() -> None:
     curve = Curve("Counts", nothing="not known at all")
-    lines = ["".join(text for text, _ in curve_line(curve, [], 1, y, 9, 5)) for y in range(3)]
+    lines = ["".join(span.text for span in curve_line(curve, [], 1, y, 9, 5)) for y in range(3)]
     assert lines == ["not known", "at all", ""]
 
 
 def test_both_axes_are_named() -> None:
     curve = compression_curve("Bytes per token", [(0, 1.0), (4_000, 2.2)], 4_000)
     rows = [
-        "".join(text for text, _ in curve_line(curve, curve_rows(curve, 40, 4), 0, y, 47, 5))
+        "".join(span.text for span in curve_line(curve, curve_rows(curve, 40, 4), 0, y, 47, 5))
         for y in range(5)
     ]
     assert (rows[0].split("▕")[0].strip(), rows[3].split("▕")[0].strip()) == ("2.5", "1.0")
@@ -199,7 +199,7 @@ async def test_words_that_do_something_are_clicked() -> None:
 
 
 async def test_a_list_is_moved_through_and_picked_from() -> None:
-    picks = PickList[int](lambda row, width: [(str(row), "")])
+    picks = PickList[int](lambda row, width: [Span(str(row))])
     app = Shown(picks)
     async with app.run_test(size=(20, 5)) as pilot:
         picks.show(range(100_000), 0)

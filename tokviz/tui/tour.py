@@ -11,8 +11,8 @@ from textual.timer import Timer
 
 from tokviz.guide.lessons import Step, first_steps
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.widgets.flow import Do, Row, Span, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Do, Row, Span, flow, words_of
 from tokviz.workspace.session import Session
 
 LEAST_COLUMNS, LEAST_ROWS = 30, 15

@@ -49,7 +49,7 @@ from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.card_rows import tree_rows
 from tokviz.tui.widgets.curve import Curve
-from tokviz.tui.widgets.flow import Do, Light, Row, Span, ToMerge
+from tokviz.tui.widgets.spans import Do, Light, Row, Span, ToMerge
 
 
 @pytest.fixture(scope="module")
@@ -261,9 +261,9 @@ def test_rows_fit_their_width(tiny: Replay, width: int) -> None:
     frame = make_frame(tiny, 1, None, 0)
     for row in frame.candidates:
         if width >= 33:
-            assert sum(len(text) for text, _ in paint_candidate(row, width)) <= width
+            assert sum(len(span.text) for span in paint_candidate(row, width)) <= width
     if width >= 20:
-        assert sum(len(text) for text, _ in paint_merge(tiny.step(3), width)) <= width
+        assert sum(len(span.text) for span in paint_merge(tiny.step(3), width)) <= width
 
 
 def test_a_lineage_leads_down_to_bytes(tiny: Replay) -> None:
@@ -281,7 +281,7 @@ def test_the_transport_says_where_it_is() -> None:
     player = Player(0.5, playing=True)
 
     def words() -> str:
-        return " ".join(text for item in transport_items(player) for text, _ in item.words)
+        return " ".join(span.text for item in transport_items(player) for span in item.spans)
 
     assert "pause" in words() and "0.5 merges/s" in words()
     player.hold(6.0)
@@ -289,7 +289,7 @@ def test_the_transport_says_where_it_is() -> None:
     player.advance(START, 12.0, 9)
     assert "0.5 merges/s" in words()
     said = [
-        "".join(text for text, _ in item.words)
+        "".join(span.text for span in item.spans)
         for position in (START, Position(3, False), Position(3))
         for item in status_items(position, 9)
     ]

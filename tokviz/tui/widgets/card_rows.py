@@ -13,8 +13,7 @@ from tokviz.explain.trace import EncodeTrace, Explanation, LineageNode, render_l
 from tokviz.text.glyphs import safe, token_label
 from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import column, fit
-from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
-from tokviz.tui.widgets.lists import Cell
+from tokviz.tui.widgets.spans import Action, Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
 
 LABEL_COLUMNS = 8
 HINT = "Move the cursor to a token, or point at one."
@@ -279,7 +278,7 @@ def selection_rows(
 
 def merge_cells(
     number: int, token: bytes, pair: tuple[bytes, bytes] | None, count: int | None, width: int
-) -> list[Cell]:
+) -> list[Span]:
     """Draw a row of a list of merges: the number, the token, its parts, how often they met.
 
     Args:
@@ -293,14 +292,14 @@ def merge_cells(
     times = "" if count is None else f" {count:,}×"
     room = width - len(head) - len(times)
     if room < 14:
-        return [(head, "muted"), (fit(label_of(token), room), "strong")]
+        return [Span(head, "dim"), Span(fit(label_of(token), room), "heading")]
     token_width = max(6, min(room // 2, 28))
     parts = "no merge" if pair is None else " + ".join(map(label_of, pair))
     return [
-        (head, "muted"),
-        (column(label_of(token), token_width), "strong"),
-        (" " + column(parts, room - token_width - 1), "muted"),
-        (times, "muted"),
+        Span(head, "dim"),
+        Span(column(label_of(token), token_width), "heading"),
+        Span(" " + column(parts, room - token_width - 1), "dim"),
+        Span(times, "dim"),
     ]
 
 

@@ -9,17 +9,13 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.strip import Strip
 
-from tokviz.tui.widgets.bar import Bar, BarItem, Role
+from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.curve import Curve, Scale, curve_rows
-from tokviz.tui.widgets.flow import flow, words_of
-from tokviz.tui.widgets.roles import role_strip
 from tokviz.tui.widgets.scrubber import Dragged
+from tokviz.tui.widgets.spans import Role, RoleStyles, Span, draw, flow, words_of
 
 AXIS_COLUMNS = 7
 """Columns at the left for the labels of the y axis and the axis itself."""
-
-Cells = list[tuple[str, str]]
-"""A row: stretches of (text, role)."""
 
 
 class CursorCurve(Vertical):
@@ -65,7 +61,7 @@ class CursorCurve(Vertical):
 
     def _show_head(self) -> None:
         curve, is_log = self.plot.curve, self.plot.is_log
-        left = [BarItem(((curve.title, "plain"),)), BarItem(((self._value, "chip"),))]
+        left = [BarItem((Span(curve.title),)), BarItem((Span(self._value, "heading"),))]
         self._head.show(left, [scale_item(is_log)] if curve.points else ())
 
 
@@ -74,14 +70,15 @@ class CurvePlot(Dragged):
 
     DEFAULT_CSS = """
     CurvePlot {
-        & > .curve-plot--past { color: $text-accent; }
-        & > .curve-plot--future { color: $text-disabled; }
-        & > .curve-plot--cursor { color: $text-warning; text-style: bold; }
-        & > .curve-plot--axis { color: $text-muted; }
+        & > .curve-plot--accent { color: $text-accent; }
+        & > .curve-plot--rest { color: $text-disabled; }
+        & > .curve-plot--mark { color: $text-warning; text-style: bold; }
+        & > .curve-plot--dim { color: $text-muted; }
     }
     """
-    ROLES: ClassVar[tuple[str, ...]] = ("past", "future", "cursor", "axis")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"curve-plot--{role}" for role in ROLES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"curve-plot--{role}" for role in ("accent", "rest", "mark", "dim")
+    }
 
     def __init__(self, *, has_cursor: bool) -> None:
         """Begin without a curve."""
@@ -123,10 +120,10 @@ class CurvePlot(Dragged):
         if self._drawn is None or self._drawn[0] != (width, height):
             rows = curve_rows(self.curve, self._columns, max(height - 1, 0), is_log=self.is_log)
             self._drawn = ((width, height), rows)
-        cells = curve_line(
+        spans = curve_line(
             self.curve, self._drawn[1], self._cursor, y, width, height, is_log=self.is_log
         )
-        return role_strip(self, "curve-plot", cells, width)
+        return draw(spans, RoleStyles(self, "curve-plot"), width)
 
     def can_go(self) -> bool:
         """Without points, or a cursor, there is no place on the curve."""
@@ -141,12 +138,12 @@ class CurvePlot(Dragged):
 
 def scale_item(is_log: bool) -> BarItem:
     """Give the switch between the two scales."""
-    linear: Role = "plain" if is_log else "chip"
-    log: Role = "chip" if is_log else "plain"
+    linear: Role = "text" if is_log else "heading"
+    log: Role = "heading" if is_log else "text"
     return BarItem(
-        (("linear", linear), (" │ ", "plain"), ("logarithmic", log)),
+        (Span("linear", linear), Span(" │ "), Span("logarithmic", log)),
         "screen.toggle_scale",
-        (("lin", linear), ("│", "plain"), ("log", log)),
+        (Span("lin", linear), Span("│"), Span("log", log)),
     )
 
 
@@ -159,24 +156,25 @@ def curve_line(
     height: int,
     *,
     is_log: bool = False,
-) -> Cells:
+) -> list[Span]:
     """Draw one row: a row of the curve, or the x axis."""
     if not curve.points:
         rows = flow(words_of(curve.nothing), width)
-        return [(span.text, "axis") for row in rows[y : y + 1] for span in row]
+        return [span._replace(role="dim") for row in rows[y : y + 1] for span in row]
     columns = width - AXIS_COLUMNS
     if height < 2 or columns <= 4:
         return []
     if y == height - 1:
-        return [(" " * AXIS_COLUMNS + x_axis(curve.last_x, columns), "axis")]
+        return [Span(" " * AXIS_COLUMNS + x_axis(curve.last_x, columns), "dim")]
     bottom, top, _ = curve.y_axis(is_log)
     label = curve.y_label(top) if y == 0 else curve.y_label(bottom) if y == height - 2 else ""
-    row, axis = blocks[y], (f"{label:>{AXIS_COLUMNS - 1}}▕", "axis")
+    row, axis = blocks[y], Span(f"{label:>{AXIS_COLUMNS - 1}}▕", "dim")
     if cursor is None:
-        return [axis, (row, "past")]
+        return [axis, Span(row, "accent")]
     column = Scale(curve.last_x, is_log).column_of(cursor, columns)
     mark = row[column] if row[column] != " " else "│"
-    return [axis, (row[:column], "past"), (mark, "cursor"), (row[column + 1 :], "future")]
+    before, after = Span(row[:column], "accent"), Span(row[column + 1 :], "rest")
+    return [axis, before, Span(mark, "mark"), after]
 
 
 def x_axis(last: int, width: int) -> str:

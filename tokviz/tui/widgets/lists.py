@@ -20,11 +20,9 @@ from textual.widget import Widget
 
 from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.widgets.line_scroll_view import QuietScroll
+from tokviz.tui.widgets.spans import Role, Span
 
 RowT = TypeVar("RowT")
-
-Cell = tuple[str, str]
-"""A stretch of a row: text that is safe for the terminal, and one of `RowList.ROLES` or ""."""
 
 MOVES: tuple[BindingType, ...] = (
     Binding("down", "move(1)", show=False),
@@ -54,19 +52,17 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
             background: $block-cursor-background;
             color: $block-cursor-foreground;
         }
-        & > .row-list--strong { text-style: bold; }
-        & > .row-list--muted { color: $text-muted; }
+        & > .row-list--heading { text-style: bold; }
+        & > .row-list--dim { color: $text-muted; }
         & > .row-list--accent { color: $text-accent; }
         & > .row-list--warning { color: $text-warning; }
         &:nocolor > .row-list--highlighted { text-style: reverse; }
     }
     """
 
-    ROLES: ClassVar[tuple[str, ...]] = ("strong", "muted", "accent", "warning")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "row-list--hover",
-        "row-list--highlighted",
-        *(f"row-list--{role}" for role in ROLES),
+        f"row-list--{name}"
+        for name in ("hover", "highlighted", "heading", "dim", "accent", "warning")
     }
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -112,7 +108,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
             super().__init__(rows, index)
             self.again = again
 
-    def __init__(self, paint: Callable[[RowT, int], Sequence[Cell]], *, id: str | None = None):
+    def __init__(self, paint: Callable[[RowT, int], Sequence[Span]], *, id: str | None = None):
         """Take the function that draws a row: from the row and the width in cells, its cells."""
         super().__init__(id=id)
         self._paint = paint
@@ -218,19 +214,19 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         index = y + self.top_row
         if index >= len(self.rows):
             words = "" if self.rows or y else self.nothing
-            style = self.ground + self._part("muted")
+            style = self.ground + self._part("dim")
             return Strip([Segment(words, style)]).adjust_cell_length(width, self.ground)
         mark = self._mark_of(index)
         style = self.ground + self._part(mark)
         plain = mark == "highlighted" and self.app.no_color
         segments = [
-            Segment(text, style if plain else style + self._cell_style(role, mark))
-            for text, role in self._paint(self.rows[index], width)
+            Segment(span.text, style if plain else style + self._span_style(span.role, mark))
+            for span in self._paint(self.rows[index], width)
         ]
         return Strip(segments).adjust_cell_length(width, style)
 
-    def _cell_style(self, role: str, mark: str) -> Style:
-        """Give the look of a cell in a row that is marked "highlighted" or "hover", or is not."""
+    def _span_style(self, role: Role, mark: str) -> Style:
+        """Return the style of a role in a row that is marked "highlighted", "hover" or ""."""
         return self._part(role)
 
     def _mark_of(self, index: int) -> str:
@@ -239,7 +235,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         return "hover" if index == self.hovered else ""
 
     def _part(self, name: str) -> Style:
-        if not name:
+        if name in ("", "text"):
             return Style.null()
         return self.get_component_rich_style(f"row-list--{name}", partial=True)
 

@@ -15,9 +15,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.tui.messages import RIGHT, CopyRequested, WhyWanted
-from tokviz.tui.widgets.flow import Action, Copy, Do, GoTo, Role, Row, ToToken
 from tokviz.tui.widgets.line_scroll_view import QuietScroll
-from tokviz.tui.widgets.roles import TARGET
+from tokviz.tui.widgets.spans import TARGET, Action, Copy, Do, GoTo, Role, Row, ToToken
 
 if TYPE_CHECKING:
     from tokviz.tui.palette import TokenPalette

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from itertools import groupby
-from operator import itemgetter
 from typing import ClassVar
 
 from textual import events
@@ -13,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.tui.widgets.curve import Scale
-from tokviz.tui.widgets.roles import role_strip
+from tokviz.tui.widgets.spans import RoleStyles, Span, draw
 
 
 class Dragged(Widget):
@@ -79,7 +77,7 @@ class Scrubber(Dragged, can_focus=True):
     Scrubber {
         height: 1;
         width: 1fr;
-        & > .scrubber--done { color: $text-accent; }
+        & > .scrubber--accent { color: $text-accent; }
         & > .scrubber--rest { color: $border-blurred; }
         & > .scrubber--mark { color: $text-warning; text-style: bold; }
         & > .scrubber--handle { color: $text-accent; text-style: bold; }
@@ -88,7 +86,7 @@ class Scrubber(Dragged, can_focus=True):
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"scrubber--{role}" for role in ("done", "rest", "mark", "handle")
+        f"scrubber--{role}" for role in ("accent", "rest", "mark", "handle")
     }
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -109,15 +107,13 @@ class Scrubber(Dragged, can_focus=True):
         if width < 1:
             return Strip([])
         handle = self._scale.column_of(self._value, width)
-        cells = ["━"] * handle + ["●"] + ["─"] * (width - handle - 1)
-        roles = ["done"] * handle + ["handle"] + ["rest"] * (width - handle - 1)
+        spans = [Span("━", "accent")] * handle + [Span("●", "handle")]
+        spans += [Span("─", "rest")] * (width - handle - 1)
         if self._mark is not None:
             column = self._scale.column_of(self._mark, width)
             if column != handle:
-                cells[column], roles[column] = "◆", "mark"
-        runs = groupby(zip(cells, roles, strict=True), key=itemgetter(1))
-        words = (("".join(cell for cell, _ in run), role) for role, run in runs)
-        return role_strip(self, "scrubber", words, width)
+                spans[column] = Span("◆", "mark")
+        return draw(spans, RoleStyles(self, "scrubber"), width)
 
     def go(self, column: int) -> None:
         """Take the handle to a column."""

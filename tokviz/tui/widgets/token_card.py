@@ -23,8 +23,8 @@ from tokviz.tui.actions import action, actions, bindings_of, declared_in
 from tokviz.tui.messages import Notice, TokenPicked
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.card_rows import HINT, selection_rows, token_copies, token_rows
-from tokviz.tui.widgets.flow import Action, GoTo, Row, Step, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Action, GoTo, Row, Step, flow, words_of
 
 if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument

@@ -50,6 +50,7 @@ from tokviz.tui.widgets.conversation.rows import MessageBlocks
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Span
 from tokviz.tui.widgets.view_switcher import Turn, Turns
 from tokviz.workspace.session import Request, ShowConversation, UseTokenizer
 
@@ -273,9 +274,9 @@ class ChatScreen(TokvizScreen):
         models = f" ({title})" if title.lower() != template else ""
         return [
             BarItem(
-                ((safe(template), "chip"), (models, "plain"), (" ▾", "key")),
+                (Span(safe(template), "heading"), Span(models), Span(" ▾", "key")),
                 "screen.pick_template",
-                ((f"{safe(template)} ▾", "chip"),),
+                (Span(f"{safe(template)} ▾", "heading"),),
             ),
             tokenizer_item(self.session.tokenizer),
         ]

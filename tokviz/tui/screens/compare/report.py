@@ -25,8 +25,8 @@ from tokviz.tui.screens.compare.scripts import cell_rows
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import StoppedError, Task
 from tokviz.tui.widgets.fit import column
-from tokviz.tui.widgets.flow import Do, Row, Span, Word, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Do, Row, Span, Word, flow, words_of
 
 _NAME, _BEST = 20, 5
 """Columns: of a tokenizer's name, of the mark of the best."""

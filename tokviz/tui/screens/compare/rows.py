@@ -11,7 +11,7 @@ from tokviz.compare.figures import HEADS, NONE, Figures, figure_cells
 from tokviz.text.glyphs import safe
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import column, fit, fit_name
-from tokviz.tui.widgets.flow import Do, Role, Row, Span, Word, flow, words_of
+from tokviz.tui.widgets.spans import Do, Role, Row, Span, Word, flow, words_of
 from tokviz.workspace.prices import ModelPrice, percent, short_cost
 
 if TYPE_CHECKING:

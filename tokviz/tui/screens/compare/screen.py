@@ -26,8 +26,8 @@ from tokviz.tui.screens.exporting import Exporting, Shown
 from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_at
-from tokviz.tui.widgets.flow import ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
+from tokviz.tui.widgets.spans import ToToken
 from tokviz.tui.widgets.splits.view import GlossView
 from tokviz.workspace.session import ShowToken
 

@@ -17,8 +17,8 @@ from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import column, fit
-from tokviz.tui.widgets.flow import Do, Row, Span, ToToken, Word, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Do, Row, Span, ToToken, Word, flow, words_of
 
 if TYPE_CHECKING:
     import numpy as np

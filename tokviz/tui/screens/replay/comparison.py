@@ -14,7 +14,7 @@ from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Action, Do, Row, Span, ToMerge, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.spans import Action, Do, Row, Span, ToMerge, ToToken, Word, flow, words_of
 
 if TYPE_CHECKING:
     from tokviz.compare import boundaries

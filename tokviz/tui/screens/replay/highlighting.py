@@ -9,8 +9,8 @@ from textual import on
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.state import ReplayState
-from tokviz.tui.widgets.flow import Light
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Light
 
 
 class Lighting(Controller):

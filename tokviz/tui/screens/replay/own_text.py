@@ -24,6 +24,7 @@ from tokviz.tui.screens.why import Asked, asked_at, asked_in
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem, columns
 from tokviz.tui.widgets.editor import TokenEditor
+from tokviz.tui.widgets.spans import Span
 from tokviz.tui.widgets.token_text import TokenText
 
 REST_SECONDS = 0.25
@@ -119,17 +120,17 @@ class OwnText(Vertical):
         """Show as many facts as there is room for, the most important first."""
         self._facts = facts
         if self.is_editing:
-            buttons = [BarItem((("done", "key"), (" F5", "plain")), "screen.edit_text")]
+            buttons = [BarItem((Span("done", "key"), Span(" F5")), "screen.edit_text")]
         else:
             buttons = [
-                BarItem((("edit", "key"),), "screen.edit_text"),
-                BarItem((("from Tokens", "key"),), "screen.text_at_hand"),
+                BarItem((Span("edit", "key"),), "screen.edit_text"),
+                BarItem((Span("from Tokens", "key"),), "screen.text_at_hand"),
             ][: 2 if self.size.width >= _ROOMY_COLUMNS else 1]
-        title = BarItem((("Your text", "active"),), "", (("Yours", "active"),))
-        counts = BarItem(((" · ".join(facts), "plain"),))
+        title = BarItem((Span("Your text", "heading"),), "", (Span("Yours", "heading"),))
+        counts = BarItem((Span(" · ".join(facts)),))
         while len(facts) > 1 and columns([title, counts, *buttons]) > self.size.width:
             facts = facts[:-1]
-            counts = BarItem(((" · ".join(facts), "plain"),))
+            counts = BarItem((Span(" · ".join(facts)),))
         self.head.show([title, counts], buttons)
 
     # -- editing

@@ -1,4 +1,4 @@
-"""Words set in rows: what cards are made of, and what a click on a word does."""
+"""Text with roles: spans, their actions, their layout in rows and their styles."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
 
 from tokviz.tui.widgets.fit import fit
 
@@ -75,13 +79,27 @@ class Do(NamedTuple):
 
 Action = Copy | GoTo | Step | ToMerge | ToToken | Light | ToFinding | Filter | Search | Do
 Role = Literal[
-    "text", "label", "heading", "dim", "token", "special", "made", "new", "link", "tree", "warning",
-    "error", "bar", "good", "left", "right", "result",
+    # Words.
+    "text", "heading", "label", "dim", "accent", "key", "good", "warning", "error", "selection",
+    # Words and signs that can be clicked.
+    "link", "toggle", "handle",
+    # Tokens and pre-tokens.
+    "token", "special", "made", "new", "left", "right", "result",
+    # Lines and bars.
+    "tree", "rule", "bar", "rest", "mark",
 ]  # fmt: skip
+"""Purpose of a span. Every widget has a component class for each role that it draws."""
 
 
 class Span(NamedTuple):
-    """A stretch of a row: its text, what it is, what a click on it does, its hue if it has one."""
+    """A run of text with one style, safe for the terminal.
+
+    Attributes:
+        text: The text.
+        role: Its purpose, which determines its style. "text" is the widget's own style.
+        action: What a click on it does.
+        hue: The index of its hue in the palette, -1 for none.
+    """
 
     text: str
     role: Role = "text"
@@ -92,6 +110,65 @@ class Span(NamedTuple):
 Row = tuple[Span, ...]
 Word = Sequence[Span]
 """Spans that stay on one row."""
+
+TARGET = Style.from_meta({"target": True})
+"""Marks clickable text for jump mode. It draws nothing."""
+_UNDERLINE = Style(underline=True)
+
+
+class RoleStyles(dict[str, Style]):
+    """Styles of roles from a widget's component classes, computed on first use."""
+
+    def __init__(self, widget: Widget, prefix: str) -> None:
+        """Use the component classes named `prefix--role`."""
+        super().__init__(text=widget.rich_style)
+        self._widget, self._prefix = widget, prefix
+
+    def __missing__(self, role: str) -> Style:
+        component = self._widget.get_component_rich_style(f"{self._prefix}--{role}", partial=True)
+        style = self[role] = self["text"] + component
+        return style
+
+
+def draw(
+    spans: Iterable[Span],
+    styles: RoleStyles,
+    width: int,
+    hovered: Action | None = None,
+    *,
+    are_targets: bool = True,
+) -> Strip:
+    """Draw spans in a row.
+
+    Args:
+        spans: The spans, side by side.
+        styles: The widget's styles.
+        width: Columns of the row.
+        hovered: An action whose spans are underlined.
+        are_targets: Whether jump mode labels the spans that have an action.
+    """
+    segments = []
+    for span in spans:
+        style = styles[span.role]
+        if span.action is not None:
+            style += TARGET if are_targets else Style.null()
+            style += _UNDERLINE if span.action == hovered else Style.null()
+        segments.append(Segment(span.text, style))
+    return Strip(segments).adjust_cell_length(width, styles["text"])
+
+
+def width_of(spans: Iterable[Span]) -> int:
+    """Count the cells of spans."""
+    return sum(cell_len(span.text) for span in spans)
+
+
+def span_at(spans: Iterable[Span], x: int) -> Span:
+    """Return the span at a column, or an empty one."""
+    for span in spans:
+        x -= cell_len(span.text)
+        if x < 0:
+            return span
+    return Span("")
 
 
 def flow(words: Iterable[Word], width: int, indent: Sequence[Span] = ()) -> list[Row]:
