@@ -116,15 +116,6 @@ class GridApp(App[None]):
     def line(self, y: int) -> str:
         return drawn(self.grid.render_line(y))
 
-    def watch_refresh(self) -> list[int]:
-        """Record the rows of the view that are drawn again."""
-        rows: list[int] = []
-        grid = self.grid
-        grid.refresh = lambda *regions, **_: (  # type: ignore[method-assign]
-            rows.extend(region.y for region in regions) if regions else rows.append(-1)
-        )
-        return rows
-
 
 def known(text: str) -> LiveDocument:
     live = LiveDocument(text, TOK)
@@ -191,28 +182,6 @@ async def test_the_mouse_hovers_picks_and_leaves() -> None:
         await pilot.hover(IdGrid, offset=(0, 1))
         index = shape.per_row + 1
         assert app.heard == [("hover", index), ("pick", index), ("hover", None)]
-
-
-async def test_marks_draw_only_the_rows_they_touch() -> None:
-    app = GridApp(known(WORDS))
-    async with app.run_test(size=(40, 10)):
-        per_row = app.grid._shape.per_row
-        app.grid.set_marks(None, 3 * per_row)
-        rows = app.watch_refresh()
-        app.grid.set_marks(per_row, 5 * per_row)
-        assert sorted(rows) == [1, 3, 5]
-
-
-async def test_an_edit_draws_only_the_rows_that_changed() -> None:
-    live = known(WORDS)
-    app = GridApp(live)
-    async with app.run_test(size=(40, 10)):
-        per_row = app.grid._shape.per_row
-        rows = app.watch_refresh()
-        start = live.token(4 * per_row + 1).start
-        live.edit(start, len(" two"), " ten")
-        app.grid.sync()
-        assert rows == [4]
 
 
 async def test_the_end_of_a_document_that_got_shorter_is_cleared() -> None:

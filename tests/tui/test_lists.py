@@ -106,18 +106,6 @@ async def test_a_click_says_whether_the_row_was_highlighted_already() -> None:
         assert app.heard == [("picked", 3, False), ("picked", 3, True)]
 
 
-async def test_only_the_rows_that_change_are_drawn_again() -> None:
-    app = ListApp()
-    async with app.run_test(size=(30, 10)) as pilot:
-        rows = app.query_one(RowList)
-        rows.show(range(10), 0)
-        await pilot.pause()
-        app.painted.clear()
-        rows.move(1)
-        await pilot.pause()
-        assert sorted(set(app.painted)) == [0, 1]
-
-
 async def test_the_second_click_of_two_does_not_pick_what_came_there_since(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

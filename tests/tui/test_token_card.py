@@ -230,21 +230,6 @@ async def test_occurrences_in_a_long_document_follow_after_a_moment() -> None:
         assert "occurs   20,000 times  ‹ previous  next ›" in app.lines()
 
 
-async def test_moving_on_draws_only_the_rows_that_changed() -> None:
-    live = known("the cat the cat")
-    app = CardApp(live)
-    async with app.run_test(size=(50, 40)):
-        app.card.set_marks(None, 1)
-        drawn: list[int] = []
-        app.card.refresh = lambda *regions, **_: drawn.extend(  # type: ignore[method-assign]
-            region.y for region in regions
-        )
-        app.card.set_marks(None, 3)
-        texts = [app.lines()[y] for y in drawn]
-        assert texts[0] == "#3 · 4 tokens"
-        assert "id       3797" not in texts and "length   4 bytes, 4 characters" not in texts
-
-
 async def test_a_hidden_card_catches_up_when_it_is_shown() -> None:
     app = CardApp(known(TEXT))
     async with app.run_test(size=(50, 40)) as pilot:

@@ -39,6 +39,7 @@ _EMPTY = " Token ids appear here as you type."
 class IdGrid(TokenView):
     """The ids of a live document, linked with the text by hovering and picking."""
 
+    PREFIX = "id-grid"
     COMPONENT_CLASSES: ClassVar[set[str]] = {"id-grid--dim"}
     DEFAULT_CSS = """
     IdGrid > .id-grid--dim {
@@ -56,7 +57,6 @@ class IdGrid(TokenView):
         self._shape = GridShape(0, 1, 1)
         self._look: GridLook | None = None
         self._id_width = 1
-        self._drawn: dict[int, GridRow] = {}
         self._strips: LRUCache[GridRow, Strip] = LRUCache(_STRIPS_KEPT)
         self._shaped_for: tuple[int, object] = (0, None)
 
@@ -71,30 +71,18 @@ class IdGrid(TokenView):
         super().restyle()
 
     def sync(self) -> None:
-        """Draw what changed in the document since the last time."""
+        """Show the document's tokens as they are now."""
         if not self.size:
             return
         self.live.ensure(0, 1)
-        if self._reshape():
-            self.refresh()
+        self._reshape()
         self.set_row_count(self._n_rows())
-        visible, drawn = self.visible_rows(), self._drawn
-        new = zip(visible, self._rows(visible), strict=False)
-        beyond = range(visible.stop, self.top_row + self.size.height)
-        gone = [row for row in beyond if drawn.pop(row, None) is not None]
-        self.refresh_rows([row for row, content in new if drawn.get(row) != content] + gone)
+        self.refresh()
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
         """Mark the token under the pointer and the pinned one; with `scroll`, bring it in view."""
-        touched = {
-            index // self._shape.per_row
-            for old, new in ((self._hover, hover), (self.pinned, pin))
-            if old != new
-            for index in (old, new)
-            if index is not None
-        }
         self._hover, self.pinned = hover, pin
-        self.refresh_rows(touched)
+        self.refresh()
         if scroll and pin is not None and self.size:
             self.show_row(pin // self._shape.per_row)
 
@@ -106,15 +94,11 @@ class IdGrid(TokenView):
         look = self._current_look()
         contents = self._rows(range(row, row + 1)) if row < self._n_rows() else []
         if not contents:
-            self._drawn.pop(row, None)
             words = "" if row or self.live.n_chars else fit(_EMPTY, self.row_width)
             return Strip([Segment(words, look.base + look.dim)]).adjust_cell_length(
                 self.size.width, look.base
             )
         content = contents[0]
-        if len(self._drawn) > _STRIPS_KEPT:
-            self._drawn.clear()
-        self._drawn[row] = content
         strip = self._strips.get(content)
         if strip is None:
             strip = self._strips[content] = self._strip(content, look)
@@ -130,15 +114,13 @@ class IdGrid(TokenView):
             label = token_label(tokenizer.token_bytes(row.tokens[0][0]))
         return list_strip(row, self._shape, width, look, self._id_width, label)
 
-    def _reshape(self) -> bool:
-        """Fit the cells to the width and the document; return whether everything must be drawn."""
+    def _reshape(self) -> None:
+        """Fit the cells to the width and the document."""
         made_for = (self.row_width, self.live.tokenizer)
         shape = self._new_shape()
-        if shape == self._shape and made_for == self._shaped_for:
-            return False
-        self._shape, self._shaped_for = shape, made_for
-        self._forget_strips()
-        return True
+        if shape != self._shape or made_for != self._shaped_for:
+            self._shape, self._shaped_for = shape, made_for
+            self._forget_strips()
 
     def _new_shape(self) -> GridShape:
         tokenizer = self.live.tokenizer
@@ -205,15 +187,14 @@ class IdGrid(TokenView):
         if self._look is None:
             tokenizer = self.live.tokenizer
             specials = tokenizer.special_tokens.values() if tokenizer is not None else ()
-            base = self.rich_style + self._palette.base
-            dim = base + self.get_component_rich_style("id-grid--dim", partial=True)
+            base = self.role_styles.base + self._palette.base
+            dim = base + self.role_styles["dim"]
             self._look = GridLook(self._palette, base, dim, frozenset(specials))
         return self._look
 
     def _forget_strips(self) -> None:
         self._look = None
         self._strips.clear()
-        self._drawn.clear()
 
     def on_resize(self) -> None:
         """Fit the cells to the new width and keep the pinned token in view."""

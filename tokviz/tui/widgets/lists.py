@@ -19,8 +19,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.tui.messages import RIGHT, WhyWanted
-from tokviz.tui.widgets.line_scroll_view import QuietScroll
-from tokviz.tui.widgets.spans import Role, Span
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
+from tokviz.tui.widgets.spans import Role, Span, draw
 
 RowT = TypeVar("RowT")
 
@@ -33,12 +33,13 @@ MOVES: tuple[BindingType, ...] = (
 """The keys that move a highlight, for the list and for what has the keyboard in its place."""
 
 
-class RowList(QuietScroll, Generic[RowT], can_focus=False):
+class RowList(LineScrollView, Generic[RowT], can_focus=False):
     """Rows of any kind, one of them highlighted.
 
     The cost of a frame is that of the visible rows, so 100,000 rows are as quick as ten.
     """
 
+    PREFIX = "row-list"
     HEARS_RIGHT: ClassVar[bool] = True
     TELLS_WHY: ClassVar[bool] = False
     """Whether the right button also asks why a row is as it is."""
@@ -72,9 +73,9 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         Binding("enter", "pick", show=False),
     ]
 
-    highlighted: reactive[int | None] = reactive(None, repaint=False)
+    highlighted: reactive[int | None] = reactive(None)
     """Index of the highlighted row."""
-    hovered: reactive[int | None] = reactive(None, repaint=False)
+    hovered: reactive[int | None] = reactive(None)
     """Index of the row under the mouse."""
 
     _is_following = False
@@ -179,16 +180,11 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
 
     # -- drawing
 
-    def watch_highlighted(self, old: int | None, new: int | None) -> None:
-        """Bring the row into view, draw the two that change, and tell."""
-        self.row_at_hand = new or 0
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        """Bring the row into view, and post `Highlighted`."""
+        self.current_row = highlighted or 0
         self._reveal()
-        self.refresh_rows((old, new))
         self.post_message(self.Highlighted())
-
-    def watch_hovered(self, old: int | None, new: int | None) -> None:
-        """Draw the row under the mouse, and the one before."""
-        self.refresh_rows((old, new))
 
     def on_resize(self) -> None:
         """Keep the highlighted row in view."""
@@ -212,12 +208,11 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         """Draw one visible row."""
         width = self.row_width
         index = y + self.top_row
+        styles = self.role_styles
         if index >= len(self.rows):
-            words = "" if self.rows or y else self.nothing
-            style = self.ground + self._part("dim")
-            return Strip([Segment(words, style)]).adjust_cell_length(width, self.ground)
+            return draw([Span("" if self.rows or y else self.nothing, "dim")], styles, width)
         mark = self._mark_of(index)
-        style = self.ground + self._part(mark)
+        style = styles.base + styles[mark]
         plain = mark == "highlighted" and self.app.no_color
         segments = [
             Segment(span.text, style if plain else style + self._span_style(span.role, mark))
@@ -226,18 +221,13 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         return Strip(segments).adjust_cell_length(width, style)
 
     def _span_style(self, role: Role, mark: str) -> Style:
-        """Return the style of a role in a row that is marked "highlighted", "hover" or ""."""
-        return self._part(role)
+        """Return the style of a role in a row that is marked "highlighted", "hover" or "text"."""
+        return self.role_styles[role]
 
     def _mark_of(self, index: int) -> str:
         if index == self.highlighted:
             return "highlighted"
-        return "hover" if index == self.hovered else ""
-
-    def _part(self, name: str) -> Style:
-        if name in ("", "text"):
-            return Style.null()
-        return self.get_component_rich_style(f"row-list--{name}", partial=True)
+        return "hover" if index == self.hovered else "text"
 
     # -- mouse
 

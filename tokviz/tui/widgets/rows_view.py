@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.tui.messages import RIGHT, CopyRequested, WhyWanted
-from tokviz.tui.widgets.line_scroll_view import QuietScroll
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
 from tokviz.tui.widgets.spans import TARGET, Action, Copy, Do, GoTo, Role, Row, ToToken
 
 if TYPE_CHECKING:
@@ -37,9 +37,10 @@ class Link(NamedTuple):
     action: Action
 
 
-class RowsView(QuietScroll):
+class RowsView(LineScrollView):
     """Shows rows for its width; words that do something are underlined under the mouse."""
 
+    PREFIX = "rows-view"
     HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
     RowsView {
@@ -100,15 +101,14 @@ class RowsView(QuietScroll):
             self.scroll_to(y=0, animate=False)
 
     def lay_out(self) -> None:
-        """Make the rows again, and draw those in view that changed."""
+        """Make the rows again."""
         self._made_for = self.row_width if self.size else 0
         if self._made_for <= 0:
             return
         self.point_at(None)
-        before, self.rows = self.rows, self._make(self._made_for)
+        self.rows = self._make(self._made_for)
         self.set_row_count(len(self.rows))
-        in_view, now = range(self.top_row, self.top_row + self.size.height), self.rows
-        self.refresh_rows(row for row in in_view if before[row : row + 1] != now[row : row + 1])
+        self.refresh()
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with other colours."""
@@ -142,7 +142,7 @@ class RowsView(QuietScroll):
                 style += TARGET
             for link, name in self._marked():
                 if link is not None and link.row == number and link.start <= x < link.stop:
-                    style += self._part(name)
+                    style += self.role_styles[name]
             segments.append(Segment(span.text, style))
             x += cell_len(span.text)
         return Strip(segments).adjust_cell_length(self.row_width, self._style("text", -1))
@@ -150,18 +150,15 @@ class RowsView(QuietScroll):
     def _marked(self) -> list[tuple[Link | None, str]]:
         return [(self._pointed, "pointed")]
 
-    def _part(self, name: str) -> Style:
-        return self.get_component_rich_style(f"rows-view--{name}", partial=True)
-
     @property
     def base_style(self) -> Style:
-        """What every row is drawn on."""
-        return self.rich_style
+        """The style below every row."""
+        return self.role_styles.base
 
     def _style(self, role: Role, hue: int) -> Style:
         style = self._styles.get((role, hue))
         if style is None:
-            style = self.base_style + self._part(role)
+            style = self.base_style + self.role_styles[role]
             palette = self._palette
             if palette is not None:
                 if hue >= 0:
@@ -181,8 +178,8 @@ class RowsView(QuietScroll):
         """Underline what a click would act on."""
         link = self._link_at(place)
         if link != self._pointed:
-            before, self._pointed = self._pointed, link
-            self.refresh_rows(changed.row for changed in (before, link) if changed is not None)
+            self._pointed = link
+            self.refresh()
 
     def on_click(self, event: events.Click) -> None:
         """Do what the words under the mouse say; the right button asks why of a token."""

@@ -117,16 +117,21 @@ _UNDERLINE = Style(underline=True)
 
 
 class RoleStyles(dict[str, Style]):
-    """Styles of roles from a widget's component classes, computed on first use."""
+    """Partial styles of roles from a widget's component classes, computed on first use.
+
+    Attributes:
+        base: The widget's own style, over which they are drawn.
+    """
 
     def __init__(self, widget: Widget, prefix: str) -> None:
         """Use the component classes named `prefix--role`."""
-        super().__init__(text=widget.rich_style)
+        super().__init__(text=Style.null())
+        self.base = widget.rich_style
         self._widget, self._prefix = widget, prefix
 
     def __missing__(self, role: str) -> Style:
-        component = self._widget.get_component_rich_style(f"{self._prefix}--{role}", partial=True)
-        style = self[role] = self["text"] + component
+        name = f"{self._prefix}--{role}"
+        style = self[role] = self._widget.get_component_rich_style(name, partial=True)
         return style
 
 
@@ -149,12 +154,12 @@ def draw(
     """
     segments = []
     for span in spans:
-        style = styles[span.role]
+        style = styles.base + styles[span.role]
         if span.action is not None:
             style += TARGET if are_targets else Style.null()
             style += _UNDERLINE if span.action == hovered else Style.null()
         segments.append(Segment(span.text, style))
-    return Strip(segments).adjust_cell_length(width, styles["text"])
+    return Strip(segments).adjust_cell_length(width, styles.base)
 
 
 def width_of(spans: Iterable[Span]) -> int:

@@ -204,7 +204,7 @@ class TokenCard(RowsView):
     def base_style(self) -> Style:
         """Draw on the ground of the tokens."""
         palette = self._palette
-        return self.rich_style if palette is None else self.rich_style + palette.base
+        return self.role_styles.base if palette is None else self.role_styles.base + palette.base
 
     # -- what the user does
 

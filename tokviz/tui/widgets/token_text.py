@@ -22,7 +22,7 @@ from tokviz.tui.widgets.editor.document import ExactDocument
 from tokviz.tui.widgets.editor.painting import HOVERED, PINNED, Marks, row_looks
 from tokviz.tui.widgets.editor.row_painter import RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
-from tokviz.tui.widgets.line_scroll_view import QuietScroll
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,7 @@ class TextTokens:
     lit_ends: npt.NDArray[np.int64]
 
 
-class TokenText(QuietScroll):
+class TokenText(LineScrollView):
     """Shows a text and its tokens. Another tokenization costs as much as the rows in view."""
 
     HEARS_RIGHT: ClassVar[bool] = True
@@ -164,10 +164,10 @@ class TokenText(QuietScroll):
     def render_line(self, y: int) -> Strip:
         """Draw one row of the view."""
         self._fit()
-        self._painter.set_ground(self.ground)
+        self._painter.set_ground(self.role_styles.base)
         wrapped, row, width = self._wrapped, self.top_row + y, self.row_width
         if wrapped is None:
-            return Strip.blank(width, self.ground)
+            return Strip.blank(width, self.role_styles.base)
         return self._painter.strip(wrapped, row, 0, width, Marks())
 
     def _looks(self, start: int, n_chars: int, marks: Marks) -> list[int]:

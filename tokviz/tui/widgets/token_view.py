@@ -10,10 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Offset
 
 from tokviz.tui.messages import RIGHT, WhyWanted
-from tokviz.tui.widgets.line_scroll_view import QuietScroll
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
 
 
-class TokenView(QuietScroll):
+class TokenView(LineScrollView):
     """Shows tokens in rows; keys and clicks pin one. A subclass says where they stand."""
 
     HEARS_RIGHT: ClassVar[bool] = True

@@ -23,8 +23,8 @@ from tokviz.tui.widgets.conversation.rows import (
 )
 from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.line_scroll_view import DiffedScroll
-from tokviz.tui.widgets.spans import Do, Role, RoleStyles, Span, draw, span_at, width_of
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
+from tokviz.tui.widgets.spans import Do, Role, Span, draw, span_at, width_of
 
 GUTTER = 2
 """Columns before a text, for the sign of what is learned."""
@@ -82,9 +82,10 @@ def _cut(spans: Sequence[Span], width: int) -> list[Span]:
     return [span for span, end in zip(spans, ends, strict=True) if end <= width]
 
 
-class Blocks(DiffedScroll, can_focus=False):
+class Blocks(LineScrollView, can_focus=False):
     """The rows of all messages; those of the part that is edited are behind the editor."""
 
+    PREFIX = "blocks"
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"blocks--{role}" for role in ("rule", "heading", "key", "dim", "warning", "good")
     }
@@ -123,7 +124,6 @@ class Blocks(DiffedScroll, can_focus=False):
         """The columns of a row, told with the rows: asking for them at every row takes time."""
         self.rows: BlockRows | None = None
         self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
-        self._styles: RoleStyles | None = None
         self._hovered: tuple[int, Do] | None = None
 
     def render_line(self, y: int) -> Strip:
@@ -165,13 +165,10 @@ class Blocks(DiffedScroll, can_focus=False):
         return [gutter, Span(self._glyphs(part.text[row.start : row.end]))]
 
     def _draw(self, spans: Sequence[Span], hovered: Do | None = None) -> Strip:
-        if self._styles is None:
-            self._styles = RoleStyles(self, "blocks")
-        return draw(spans, self._styles, self.size.width, hovered, are_targets=False)
+        return draw(spans, self.role_styles, self.size.width, hovered, are_targets=False)
 
     def restyle(self) -> None:
         """Forget the drawn rows, and draw everything again."""
-        self._styles = None
         self._strips.clear()
         super().restyle()
 

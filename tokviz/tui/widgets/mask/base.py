@@ -13,7 +13,6 @@ from tokviz.chat.render import Rendering
 from tokviz.text.glyphs import token_label
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.widgets.line_scroll_view import DiffedScroll
 from tokviz.tui.widgets.mask.look import CUT, HOVERED, LEARNED, PINNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.token_view import TokenView
 
@@ -30,7 +29,7 @@ class MaskTokenPicked(Message):
         self.index = index
 
 
-class MaskView(TokenView, DiffedScroll):
+class MaskView(TokenView):
     """Shows the tokens of a rendering in rows; one can be chosen."""
 
     class Entered(Message):
