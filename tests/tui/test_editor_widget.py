@@ -87,7 +87,7 @@ async def test_typing_changes_the_live_document():
 async def test_exact_text_survives_loading_editing_undo_and_redo():
     text = "a\r\nb\rc\x0b\x0c\x85\u2028\x00\udce4\ufeffz\n"
     async with editing("") as (editor, pilot):
-        editor.load_byte_text(text)
+        editor.load_text(text)
         assert editor.text == editor.live.text == text
         await pilot.press("ctrl+home", "down", "right", "right", "x", "delete")
         changed = "a\r\nb\rx\x0b\x0c\x85\u2028\x00\udce4\ufeffz\n"
@@ -163,7 +163,7 @@ async def test_a_long_text_that_comes_back_is_prepared_in_a_thread_and_keys_wait
         await pilot.press("ctrl+z", "ctrl+end", "!")
         await until(pilot, lambda: editor.live.text == f"{text}!")
         assert len(threads) == 1
-        editor.load_byte_text("")
+        editor.load_text("")
         editor.type_text(text)
         await pilot.press("ctrl+z", "ctrl+y", "!")
         await until(pilot, lambda: editor.live.text == f"{text}!")
@@ -212,7 +212,7 @@ async def test_cut_and_paste_keep_raw_bytes_and_carriage_returns():
 async def test_loading_begins_a_new_history():
     async with editing("old") as (editor, pilot):
         await pilot.press("x")
-        editor.load_byte_text("new")
+        editor.load_text("new")
         await pilot.press("ctrl+z")
         assert editor.text == "new"
         assert editor.cursor_location == (0, 0)
@@ -252,25 +252,29 @@ async def test_text_without_a_tokenizer_is_pending_until_the_tokens_are_known():
         editor.selection = Selection.cursor((0, 11))
         assert first_style(editor).bgcolor == DARK.pending.bgcolor
         editor.live.set_tokenizer(tokviz.load("gpt2"))
-        editor.sync()
+        editor.refresh()
         assert first_style(editor).bgcolor in [h.bgcolor for h in DARK.hues]
 
 
 async def test_marks_light_a_token_up():
     async with editing("one two three") as (editor, _):
         plain = [editor.render_line(0)]
-        editor.set_marks(1, 2)
+        editor.has_pin = True
+        editor.go_to_token(2)
+        editor.set_hover(1)
         styles = {s.text: s.style or Style() for s in editor.render_line(0)}
         assert styles["two"].bgcolor == DARK.hover.bgcolor
         assert styles["three"].bgcolor == DARK.pin.bgcolor
-        editor.set_marks(None, None)
+        editor.has_pin = False
+        editor.set_hover(None)
+        editor.move_cursor((0, 0))
         assert [editor.render_line(0)] == plain
 
 
 async def test_marks_of_tokens_that_are_gone_do_no_harm():
     async with editing("one two three") as (editor, _):
-        editor.set_marks(2, 999, scroll=True)
-        editor.load_byte_text("")
+        editor.set_hover(2)
+        editor.load_text("")
         assert shown(editor)[0] == ""
 
 
@@ -288,14 +292,12 @@ async def test_the_cursor_is_drawn_and_looks_different_without_the_focus():
         assert first_style(editor).underline
 
 
-async def test_a_pinned_token_is_scrolled_into_view():
+async def test_a_token_that_is_gone_to_is_scrolled_into_view():
     async with editing("word\n" * 500) as (editor, _):
         while not editor.live.encode_pending(1):
             pass
         last = editor.live.n_tokens - 1
-        editor.set_marks(None, last, scroll=True)
-        assert editor.scroll_offset.y > 480
-        editor.set_marks(None, 0)
+        editor.go_to_token(last)
         assert editor.scroll_offset.y > 480
 
 
@@ -544,7 +546,7 @@ async def test_the_token_at_the_end_of_the_text_is_the_last_one():
     async with editing("one two") as (editor, pilot):
         await pilot.press("ctrl+end")
         assert editor.token_at_cursor() == 1
-        editor.load_byte_text("")
+        editor.load_text("")
         assert editor.token_at_cursor() is None
 
 

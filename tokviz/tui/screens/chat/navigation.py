@@ -180,7 +180,6 @@ class Looking(Controller):
     def follow_cursor(self) -> None:
         """Choose the token at the cursor, unless the cursor went there because of a token."""
         editor = self._chat.messages.editor
-        editor.set_marks(None, editor.token_at_cursor())
         if editor.has_focus:
             self.pick_token(self.wanted_pin())
 

@@ -179,7 +179,7 @@ class ChatScreen(TokvizScreen):
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""
         self.messages.editor.live.set_tokenizer(tokenizer)
-        self.messages.editor.sync()
+        self.messages.editor.refresh()
         self.rendered.refresh()
 
     def _asked_why(self) -> Asked | str:

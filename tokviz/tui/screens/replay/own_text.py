@@ -167,7 +167,7 @@ class OwnText(Vertical):
         """Colour what is edited as it is after the merge at hand."""
         if self._editor is not None:
             self._editor.live.set_tokenizer(self._now())
-            self._editor.sync()
+            self._editor.refresh()
             self._encode_long()
 
     def _encode_long(self) -> None:
@@ -181,7 +181,7 @@ class OwnText(Vertical):
                 if editor.live.encode_pending(0.1):
                     return
 
-        in_thread(self, "own text", work, lambda _: editor.sync())
+        in_thread(self, "own text", work, lambda _: editor.refresh())
 
     def _now(self) -> Tokenizer | None:
         """Give the tokenizer after the merges that are done."""

@@ -42,6 +42,8 @@ class PartEditor(TokenEditor):
     text_width = 0
     """The cells of a row, told by the list: it must know the rows before the editor has a size."""
 
+    has_pin = True
+
     @property
     def wrap_width(self) -> int:
         """The cells of a row."""
@@ -197,7 +199,7 @@ class MessageList(Container):
         if live is not None:
             text = blocks[live.message].parts[live.part].text
             if text != self.editor.live.text:
-                self.editor.load_byte_text(text)
+                self.editor.load_text(text)
         self.edited(blocks, roles)
 
     def prepare(self, blocks: MessageBlocks) -> None:
@@ -295,7 +297,7 @@ class MessageList(Container):
         blocks = self.list
         if place != blocks.live:
             blocks.live = place
-            self.editor.load_byte_text(blocks.blocks[place.message].parts[place.part].text)
+            self.editor.load_text(blocks.blocks[place.message].parts[place.part].text)
         self.editor.move_cursor(self.editor.document.end if location is None else location)
         self.editor.record_cursor_width()
         self._lay_out()

@@ -7,8 +7,7 @@ Textual's own document splits at every kind of line end and joins with one kind;
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, overload
+from typing import NamedTuple, Protocol, overload
 
 from textual.geometry import Size
 from textual.widgets.text_area import Document, EditResult, Location, Selection
@@ -33,6 +32,19 @@ class LineChange(NamedTuple):
     """Characters taken out, line feeds included."""
     inserted: str
     """What was put in."""
+
+
+class Follower(Protocol):
+    """An object that is notified of every change of a document."""
+
+    def before_change(self, first: int, last: int) -> None:
+        """Prepare for a replacement in the lines `first` to `last`."""
+
+    def after_change(self, change: LineChange) -> None:
+        """Follow a replacement."""
+
+    def reload(self) -> None:
+        """Start again with another text."""
 
 
 class LineText:
@@ -62,12 +74,8 @@ class ExactDocument(Document):
         self._newline = "\n"
         self.live = live
         self._asked: tuple[int, int, str] = -1, -1, ""
-        self.before_change: Callable[[int, int], None] = lambda first, last: None
-        """Called before every replacement with the first and the last line that it changes."""
-        self.on_change: Callable[[LineChange], None] = lambda change: None
-        """Called after every replacement."""
-        self.on_load: Callable[[], None] = lambda: None
-        """Called when everything is another text."""
+        self.follower: Follower | None = None
+        """The wrapped document, which is notified of every change."""
 
     @property
     def text(self) -> str:
@@ -121,15 +129,19 @@ class ExactDocument(Document):
         replaced = self.live.text_in(offset, self._offset(bottom))
         n_lines = text.count("\n") + 1
         end_column = len(text) - text.rfind("\n") - 1 + (column if n_lines == 1 else 0)
-        self.before_change(first, last)
+        if self.follower is not None:
+            self.follower.before_change(first, last)
         self.live.edit(offset, len(replaced), text)
-        self.on_change(LineChange(first, last, n_lines, column, last_column, len(replaced), text))
+        if self.follower is not None:
+            change = LineChange(first, last, n_lines, column, last_column, len(replaced), text)
+            self.follower.after_change(change)
         return EditResult((first + n_lines - 1, end_column), replaced)
 
     def load(self, text: str) -> None:
         """Take another text in place of this one."""
         self.live.set_text(text)
-        self.on_load()
+        if self.follower is not None:
+            self.follower.reload()
 
     def get_text_range(self, start: Location, end: Location) -> str:
         """Return the text between two locations, exactly."""

@@ -12,7 +12,8 @@ from typing import ClassVar
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
-from textual.geometry import Offset, Size
+from textual.geometry import Offset, Region, Size
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import TextArea
@@ -23,9 +24,9 @@ from tokviz.text.bytetext import as_byte_text
 from tokviz.text.sentences import pluralize
 from tokviz.tui.messages import RIGHT, CopyRequested, Pasted, TokenHovered, WhyWanted
 from tokviz.tui.palette import TokenPalette
+from tokviz.tui.textual_private.changed_rows import ChangedRows
 from tokviz.tui.widgets.editor.cells import glyph_table
 from tokviz.tui.widgets.editor.document import ExactDocument
-from tokviz.tui.widgets.editor.drawing import DrawnRows
 from tokviz.tui.widgets.editor.history import BoundedHistory
 from tokviz.tui.widgets.editor.navigation import (
     ExactNavigator,
@@ -65,12 +66,12 @@ def _letter(key: events.Key) -> str:
     return "\n" if key.key == "enter" else (key.character or "") * key.is_printable
 
 
-class TokenEditor(DrawnRows, inherit_bindings=False):
+class TokenEditor(ChangedRows, TextArea, inherit_bindings=False):
     """Edits a live document and colours its tokens in place.
 
-    The screen that owns the editor calls `sync` when tokens became known and `set_marks` when a
-    token is pointed at elsewhere, and may set `on_edited` and `on_moved` to follow edits and the
-    cursor in the same frame. Byte text in `load_byte_text`, `text` and `selected_text` is exact.
+    The screen that owns the editor calls `refresh` when tokens became known and `set_hover` when
+    the pointer is on a token elsewhere, and may set `on_edited` and `on_moved` to follow edits and
+    the cursor in the same frame. Byte text in `load_text`, `text` and `selected_text` is exact.
 
     It posts `TokenHovered`, `Pasted`, and what a text area posts.
     """
@@ -101,6 +102,8 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         *(one for one in TextArea.BINDINGS if isinstance(one, Binding) and one.key[0] != "f"),
     ]
 
+    has_pin = False
+    """Whether the token at the cursor is highlighted, because panels explain it."""
     document: ExactDocument
     wrapped_document: ExactWrappedDocument
     navigator: ExactNavigator
@@ -145,15 +148,17 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self._show_invisibles = show_invisibles
         self._painter = RowPainter(live, palette, glyph_table(show_invisibles))
         self._hover: int | None = None
-        self._pin: int | None = None
         self._picked: tuple[int, Selection, int] | None = None
-        super().__init__(soft_wrap=soft_wrap, id=id)
+        self._marked, self._marked_for = Marks(), object()
+        super().__init__(soft_wrap=soft_wrap, id=id, highlight_cursor_line=False)
+        self.set_reactive(TextArea.cursor_blink, False)
+        self.set_reactive(TextArea.match_cursor_bracket, False)
         self.history: BoundedHistory = BoundedHistory()
 
     # -- text
 
-    def load_byte_text(self, text: str) -> None:
-        """Show another text; the undo history begins anew."""
+    def load_text(self, text: str) -> None:
+        """Show another byte text, and clear the undo history."""
         self.history.clear()
         self.document.load(text)
         self.move_cursor((0, 0))
@@ -164,7 +169,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
 
     def lay_out_anew(self) -> None:
         """Show what the live document has been given besides what is typed here."""
-        self.document.on_load()
+        self.wrapped_document.reload()
         self._refresh_size()
         self.refresh()
 
@@ -172,10 +177,6 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         """Do what is long about showing this text, or inserting it. For any thread."""
         if len(text) > _LONG_TEXT:
             self.live.prepare_edit(text)
-
-    def load_text(self, text: str) -> None:
-        """Do what `load_byte_text` does, under the text area's name."""
-        self.load_byte_text(text)
 
     def _set_document(self, text: str, language: str | None) -> None:
         """Take the live document's text, whatever the text area was given."""
@@ -276,7 +277,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         finally:
             self._is_changing = False
         self.last_edit_seconds = time.perf_counter() - started
-        self.sync()
+        self.refresh()
         self.on_edited()
 
     def watch_selection(self) -> None:
@@ -285,10 +286,6 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
             self.on_moved()
 
     # -- what the screen tells
-
-    def sync(self) -> None:
-        """Show what has become of the tokens."""
-        self.refresh()
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with another palette."""
@@ -310,20 +307,11 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self.record_cursor_width()
         self.refresh()
 
-    def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
-        """Light up the token that is pointed at, and the one that the panels explain.
-
-        Args:
-            hover: Index of the token under a pointer.
-            pin: Index of the pinned token.
-            scroll: Whether to bring the pinned token into view.
-        """
-        if (hover, pin) != (self._hover, self._pin):
-            self._hover, self._pin = hover, pin
+    def set_hover(self, index: int | None) -> None:
+        """Highlight the token under the pointer, here or in a panel."""
+        if index != self._hover:
+            self._hover = index
             self.refresh()
-        span = self._span_of(pin)
-        if scroll and span is not None:
-            self._scroll_to_offset(span[0])
 
     def token_at_cursor(self) -> int | None:
         """Return the index of the token at the cursor, None if there is none or it is not known.
@@ -428,17 +416,49 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
                 self._scroll_update(size)
                 self._lay_out_view()
 
+    def render_line(self, y: int) -> Strip:
+        """Draw a row of the view."""
+        marks, (x, top), width = self._marks(), self.scroll_offset, self.size.width
+        if not y and self.placeholder and not self.live.n_chars:
+            return self._painter.hint(str(self.placeholder), width, marks)
+        return self._painter.strip(self.wrapped_document, top + y, x, width, marks)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows without the text area's theme, which the painter replaces."""
+        self.forget_outdated_rows(crop)
+        return super(TextArea, self).render_lines(crop)
+
+    def notify_style_update(self) -> None:
+        """Draw over the new colors."""
+        super().notify_style_update()
+        self._painter.set_ground(self.rich_style)
+
     def _marks(self) -> Marks:
-        """Return what is drawn over the tokens now."""
-        document, nowhere = self.document, (0, 0)
-        return Marks(
-            selection=nowhere if self.selection.is_empty else document.offsets(self.selection),
-            hover=self._span_of(self._hover) or nowhere,
-            pin=self._span_of(self._pin) or nowhere,
-            cursor=document.get_index_from_location(self.selection.end),
-            focused=self.has_focus,
-            unstable=self.unstable,
+        """Return the marks of the current frame, the same object for all its rows."""
+        key = (
+            self.live.stage,
+            self.selection,
+            self._hover,
+            self._picked,
+            self.has_focus,
+            self.unstable,
         )
+        if key != self._marked_for:
+            document, nothing = self.document, (0, 0)
+            self._marked_for, self._marked = (
+                key,
+                Marks(
+                    selection=nothing
+                    if self.selection.is_empty
+                    else document.offsets(self.selection),
+                    hover=self._span_of(self._hover) or nothing,
+                    pin=(self.has_pin and self._span_of(self.token_at_cursor())) or nothing,
+                    cursor=document.get_index_from_location(self.selection.end),
+                    focused=self.has_focus,
+                    unstable=self.unstable,
+                ),
+            )
+        return self._marked
 
     def get_column_width(self, row: int, column: int) -> int:
         """Return the cells from the beginning of a row on the screen to a column."""

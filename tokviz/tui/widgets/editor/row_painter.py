@@ -236,11 +236,6 @@ class RowPainter:
         touching = slice(bisect_right(self._ends, start), bisect_left(self._starts, end))
         return row_looks(start, n_chars, self._spans[touching], self._special_ids(), marks)
 
-    @property
-    def n_chars(self) -> int:
-        """The characters of the document."""
-        return self._live.n_chars
-
     def hint(self, text: str, width: int, marks: Marks) -> Strip:
         """Draw what an empty document says, with the cursor on its first character."""
         looks = [PENDING] * len(text)

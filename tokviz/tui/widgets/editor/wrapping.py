@@ -86,9 +86,7 @@ class ExactWrappedDocument(WrappedDocument):
         """
         self.glyphs = glyphs
         self._on_laid_out = on_laid_out
-        document.before_change = lambda first, last: self._rows.prepare(first, last)
-        document.on_change = self._follow
-        document.on_load = lambda: self.wrap(self.width)
+        document.follower = self
         super().__init__(document, width, TAB_WIDTH)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
@@ -146,8 +144,16 @@ class ExactWrappedDocument(WrappedDocument):
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Do nothing: the change was followed when the document told of it."""
 
-    def _follow(self, change: LineChange) -> None:
-        """Wrap the changed lines anew; of a long line only the changed parts."""
+    def reload(self) -> None:
+        """Wrap another text."""
+        self.wrap(self.width)
+
+    def before_change(self, first: int, last: int) -> None:
+        """Lay out the lines that a replacement needs, before it changes them."""
+        self._rows.prepare(first, last)
+
+    def after_change(self, change: LineChange) -> None:
+        """Wrap the changed lines again; of a long line only the changed parts."""
         first = change.first
         old, text = self._rows.line(first).breaks, self.document.line(first)
         if (
