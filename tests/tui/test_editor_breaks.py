@@ -35,19 +35,6 @@ def longest_fitting(text: str, width: int, glyphs: Glyphs) -> int:
     return max([*fitting, first_glyph])
 
 
-@pytest.mark.parametrize("name", ["_is_narrow", "_is_wide", "_is_up_to_one", "_is_up_to_two"])
-def test_a_set_that_is_not_compiled_yet_has_the_same_characters(name):
-    known = getattr(breaks_module, name)
-    new = breaks_module._Only(*known._ranges)
-    edges = [chr(ord(char) + i) for chars in known._ranges for char in chars for i in (-1, 0, 1)]
-    looked_up = [new(char) for char in edges]
-    assert "_pattern" not in vars(new)
-    new("x" * breaks_module._N_LOOKED_UP)
-    assert [new(char) for char in edges] == looked_up == [new(f"é{char}é", 1, 2) for char in edges]
-    assert "_pattern" in vars(new)
-    assert set(looked_up) == {True, False}
-
-
 @given(st.one_of(lines, words), TABLES)
 def test_what_is_drawn_is_as_wide_as_the_layout_says(text, glyphs):
     cells = lay_out(text, glyphs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any, ClassVar
 
 from textual import events
@@ -10,6 +11,7 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from tokviz.text.glyphs import UNSAFE
+from tokviz.tui.undo import UndoHistory
 from tokviz.tui.widgets.fit import fit
 
 
@@ -48,38 +50,32 @@ class Field(Input):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """Take what an input takes."""
-        self._states, self._state = [""], 0
-        self._typed = (0, 0)
-        """Where the last change was, and how many characters it added."""
+        self._history, self._last_change = UndoHistory(""), (0, 0)
         super().__init__(*args, **options)
-        self._states, self._state = [self.value], 0
+        self._history.restart(self.value)
 
     def watch_value(self, old: str, new: str) -> None:
-        """Keep what was there before; characters typed one behind the other go together."""
-        if new == self._states[self._state]:
+        """Record the value for undo; characters typed one after the other are one step."""
+        if new == self._history.state:
             return
-        pairs = enumerate(zip(old, new, strict=False))
-        at = next((n for n, (one, other) in pairs if one != other), min(len(old), len(new)))
-        step = len(new) - len(old)
-        (before, last_step), self._typed = self._typed, (at, step)
-        goes_on = self._state and step == last_step and abs(step) == 1 and at == before + step
-        self._states[self._state] = old
-        self._state += not goes_on
-        self._states[self._state :] = [new]
+        column = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))
+        )
+        n_added = len(new) - len(old)
+        if self._last_change != (column - n_added, n_added) or abs(n_added) != 1:
+            self._history.break_run()
+        self._last_change = column, n_added
+        self._history.record(new, run=n_added)
 
     def action_undo(self) -> None:
-        """Go back to what was in the field before."""
-        self._go(-1)
+        """Go back to the previous value."""
+        if self._history.undo():
+            self.put(self._history.state)
 
     def action_redo(self) -> None:
-        """Take an undo back."""
-        self._go(1)
-
-    def _go(self, by: int) -> None:
-        if 0 <= self._state + by < len(self._states):
-            self._state += by
-            self._typed = (0, 0)
-            self.put(self._states[self._state])
+        """Redo the change that was undone."""
+        if self._history.redo():
+            self.put(self._history.state)
 
     def put(self, text: str) -> None:
         """Replace what is in the field; the cursor stands behind it."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from textual.binding import Binding, BindingType
-from textual.cache import LRUCache
 from textual.timer import Timer
 
 from tokviz.errors import TokvizError
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 OCCURRENCES_LISTED = 24
 AT_ONCE_TOKENS = 20_000
 """Documents up to this many tokens are searched for a token without waiting."""
-_ENTRIES_KEPT = 256
 _HEADING = "In the Token panel"
 PATIENCE = 0.15
 """Seconds of rest after which what takes longer is worked out."""
@@ -66,8 +64,6 @@ class TokenCard(RowsView):
         self._selection: tuple[int, int] | None = None
         self._is_old = False
         self._timer: Timer | None = None
-        self._entries: LRUCache[int, Entry] = LRUCache(_ENTRIES_KEPT)
-        self._entries_of: Tokenizer | None = None
         self._found: tuple[object, int, int, Occurrences] | None = None
         self._explained: tuple[object, bool, bytes, Explanation] | None = None
 
@@ -116,18 +112,8 @@ class TokenCard(RowsView):
         if index is None:
             return rows or flow(words_of(HINT, "dim"), width)
         place = place_of(self.live, tok, index)
-        entry = self._entry(tok, index)
+        entry = entry_of(tok, self.live.token(index).id)
         return rows + token_rows(place, entry, self._occurrences(tok, entry), width)
-
-    def _entry(self, tok: Tokenizer, index: int) -> Entry:
-        token_id = self.live.token(index).id
-        if self._entries_of is not tok:
-            self._entries_of = tok
-            self._entries.clear()
-        entry = self._entries.get(token_id)
-        if entry is None:
-            entry = self._entries[token_id] = entry_of(tok, token_id)
-        return entry
 
     def _occurrences(self, tok: Tokenizer, entry: Entry) -> Occurrences | None:
         """Return where the token occurs, or did before the last edit while that is counted."""
@@ -270,7 +256,7 @@ class TokenCard(RowsView):
         tok, index = self.live.tokenizer, self._subject
         if tok is None or index is None:
             return
-        for copy in token_copies(self._entry(tok, index)):
+        for copy in token_copies(entry_of(tok, self.live.token(index).id)):
             if copy.what == what:
                 self.follow(copy)
 

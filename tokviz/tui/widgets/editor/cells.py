@@ -19,8 +19,6 @@ from tokviz.text.glyphs import HIDDEN, SHOWN, Glyphs, display
 
 TAB_WIDTH: Final = 4
 _CACHE_SIZE: Final = 16_384
-_N_LOOKED_UP: Final = 2_000
-"""Characters that are looked up before a set of them is compiled."""
 
 
 class Cells(NamedTuple):
@@ -94,27 +92,17 @@ def _with_tabs(text: str, drawn: list[str], glyphs: Glyphs) -> Cells:
     return Cells(drawn, starts)
 
 
-class _Only:
-    """Tells whether a text is of some characters only.
-
-    To compile thousands of them takes as long as to look up the first few thousand of the texts.
-    """
+class _CharacterSet:
+    """Tests whether a text consists of certain characters."""
 
     def __init__(self, *ranges: str) -> None:
         """Take the ranges of characters, such as "az" for all from "a" to "z"."""
         self._ranges = ranges
-        self._bounds = sorted(
-            chr(ord(char) + i) for chars in ranges for i, char in enumerate(chars)
-        )
-        self._n_looked_up = 0
 
     def __call__(self, text: str, start: int = 0, end: int | None = None) -> bool:
-        """Look at the text, or at the part of it from `start` to `end`."""
+        """Test the text, or the part of it from `start` to `end`."""
         end = len(text) if end is None else end
-        self._n_looked_up += end - start
-        if self._n_looked_up > _N_LOOKED_UP:
-            return self._pattern.fullmatch(text, start, end) is not None
-        return all(bisect_right(self._bounds, char) % 2 for char in text[start:end])
+        return self._pattern.fullmatch(text, start, end) is not None
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -135,10 +123,10 @@ _UP_TO_ONE_RANGES: Final = (
     *_NARROW_RANGES,
     *("\u0300\u034e", "\u064b\u065f", "\u0900\u097f", "\u0e01\u0e3a", "\u0e3f\u0e5b"),
 )
-_is_narrow: Final = _Only(*_NARROW_RANGES)
-_is_wide: Final = _Only(*_WIDE_RANGES)
-_is_up_to_one: Final = _Only(*_UP_TO_ONE_RANGES)
-_is_up_to_two: Final = _Only(
+_is_narrow: Final = _CharacterSet(*_NARROW_RANGES)
+_is_wide: Final = _CharacterSet(*_WIDE_RANGES)
+_is_up_to_one: Final = _CharacterSet(*_UP_TO_ONE_RANGES)
+_is_up_to_two: Final = _CharacterSet(
     *_UP_TO_ONE_RANGES, *_WIDE_RANGES, "\U0001f300\U0001f6ff", "\U0001f900\U0001f9ff"
 )
 

@@ -25,9 +25,9 @@ from tokviz.text.sentences import pluralize
 from tokviz.tui.messages import RIGHT, CopyRequested, Pasted, TokenHovered, WhyWanted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.textual_private.changed_rows import ChangedRows
+from tokviz.tui.undo import BoundedHistory
 from tokviz.tui.widgets.editor.cells import glyph_table
 from tokviz.tui.widgets.editor.document import ExactDocument
-from tokviz.tui.widgets.editor.history import BoundedHistory
 from tokviz.tui.widgets.editor.navigation import (
     ExactNavigator,
     next_word_end,
