@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from math import inf
 from typing import Literal
 
 from rich.segment import Segment
 from textual.cache import LRUCache
 from textual.strip import Strip
-from textual.timer import Timer
 
 from tokviz.chat.render import Rendering
 from tokviz.tui.palette import TokenPalette
@@ -20,9 +18,6 @@ from tokviz.tui.widgets.mask.flow_layout import FlowLayout
 
 Shown = Literal["text", "ids"]
 _STRIPS_KEPT = 512
-
-_SLICE_SECONDS, _REST_SECONDS = 0.008, 0.01
-"""Between two slices of work keys are dealt with."""
 
 
 class MaskFlow(MaskView):
@@ -37,7 +32,6 @@ class MaskFlow(MaskView):
         self._layout = FlowLayout()
         self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
         self._laid_out: tuple[object, int] = (self, 0)
-        self._goes_on: Timer | None = None
 
     def forget(self) -> None:
         """Forget what was drawn for ids, and how it was laid out."""
@@ -51,28 +45,18 @@ class MaskFlow(MaskView):
         super().restyle()
 
     def sync(self) -> None:
-        """Lay out what changed, and draw it; the end of many tokens comes later."""
-        if self._goes_on is not None:
-            self._goes_on.stop()
-            self._goes_on = None
+        """Lay out the tokens that changed, and redraw."""
         if self.size:
-            self._lay_out(_SLICE_SECONDS)
+            self._lay_out()
             self.refresh()
 
-    def _lay_out(self, seconds: float = inf) -> None:
+    def _lay_out(self) -> None:
         tokens = self.tokens
         if tokens is None:
             self.set_row_count(0)
         else:
             width = max(1, self.row_width - self._gutter)
-            cells = partial(self._cells, tokens)
-            lay_out = partial(self._layout.lay_out, tokens.ids, tokens.stretches, width, cells)
-            is_all = lay_out(seconds)
-            # With fewer rows than are in view it would scroll back.
-            while not is_all and self._layout.n_rows < self.top_row + self.size.height:
-                is_all = lay_out(seconds)
-            if not is_all:
-                self._goes_on = self._goes_on or self.set_timer(_REST_SECONDS, self.sync)
+            self._layout.lay_out(tokens.ids, tokens.stretches, width, partial(self._cells, tokens))
             self.set_row_count(self._layout.n_rows)
         self._laid_out = (tokens, self.row_width)
 
@@ -102,8 +86,8 @@ class MaskFlow(MaskView):
 
     def row_of(self, index: int) -> int:
         """Give the row of a token."""
-        # A key may come before there is room to draw them, or go to those that come later.
-        if self._laid_out[0] is not self.tokens or index >= self._layout.n_tokens:
+        # A key may come before there is room to draw the tokens.
+        if self._laid_out[0] is not self.tokens:
             self._lay_out()
         return self._layout.row_of(index)
 
@@ -133,9 +117,6 @@ class MaskFlow(MaskView):
     def show_message(self, message: int) -> None:
         """Scroll to the first row of a message."""
         row = self._layout.first_row_of(message)
-        if row is None and self._layout.n_tokens < self.n_tokens:
-            self._lay_out()
-            row = self._layout.first_row_of(message)
         if row is not None and self.size:
             height = self.size.height
             if not self.top_row <= row < self.top_row + max(1, height - 2):
