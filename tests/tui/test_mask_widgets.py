@@ -152,6 +152,9 @@ def test_a_key_in_a_long_message_lays_out_a_few_tokens_and_keeps_one_layout() ->
             asked = 0
         ids = array("I", [*ids[:50_000], 7, *ids[50_000:]])
     assert asked < 20 * 2_000
+    ids = ids[:50_000] + ids[50_001:]
+    rows = [layout.row(number).stop for number in range(layout.n_rows)]
+    assert rows == broken(cells(0, len(ids)), 80)
 
 
 # -- counts and words

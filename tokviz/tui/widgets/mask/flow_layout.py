@@ -17,6 +17,9 @@ from tokviz.text.glyphs import NEWLINE
 _MOST_IDS = 1 << 22
 """Token ids below this one have a place in a table of sizes, which takes four bytes for each."""
 
+_WINDOW = 8_192
+"""Number of tokens that are broken into rows together: many times those of a row."""
+
 Ids = NDArray[np.uint32]
 Cells = Callable[[int, int], list[tuple[str, int]]]
 """Returns the labels and their widths of the tokens from one index up to another."""
@@ -163,13 +166,23 @@ def _n_same(old: Ids, new: Ids) -> int:
 
 def _stops(sizes: NDArray[np.int32], start: int, width: int) -> Iterator[int]:
     """Yield for every row from a token on the index after its last token."""
-    ends = [0, *np.cumsum((sizes[start:] >> 1) + 1).tolist()]
-    line_ends = iter([*(np.flatnonzero(sizes[start:] & 1) + 1).tolist(), len(sizes) - start])
-    line_end, first = next(line_ends), 0
-    while first < len(ends) - 1:
+    while start < len(sizes):
+        window = sizes[start : start + _WINDOW]
+        stops = _break(window, width)
+        if start + len(window) < len(sizes):
+            stops.pop()  # More tokens may fit into the last row.
+        yield from (start + stop for stop in stops)
+        start += stops[-1]
+
+
+def _break(sizes: NDArray[np.int32], width: int) -> list[int]:
+    ends = [0, *np.cumsum((sizes >> 1) + 1).tolist()]
+    line_ends = iter([*(np.flatnonzero(sizes & 1) + 1).tolist(), len(sizes)])
+    stops, line_end, first = list[int](), next(line_ends), 0
+    while first < len(sizes):
         stop = bisect_right(ends, ends[first] + width + 1, first) - 1
-        stop = min(max(stop, first + 1), line_end)
-        if stop == line_end:
-            line_end = next(line_ends, stop)
-        yield start + stop
-        first = stop
+        first = min(max(stop, first + 1), line_end)
+        if first == line_end:
+            line_end = next(line_ends, first)
+        stops.append(first)
+    return stops
