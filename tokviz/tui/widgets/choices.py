@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -16,8 +14,12 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tokviz.tui.widgets.spans import Do, Role, RoleStyles, Span, draw
+
 _MARKS = ("○", "●")
 _GAP = 2
+_HOVERED = Do("")
+"""Marks the choice under the mouse, which `draw` underlines."""
 
 
 class Choice(NamedTuple):
@@ -60,19 +62,19 @@ class Choices(Widget, can_focus=True):
     Choices {
         height: auto;
         width: 1fr;
-        & > .choices--chosen { color: $foreground; text-style: bold; }
-        & > .choices--other { color: $text-muted; }
-        & > .choices--mark { color: $text-accent; }
-        & > .choices--focused {
+        & > .choices--heading { color: $foreground; text-style: bold; }
+        & > .choices--dim { color: $text-muted; }
+        & > .choices--accent { color: $text-accent; }
+        & > .choices--handle {
             background: $block-cursor-background;
             color: $block-cursor-foreground;
             text-style: bold;
         }
-        &:nocolor > .choices--focused { text-style: reverse; }
+        &:nocolor > .choices--handle { text-style: reverse; }
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"choices--{look}" for look in ("chosen", "other", "mark", "focused")
+        f"choices--{role}" for role in ("heading", "dim", "accent", "handle")
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1)", show=False),
@@ -111,42 +113,31 @@ class Choices(Widget, can_focus=True):
         return place_choices([choice.label for choice in self.choices], width)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of words."""
-        width, base = self.size.width, self.rich_style
-        segments: list[Segment] = []
+        """Draw one row of choices."""
+        spans: list[Span] = []
         x = 0
         cursor = self._cursor if self.has_focus else None
-        for place in self._placed(width):
-            if place.row != y:
-                continue
-            choice = self.choices[place.number]
-            is_chosen = choice.value == self.chosen
-            segments.append(Segment(" " * (place.start - x), base))
-            is_hovered = place.number == self.hovered
-            has_cursor = place.number == cursor
-            segments += self._word(base, choice.label, is_chosen, has_cursor, is_hovered)
-            x = place.stop
-        return Strip(segments).adjust_cell_length(width, base)
+        for place in self._placed(self.size.width):
+            if place.row == y:
+                choice = self.choices[place.number]
+                is_chosen = choice.value == self.chosen
+                role: Role = "heading" if is_chosen else "dim"
+                spans += [
+                    Span(" " * (place.start - x)),
+                    Span(f"{_MARKS[is_chosen]} ", "accent" if is_chosen else "dim"),
+                    Span(choice.label, "handle" if place.number == cursor else role),
+                ]
+                if place.number == self.hovered:
+                    spans[-1] = spans[-1]._replace(action=_HOVERED)
+                x = place.stop
+        styles = RoleStyles(self, "choices")
+        return draw(spans, styles, self.size.width, _HOVERED, are_targets=False)
 
     @property
     def _cursor(self) -> int:
         """Where the keyboard is: on the marked word, or on the first as long as none is marked."""
         values = [choice.value for choice in self.choices]
         return values.index(self.chosen) if self.chosen in values else 0
-
-    def _word(
-        self, base: Style, label: str, is_chosen: bool, has_cursor: bool, is_hovered: bool
-    ) -> list[Segment]:
-        style = base + self._style("chosen" if is_chosen else "other")
-        mark = base + self._style("mark") if is_chosen else style
-        if has_cursor:
-            style = base + self._style("focused")
-        if is_hovered:
-            style += Style(underline=True)
-        return [Segment(_MARKS[is_chosen] + " ", mark), Segment(label, style)]
-
-    def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(f"choices--{name}", partial=True)
 
     def watch_has_focus(self, _has_focus: bool) -> None:
         """Draw the chosen word with or without the cursor."""

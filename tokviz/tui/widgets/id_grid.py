@@ -196,16 +196,6 @@ class IdGrid(TokenView):
         self._look = None
         self._strips.clear()
 
-    def on_resize(self) -> None:
-        """Fit the cells to the new width and keep the pinned token in view."""
-        self.sync()
-        if self.pinned is not None:
-            self.show_row(self.pinned // self._shape.per_row)
-
-    def on_show(self) -> None:
-        """Catch up with what happened while the grid was hidden."""
-        self.on_resize()
-
     # -- where tokens stand, and what becomes of the one that is meant
 
     @property
@@ -249,9 +239,7 @@ class IdGrid(TokenView):
     def action_toggle_list(self) -> None:
         """Change between a grid of ids and a list with the text of every token."""
         self.as_list = not self.as_list
-        self.sync()
-        if self.pinned is not None:
-            self.show_row(self.pinned // self._shape.per_row)
+        self.on_resize()
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 

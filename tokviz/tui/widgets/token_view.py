@@ -66,6 +66,22 @@ class TokenView(LineScrollView):
     def enter(self) -> None:
         """Go to where the pinned token is from, after a second click; most views have nowhere."""
 
+    # -- size
+
+    @abstractmethod
+    def sync(self) -> None:
+        """Lay out and draw the current tokens."""
+
+    def on_resize(self) -> None:
+        """Lay out for the new size, and keep the pinned token in view."""
+        self.sync()
+        if self.pinned is not None and self.size and 0 <= self.pinned < self.n_tokens:
+            self.show_row(self.row_of(self.pinned))
+
+    def on_show(self) -> None:
+        """Catch up with changes that happened while the tokens were hidden."""
+        self.on_resize()
+
     # -- mouse
 
     def point_at(self, place: Offset | None) -> None:

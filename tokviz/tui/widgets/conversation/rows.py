@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
-from operator import is_, itemgetter
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from tokviz.tui.widgets.editor.cells import breaks, glyph_table
@@ -148,8 +148,6 @@ class _Laid(NamedTuple):
 
 
 _N_ROWS = itemgetter(0)
-_FEW = 100
-"""So many changed messages are laid out anew without a look for them elsewhere."""
 
 
 class BlockRows:
@@ -190,16 +188,6 @@ class BlockRows:
             old = rows.blocks.sources
             if rows._how != self._how:
                 continue
-            if len(old) == len(sources):
-                same = bytearray(map(is_, old, sources))
-                for live in (rows._live, self._live):
-                    if live is not None:
-                        same[live.message] = False
-                if same.count(0) <= _FEW:
-                    laid = rows._laid.copy()
-                    for index in [index for index, is_same in enumerate(same) if not is_same]:
-                        laid[index] = self._lay_out(index)
-                    return laid
             by_id |= zip(map(id, old), rows._laid, strict=True)
             if rows._live is not None:
                 by_id.pop(id(old[rows._live.message]), None)

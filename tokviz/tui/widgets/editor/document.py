@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, overload
 
-from textual.geometry import Size
 from textual.widgets.text_area import Document, EditResult, Location, Selection
 
 from tokviz.live.document import LiveDocument
@@ -115,11 +114,6 @@ class ExactDocument(Document):
         if self._asked[:2] != (number, revision):
             self._asked = number, revision, self.live.lines(number, number + 1)[0]
         return self._asked[2]
-
-    def get_size(self, tab_width: int) -> Size:
-        """Return the longest line's characters and the number of lines."""
-        lines = self.lines
-        return Size(max(map(len, lines)), len(lines))
 
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
         """Replace the text between two locations, and tell the live document."""

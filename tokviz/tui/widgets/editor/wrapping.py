@@ -407,23 +407,6 @@ class ExactWrappedDocument(WrappedDocument):
         line = max(0, min(location[0], self._rows.n_lines - 1))
         return line, max(0, min(location[1], self.line_length(line)))
 
-    # -- what else Textual may ask
-
-    def get_sections(self, line_index: int) -> list[str]:
-        """Return the rows of a line."""
-        text, n_breaks = self._text(line_index), len(self._rows.line(line_index).breaks)
-        bounds = [self._bounds(line_index, section) for section in range(n_breaks + 1)]
-        return [text[start:end] for start, end in bounds]
-
-    def get_offsets(self, line_index: int) -> list[int]:
-        """Return the columns that a line is broken at."""
-        n_breaks = len(self._rows.line(line_index).breaks)
-        return [self._bounds(line_index, section)[0] for section in range(1, n_breaks + 1)]
-
-    def get_tab_widths(self, line_index: int) -> list[int]:
-        """Return nothing: tabs are part of the layout of a row."""
-        return []
-
 
 def _cropped(part: RowPart, first_cell: int, n_cells: int) -> RowPart:
     """Leave out the characters before a cell and behind a number of cells."""

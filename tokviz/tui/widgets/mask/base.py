@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -58,10 +57,6 @@ class MaskView(TokenView):
     def forget(self) -> None:
         """Forget what was drawn for ids: they stand for other tokens from now on."""
         self._labels.clear()
-
-    @abstractmethod
-    def sync(self) -> None:
-        """Lay out and draw what has become of the tokens."""
 
     @property
     def n_tokens(self) -> int:

@@ -60,16 +60,6 @@ class MaskFlow(MaskView):
             self.set_row_count(self._layout.n_rows)
         self._laid_out = (tokens, self.row_width)
 
-    def on_resize(self) -> None:
-        """Lay out for another width, and keep the chosen token in view."""
-        if self._laid_out != (self.tokens, self.row_width):
-            self.sync()
-            self.set_pin(self.pinned, scroll=True)
-
-    def on_show(self) -> None:
-        """Catch up with what happened while it was hidden."""
-        self.on_resize()
-
     @property
     def _gutter(self) -> int:
         """The columns for the number of a message."""

@@ -55,15 +55,6 @@ class MaskRows(MaskView):
             self.set_row_count(self._n_rows + 1 if self._n_rows else 0)
             self.refresh()
 
-    def on_resize(self) -> None:
-        """Keep the chosen token in view."""
-        self.sync()
-        self.set_pin(self.pinned, scroll=True)
-
-    def on_show(self) -> None:
-        """Catch up with what happened while it was hidden."""
-        self.on_resize()
-
     # The first row is the heading, which scrolls away with the others.
 
     def row_of(self, index: int) -> int:
