@@ -15,7 +15,7 @@ from tokviz.tui.widgets.conversation.rows import (
     PartPlace,
     wrap_text,
 )
-from tokviz.tui.widgets.spans import Do, span_at
+from tokviz.tui.widgets.spans import RunAction, span_at
 
 BLOCKS = [
     MessageBlock("user", (PartBlock("", "one two\nthree"),)),
@@ -98,7 +98,7 @@ def test_a_header_gives_up_its_note_bit_by_bit_and_never_exceeds_its_width() -> 
     assert not any("tokens" in word.text for word in narrow)
     between = header_spans(block, 0, 40, is_live=False)
     assert any(word.text == " 1,234 tokens " for word in between)
-    assert [word.action.call for word in narrow if isinstance(word.action, Do)] == [
+    assert [word.action.call for word in narrow if isinstance(word.action, RunAction)] == [
         "role",
         "up",
         "down",
@@ -114,7 +114,7 @@ def test_a_role_with_an_escape_sequence_is_drawn_safely() -> None:
 def test_a_click_finds_the_words_below_it() -> None:
     words = add_spans(("user", "assistant"), 40)
     actions = [span_at(words, x).action for x in (3, 12, 39)]
-    assert actions == [Do("add:user"), Do("add:assistant"), None]
+    assert actions == [RunAction("add:user"), RunAction("add:assistant"), None]
 
 
 _MESSAGES = st.lists(st.lists(st.text("ab \n世", max_size=9), min_size=1, max_size=3), max_size=5)

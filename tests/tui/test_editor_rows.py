@@ -56,7 +56,7 @@ def test_blocks_do_not_dwindle():
 
 def test_a_change_of_one_line_forgets_one_block_only():
     index = made([Line("", ())] * 80)
-    index.look_at_all()
+    index.lay_out_all()
     assert index.n_rows == 80
     before = [block._totals[ROWS] for block in index._blocks]
     index.replace(41, 41, [Line("", (5,))])

@@ -361,7 +361,7 @@ async def test_what_is_in_view_stays_there_while_rows_are_laid_out(monkeypatch):
         await pilot.pause()
         now = editor.wrapped_document.offset_to_location(editor.scroll_offset)
         assert now[0] == top[0] != 0
-        editor.wrapped_document._rows.look_at_all()
+        editor.wrapped_document._rows.lay_out_all()
         assert editor.virtual_size.height == editor.wrapped_document.height
 
 

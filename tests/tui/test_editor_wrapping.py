@@ -200,7 +200,7 @@ def test_a_line_before_lines_that_nobody_looked_at_leaves_them_as_they_are(monke
     start = (0, 0)
     for inserted in (f"\n{' ' * 7}\n{'x' * 40}", "\n"):
         document.document.replace_range(start, start, inserted)
-    document._rows.look_at_all()
+    document._rows.lay_out_all()
     assert rows_of(document) == rows_of(wrapped(live.text, 0))
 
 
@@ -248,7 +248,7 @@ def test_lines_laid_out_when_they_are_looked_at_have_the_rows_of_lines_laid_out_
                 assert document._rows.n_lines == live.n_lines
         height = document.height
         told.clear()
-        document._rows.look_at_all()
+        document._rows.lay_out_all()
         assert document.height == height + sum(told)
         assert rows_of(document) == rows_of(wrapped(live.text, width))
 

@@ -11,9 +11,9 @@ from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.grid_rows import (
-    GridLook,
     GridRow,
     GridShape,
+    GridStyles,
     grid_shape,
     grid_strip,
     list_shape,
@@ -23,7 +23,7 @@ from tokviz.tui.widgets.id_grid import IdGrid
 
 TOK = tokviz.load("gpt2")
 PALETTE = token_palette("tokviz-dark", "truecolor", False)
-LOOK = GridLook(PALETTE, PALETTE.base, PALETTE.base + Style(dim=True), frozenset({50256}))
+LOOK = GridStyles(PALETTE, PALETTE.base, PALETTE.base + Style(dim=True), frozenset({50256}))
 ROW = GridRow(20, ((262, 0), (50256, 1), (7, 2)))
 
 

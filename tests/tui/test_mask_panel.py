@@ -35,7 +35,7 @@ def make_app(text: str) -> TokvizApp:
 
 async def mask_made(pilot: Pilot[None], panel: MaskPanel) -> None:
     """Wait until the mask is that of the text."""
-    await until(pilot, lambda: panel._made_of == panel._state())
+    await until(pilot, lambda: panel.is_up_to_date)
     await settle(pilot)
 
 
@@ -249,7 +249,7 @@ async def test_the_mask_of_a_text_that_was_taken_out_does_not_come_late(
         app.screen.text.replace_all(CHATML)
         await until(pilot, going.is_set)
         app.screen.text.replace_all("")
-        await until(pilot, lambda: panel._made_of == panel._state())
+        await until(pilot, lambda: panel.is_up_to_date)
         monkeypatch.setattr(mask_panel, "PAUSE_SECONDS", 2 * WAIT)
         held.set()
         await settle(pilot)

@@ -33,8 +33,8 @@ from tokviz.tui.widgets.mask.counts import (
 )
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.flow_layout import FlowLayout
-from tokviz.tui.widgets.mask.look import LEARNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.mask.rows import MaskRows
+from tokviz.tui.widgets.mask.styles import LEARNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.mask.why import reason_words, why_content
 
 CHAT = {

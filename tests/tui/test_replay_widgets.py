@@ -15,7 +15,13 @@ from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Dragged, Scrubber
 from tokviz.tui.widgets.spans import Row, Span, ToMerge
-from tokviz.tui.widgets.token_text import TextTokens, TokenText, char_offsets, lit_chars, spans_in
+from tokviz.tui.widgets.token_text import (
+    TextTokens,
+    TokenText,
+    char_offsets,
+    highlighted_chars,
+    spans_in,
+)
 
 PALETTE = token_palette("tokviz-dark", "truecolor", False)
 NOWHERE = np.zeros(0, np.int64)
@@ -40,7 +46,7 @@ def test_a_merge_stands_at_the_same_place_on_the_curve_and_on_the_line_below(
 
 
 def test_a_curve_without_points_says_why() -> None:
-    curve = Curve("Counts", nothing="not known at all")
+    curve = Curve("Counts", empty_text="not known at all")
     lines = ["".join(span.text for span in curve_line(curve, [], 1, y, 9, 5)) for y in range(3)]
     assert lines == ["not known", "at all", ""]
 
@@ -84,9 +90,9 @@ def test_a_character_may_lie_in_several_tokens() -> None:
 
 def test_a_pair_is_lit_up_in_two_looks_and_the_token_in_one() -> None:
     offsets = char_offsets("abcd", 0)
-    pair = lit_chars(tokens_of([1, 2, 3, 4], [(1, 2, 3)]), offsets)
+    pair = highlighted_chars(tokens_of([1, 2, 3, 4], [(1, 2, 3)]), offsets)
     assert pair == [(1, 2, PINNED), (2, 3, HOVERED)]
-    assert lit_chars(tokens_of([1, 3, 4], [(1, 2, 3)]), offsets) == [(1, 3, PINNED)]
+    assert highlighted_chars(tokens_of([1, 3, 4], [(1, 2, 3)]), offsets) == [(1, 3, PINNED)]
 
 
 class Shown(App[None]):
@@ -134,7 +140,7 @@ async def test_a_lit_token_far_below_comes_into_view() -> None:
     async with app.run_test(size=(20, 5)) as pilot:
         view.show_text("a\n" * 100 + "bc")
         view.show_tokens(tokens_of([200, 201, 202], [(200, 201, 202)]))
-        view.reveal_lit()
+        view.reveal_highlight()
         await pilot.pause()
         rows = [view.render_line(y).text for y in range(5)]
         assert any("bc" in row for row in rows)

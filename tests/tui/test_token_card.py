@@ -32,7 +32,7 @@ class CardApp(App[None]):
         self.heard: list[object] = []
 
     def compose(self) -> ComposeResult:
-        yield TokenCard(self.live, PALETTE, patience=0.001)
+        yield TokenCard(self.live, PALETTE, delay=0.001)
 
     def on_token_picked(self, event: TokenPicked) -> None:
         self.heard.append(event.index)

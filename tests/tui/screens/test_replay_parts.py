@@ -49,7 +49,7 @@ from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.card_rows import tree_rows
 from tokviz.tui.widgets.curve import Curve
-from tokviz.tui.widgets.spans import Do, Light, Row, Span, ToMerge
+from tokviz.tui.widgets.spans import Highlight, Row, RunAction, Span, ToMerge
 
 
 @pytest.fixture(scope="module")
@@ -359,7 +359,7 @@ def test_a_term_of_the_count_lights_its_word_up_in_the_last_rung() -> None:
     state = ReplayState(position=Position(number, False), frame=frame)
     state.opened = Opened(source_named("x"), replay, Curve(""), Curve(""), ladder)
     links = {span.action for row in merge_rows(state, 80) for span in row if span.action}
-    assert {Light(b"newest"), Light(b"widest")} <= links
+    assert {Highlight(b"newest"), Highlight(b"widest")} <= links
     state.lit = number, b"widest"
     rows = ladder.rows(state.position, 120, state.lit_pre_token)
     roles = {span.text: span.role for span in rows[-1] if span.text.strip()}
@@ -400,6 +400,9 @@ def test_a_vocabulary_without_counts_tells_the_same_step_of_the_newest_training(
 
 def test_an_empty_diff_offers_the_choice_to_the_mouse_too() -> None:
     links = [
-        span for row in nothing_rows(46) for span in row if span.action == Do("screen.compare")
+        span
+        for row in nothing_rows(46)
+        for span in row
+        if span.action == RunAction("screen.compare")
     ]
     assert " ".join(span.text for span in links) == "Press D to choose."

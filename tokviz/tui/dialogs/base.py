@@ -323,7 +323,7 @@ class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
         """Take the function that draws a row, and the id of the list."""
         super().__init__(classes=classes)
         self.rows: RowList[RowT] = RowList(paint, id=id)
-        self.rows.nothing = self.nothing
+        self.rows.empty_text = self.nothing
 
     def compose_search(self, field: Field) -> ComposeResult:
         """Yield the list between two rules, below a field that searches it and what is wrong."""

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.tui.widgets.fit import fit_name
-from tokviz.tui.widgets.spans import Do, RoleStyles, Span, draw, width_of
+from tokviz.tui.widgets.spans import RoleStyles, RunAction, Span, draw, width_of
 
 _GAP = 2
 """Columns between two items."""
@@ -122,7 +122,7 @@ def bar_spans(placed: Sequence[PlacedItem]) -> Iterator[Span]:
     for item, start, stop in placed:
         if start > x:
             yield Span(" " * (start - x))
-        action = Do(item.action) if item.action else None
+        action = RunAction(item.action) if item.action else None
         yield from (span._replace(action=action) for span in item.spans)
         x = stop
 
@@ -163,7 +163,7 @@ class Bar(Widget):
     def render_line(self, y: int) -> Strip:
         """Draw the row."""
         spans, styles = bar_spans(self._placed()), RoleStyles(self, "bar")
-        return draw(spans, styles, self.size.width, Do(self._hovered))
+        return draw(spans, styles, self.size.width, RunAction(self._hovered))
 
     def _placed(self) -> list[PlacedItem]:
         return place(self._left, self._right, self.size.width, self._more)

@@ -14,11 +14,11 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tokviz.tui.widgets.spans import Do, Role, RoleStyles, Span, draw
+from tokviz.tui.widgets.spans import Role, RoleStyles, RunAction, Span, draw
 
 _MARKS = ("○", "●")
 _GAP = 2
-_HOVERED = Do("")
+_HOVERED = RunAction("")
 """Marks the choice under the mouse, which `draw` underlines."""
 
 

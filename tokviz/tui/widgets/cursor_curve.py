@@ -159,7 +159,7 @@ def curve_line(
 ) -> list[Span]:
     """Draw one row: a row of the curve, or the x axis."""
     if not curve.points:
-        rows = flow(words_of(curve.nothing), width)
+        rows = flow(words_of(curve.empty_text), width)
         return [span._replace(role="dim") for row in rows[y : y + 1] for span in row]
     columns = width - AXIS_COLUMNS
     if height < 2 or columns <= 4:

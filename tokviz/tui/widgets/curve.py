@@ -67,7 +67,7 @@ class Curve(NamedTuple):
         y_range: The bottom and the top of the y axis.
         y_label: Spells a number of the y axis.
         log_from: The bottom of the y axis where it is drawn logarithmically; None if it never is.
-        nothing: What to say if there are no points.
+        empty_text: What to say if there are no points.
     """
 
     title: str
@@ -76,7 +76,7 @@ class Curve(NamedTuple):
     y_range: tuple[float, float] = (0.0, 1.0)
     y_label: Callable[[float], str] = str
     log_from: float | None = None
-    nothing: str = ""
+    empty_text: str = ""
 
     def y_axis(self, is_log: bool) -> tuple[float, float, bool]:
         """Give the bottom, the top, and whether the axis is logarithmic."""
@@ -86,11 +86,11 @@ class Curve(NamedTuple):
 
 
 def compression_curve(
-    title: str, points: Sequence[tuple[float, float]], last_x: int, nothing: str = ""
+    title: str, points: Sequence[tuple[float, float]], last_x: int, empty_text: str = ""
 ) -> Curve:
     """Make a curve of bytes per token, which begins with a token for every byte."""
     top = max(2.0, math.ceil(max((ratio for _, ratio in points), default=2.0) * 2) / 2)
-    return Curve(title, points, last_x, (1.0, top), "{:.1f}".format, nothing=nothing)
+    return Curve(title, points, last_x, (1.0, top), "{:.1f}".format, empty_text=empty_text)
 
 
 def curve_rows(curve: Curve, width: int, height: int, *, is_log: bool = False) -> list[str]:

@@ -79,7 +79,7 @@ class GridRow(NamedTuple):
     """The place of the pinned token."""
 
 
-class GridLook(NamedTuple):
+class GridStyles(NamedTuple):
     """The styles of a row, and which ids are special."""
 
     palette: TokenPalette
@@ -100,40 +100,40 @@ class GridLook(NamedTuple):
         return style
 
 
-def grid_strip(row: GridRow, shape: GridShape, width: int, look: GridLook) -> Strip:
+def grid_strip(row: GridRow, shape: GridShape, width: int, styles: GridStyles) -> Strip:
     """Draw a row of ids, each right-aligned in its cell."""
-    segments = _gutter(row, shape, look)
+    segments = _gutter(row, shape, styles)
     for place, (token_id, _) in enumerate(row.tokens):
-        segments.append(Segment(f"{token_id:>{shape.cell - 1}}", look.token(row, place)))
-        segments.append(_gap(row, place, look))
-    return Strip(segments).adjust_cell_length(width, look.base)
+        segments.append(Segment(f"{token_id:>{shape.cell - 1}}", styles.token(row, place)))
+        segments.append(_gap(row, place, styles))
+    return Strip(segments).adjust_cell_length(width, styles.base)
 
 
 def list_strip(
-    row: GridRow, shape: GridShape, width: int, look: GridLook, id_width: int, label: str
+    row: GridRow, shape: GridShape, width: int, styles: GridStyles, id_width: int, label: str
 ) -> Strip:
     """Draw a row of the list: index, id and text of one token."""
-    segments = _gutter(row, shape, look)
+    segments = _gutter(row, shape, styles)
     if row.tokens:
-        style = look.token(row, 0)
-        segments.append(Segment(f"{row.tokens[0][0]:>{id_width}}", look.dim))
-        segments.append(Segment(" ", look.base))
+        style = styles.token(row, 0)
+        segments.append(Segment(f"{row.tokens[0][0]:>{id_width}}", styles.dim))
+        segments.append(Segment(" ", styles.base))
         room = width - shape.gutter - id_width - 2
         segments.append(Segment(fit(label, max(1, room)), style))
-        segments.append(_gap(row, 0, look))
-    return Strip(segments).adjust_cell_length(width, look.base)
+        segments.append(_gap(row, 0, styles))
+    return Strip(segments).adjust_cell_length(width, styles.base)
 
 
-def _gutter(row: GridRow, shape: GridShape, look: GridLook) -> list[Segment]:
+def _gutter(row: GridRow, shape: GridShape, styles: GridStyles) -> list[Segment]:
     """Draw the index of the row's first token, if there is room for it."""
-    gap = _gap(row, -1, look)
+    gap = _gap(row, -1, styles)
     if not shape.gutter:
         return [gap] if -1 in row.pending_after and not row.tokens else []
     index = f"{row.first:>{shape.gutter - 1}}" if row.tokens else " " * (shape.gutter - 1)
-    return [Segment(index, look.dim), gap]
+    return [Segment(index, styles.dim), gap]
 
 
-def _gap(row: GridRow, place: int, look: GridLook) -> Segment:
+def _gap(row: GridRow, place: int, styles: GridStyles) -> Segment:
     if place in row.pending_after:
-        return Segment(PENDING, look.base + look.palette.pending)
-    return Segment(" ", look.base)
+        return Segment(PENDING, styles.base + styles.palette.pending)
+    return Segment(" ", styles.base)

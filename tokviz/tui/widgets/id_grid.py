@@ -15,9 +15,9 @@ from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.grid_rows import (
-    GridLook,
     GridRow,
     GridShape,
+    GridStyles,
     grid_shape,
     grid_strip,
     list_shape,
@@ -55,7 +55,7 @@ class IdGrid(TokenView):
         self.as_list = False
         """Whether each row shows one token with its text."""
         self._shape = GridShape(0, 1, 1)
-        self._look: GridLook | None = None
+        self._grid_styles: GridStyles | None = None
         self._id_width = 1
         self._strips: LRUCache[GridRow, Strip] = LRUCache(_STRIPS_KEPT)
         self._shaped_for: tuple[int, object] = (0, None)
@@ -91,28 +91,28 @@ class IdGrid(TokenView):
         if self._shaped_for[0] != self.row_width:
             self._reshape()
         row = self.top_row + y
-        look = self._current_look()
+        styles = self._current_styles()
         contents = self._rows(range(row, row + 1)) if row < self._n_rows() else []
         if not contents:
             words = "" if row or self.live.n_chars else fit(_EMPTY, self.row_width)
-            return Strip([Segment(words, look.base + look.dim)]).adjust_cell_length(
-                self.size.width, look.base
+            return Strip([Segment(words, styles.base + styles.dim)]).adjust_cell_length(
+                self.size.width, styles.base
             )
         content = contents[0]
         strip = self._strips.get(content)
         if strip is None:
-            strip = self._strips[content] = self._strip(content, look)
+            strip = self._strips[content] = self._strip(content, styles)
         return strip
 
-    def _strip(self, row: GridRow, look: GridLook) -> Strip:
+    def _strip(self, row: GridRow, styles: GridStyles) -> Strip:
         width = self.row_width
         if not self.as_list:
-            return grid_strip(row, self._shape, width, look)
+            return grid_strip(row, self._shape, width, styles)
         tokenizer = self.live.tokenizer
         label = ""
         if row.tokens and tokenizer is not None:
             label = token_label(tokenizer.token_bytes(row.tokens[0][0]))
-        return list_strip(row, self._shape, width, look, self._id_width, label)
+        return list_strip(row, self._shape, width, styles, self._id_width, label)
 
     def _reshape(self) -> None:
         """Fit the cells to the width and the document."""
@@ -183,17 +183,17 @@ class IdGrid(TokenView):
                 before = span.index
         return live.tokens_slice(first, last), gaps
 
-    def _current_look(self) -> GridLook:
-        if self._look is None:
+    def _current_styles(self) -> GridStyles:
+        if self._grid_styles is None:
             tokenizer = self.live.tokenizer
             specials = tokenizer.special_tokens.values() if tokenizer is not None else ()
             base = self.role_styles.base + self._palette.base
             dim = base + self.role_styles["dim"]
-            self._look = GridLook(self._palette, base, dim, frozenset(specials))
-        return self._look
+            self._grid_styles = GridStyles(self._palette, base, dim, frozenset(specials))
+        return self._grid_styles
 
     def _forget_strips(self) -> None:
-        self._look = None
+        self._grid_styles = None
         self._strips.clear()
 
     # -- where tokens stand, and what becomes of the one that is meant

@@ -65,13 +65,13 @@ class LineScrollView(ChangedRows, ScrollView, can_focus=True):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Notice what the pointer is over."""
-        self.point_at(self.place_at(event))
+        self.hover_at(self.place_at(event))
 
     def on_leave(self) -> None:
         """Notice that the pointer is gone."""
-        self.point_at(None)
+        self.hover_at(None)
 
-    def point_at(self, place: Offset | None) -> None:
+    def hover_at(self, place: Offset | None) -> None:
         """Mark what is at a column and a row, or nothing; by default there is nothing to mark."""
 
     def set_row_count(self, n_rows: int) -> None:

@@ -41,7 +41,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
 
     PREFIX = "row-list"
     HEARS_RIGHT: ClassVar[bool] = True
-    TELLS_WHY: ClassVar[bool] = False
+    ANSWERS_WHY: ClassVar[bool] = False
     """Whether the right button also asks why a row is as it is."""
     DEFAULT_CSS = """
     RowList {
@@ -115,7 +115,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
         self._paint = paint
         self._clicked: RowT | None = None
         self.rows: Sequence[RowT] = ()
-        self.nothing = ""
+        self.empty_text = ""
         """What stands in the place of the rows where there are none."""
 
     def show(self, rows: Sequence[RowT], highlighted: int | None) -> None:
@@ -210,7 +210,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
         index = y + self.top_row
         styles = self.role_styles
         if index >= len(self.rows):
-            return draw([Span("" if self.rows or y else self.nothing, "dim")], styles, width)
+            return draw([Span("" if self.rows or y else self.empty_text, "dim")], styles, width)
         mark = self._mark_of(index)
         style = styles.base + styles[mark]
         plain = mark == "highlighted" and self.app.no_color
@@ -236,7 +236,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
         place = self.place_at(event)
         return None if place is None else place.y
 
-    def point_at(self, place: Offset | None) -> None:
+    def hover_at(self, place: Offset | None) -> None:
         """Mark the row under the mouse, or none."""
         self.hovered = None if place is None else place.y
 
@@ -263,7 +263,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
         self.highlighted = index
         if event.button == RIGHT:
             self.post_message(RowList.Moved(self, index))
-            if self.TELLS_WHY:
+            if self.ANSWERS_WHY:
                 self.post_message(WhyWanted())
             return None
         self.post_message(RowList.Picked(self, index, again))
@@ -273,7 +273,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
 class PickList(RowList[RowT], can_focus=True):
     """Rows of which the user picks one: by moving to it, by Enter, or by a click."""
 
-    TELLS_WHY = True
+    ANSWERS_WHY = True
     DEFAULT_CSS = """
     PickList {
         &:blur > .row-list--highlighted {

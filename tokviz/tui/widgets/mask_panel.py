@@ -27,7 +27,7 @@ from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin, known_pin
 from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.mask.flow import MaskFlow
-from tokviz.tui.widgets.mask.look import MARKS
+from tokviz.tui.widgets.mask.styles import MARKS
 from tokviz.tui.widgets.mask.why import why_content
 
 PAUSE_SECONDS = 0.15
@@ -88,7 +88,7 @@ class MaskPanel(Vertical):
         self._why = Static(id="mask-why")
         self._pin: int | None = None
         self._at_cursor: int | None = None
-        self._made_of: tuple[int, object, bool] | None = None
+        self._mask_state: tuple[int, object, bool] | None = None
         self._timer: Timer | None = None
         self.can_focus = False
 
@@ -105,9 +105,9 @@ class MaskPanel(Vertical):
     def on_resize(self, event: events.Resize) -> None:
         """Say less where there are few rows."""
         self.set_class(event.size.height < _LOW_ROWS, "-low")
-        self.call_after_refresh(self._say_again)
+        self.call_after_refresh(self._update_text)
 
-    def _say_again(self) -> None:
+    def _update_text(self) -> None:
         self._show_about()
         self._set_pin(self._pin)
 
@@ -120,18 +120,23 @@ class MaskPanel(Vertical):
 
     def sync(self) -> None:
         """Make the mask anew soon, if the document has changed."""
-        if self._made_of == self._state():
+        if self.is_up_to_date:
             return
         if self._timer is not None:
             self._timer.stop()
         delay = PAUSE_SECONDS if self.masked is not None else 0.001
-        self._timer = self.set_timer(delay, self._make)
+        self._timer = self.set_timer(delay, self._start_masking)
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
         """Mark the token at the cursor, where the tokens are those of the document."""
         self._at_cursor = pin
-        if self.masked is not None and self.masked.aligned and self._made_of == self._state():
+        if self.masked is not None and self.masked.aligned and self.is_up_to_date:
             self._set_pin(pin, scroll=scroll)
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether the mask is that of the current text."""
+        return self._mask_state == self._state()
 
     @property
     def is_of_text(self) -> bool:
@@ -143,18 +148,18 @@ class MaskPanel(Vertical):
     def _state(self) -> tuple[int, object, bool]:
         return self.live.revision, self.live.tokenizer, self.live.parse_specials
 
-    def _make(self) -> None:
+    def _start_masking(self) -> None:
         self._timer = None
         self.workers.cancel_group(self, "mask")
         tokenizer = self.live.tokenizer
         if tokenizer is None:
             return
         if not self.live.n_chars:
-            self._made_of = self._state()
+            self._mask_state = self._state()
             self._show(None, "The mask shows which tokens of a conversation a model learns from.")
             return
         if self.live.n_chars > MOST_CHARS:
-            self._made_of = self._state()
+            self._mask_state = self._state()
             self._show(None, f"A text of more than {MOST_CHARS:,} characters is not masked here.")
             return
         state, text = self._state(), self.live.text
@@ -169,7 +174,7 @@ class MaskPanel(Vertical):
     def _take(
         self, state: tuple[int, object, bool], masked: MaskedText | None, problem: str
     ) -> None:
-        self._made_of = state
+        self._mask_state = state
         self._show(masked, problem)
         if state != self._state():
             self.sync()
@@ -254,7 +259,7 @@ class MaskPanel(Vertical):
         """Explain a token, and go to it in the text if it is one of the text's own."""
         event.stop()
         self._set_pin(event.index)
-        if self.masked is not None and self.masked.aligned and self._made_of == self._state():
+        if self.masked is not None and self.masked.aligned and self.is_up_to_date:
             self.post_message(TokenPicked(event.index))
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]

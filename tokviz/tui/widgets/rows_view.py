@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from tokviz.tui.messages import RIGHT, CopyRequested, WhyWanted
 from tokviz.tui.widgets.line_scroll_view import LineScrollView
-from tokviz.tui.widgets.spans import TARGET, Action, Copy, Do, GoTo, Role, Row, ToToken
+from tokviz.tui.widgets.spans import TARGET, Action, Copy, GoTo, Role, Row, RunAction, ToToken
 
 if TYPE_CHECKING:
     from tokviz.tui.palette import TokenPalette
@@ -61,7 +61,7 @@ class RowsView(LineScrollView):
         "rows-view--pointed"
     }
 
-    tells_why = True
+    answers_why = True
     """Whether the tokens here are what the screen's “Why?” is about, once they are followed."""
 
     class Picked(Message):
@@ -105,7 +105,7 @@ class RowsView(LineScrollView):
         self._made_for = self.row_width if self.size else 0
         if self._made_for <= 0:
             return
-        self.point_at(None)
+        self.hover_at(None)
         self.rows = self._make(self._made_for)
         self.set_row_count(len(self.rows))
         self.refresh()
@@ -174,7 +174,7 @@ class RowsView(LineScrollView):
 
     # -- the mouse
 
-    def point_at(self, place: Offset | None) -> None:
+    def hover_at(self, place: Offset | None) -> None:
         """Underline what a click would act on."""
         link = self._link_at(place)
         if link != self._pointed:
@@ -190,10 +190,10 @@ class RowsView(LineScrollView):
             if action is not None:
                 event.stop()
                 self.follow(action)
-        elif self.tells_why and isinstance(action, GoTo | ToToken):
+        elif self.answers_why and isinstance(action, GoTo | ToToken):
             self.follow(action)
             self.post_message(WhyWanted())
-        elif self.tells_why and place is not None and self._role_at(place) in _TOKENS:
+        elif self.answers_why and place is not None and self._role_at(place) in _TOKENS:
             self.post_message(WhyWanted())
 
     def follow(self, action: Action) -> None:
@@ -201,7 +201,7 @@ class RowsView(LineScrollView):
         match action:
             case Copy(text, what):
                 self.post_message(CopyRequested(text, what))
-            case Do(call):
+            case RunAction(call):
                 self.call_later(self.app.run_action, call, self.screen)
             case _:
                 self.post_message(self.Picked(action))
@@ -232,7 +232,7 @@ class RowsView(LineScrollView):
         for first, last, name in words_in(text):
             start, stop = cell_len(text[:first]), cell_len(text[:last])
             if start <= place.x < stop:
-                return Link(place.y, start, stop, Do(f"app.define({name!r})"))
+                return Link(place.y, start, stop, RunAction(f"app.define({name!r})"))
         return None
 
 

@@ -46,8 +46,8 @@ class ToToken(NamedTuple):
     token_id: int
 
 
-class Light(NamedTuple):
-    """Light up a pre-token of the corpus of a replay."""
+class Highlight(NamedTuple):
+    """Highlight up a pre-token of the corpus of a replay."""
 
     pre_token: bytes
 
@@ -71,13 +71,15 @@ class Search(NamedTuple):
     typed: str
 
 
-class Do(NamedTuple):
+class RunAction(NamedTuple):
     """Do one of the screen's actions; `call` is its call."""
 
     call: str
 
 
-Action = Copy | GoTo | Step | ToMerge | ToToken | Light | ToFinding | Filter | Search | Do
+Action = (
+    Copy | GoTo | Step | ToMerge | ToToken | Highlight | ToFinding | Filter | Search | RunAction
+)
 Role = Literal[
     # Words.
     "text", "heading", "label", "dim", "accent", "key", "good", "warning", "error", "selection",

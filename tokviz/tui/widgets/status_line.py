@@ -12,7 +12,7 @@ from textual.widget import Widget
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.spans import Do, Role, RoleStyles, Span, draw, span_at, width_of
+from tokviz.tui.widgets.spans import Role, RoleStyles, RunAction, Span, draw, span_at, width_of
 
 SEPARATOR = " · "
 _BAR_COLUMNS = 10
@@ -109,7 +109,7 @@ def _joined(facts: list[_Fact], squeeze: int) -> list[Span]:
     for forms, role, action in facts:
         text = next((text for start, text in reversed(forms) if start <= squeeze), "")
         if text:
-            spans += [Span(SEPARATOR), Span(text, role, Do(action) if action else None)]
+            spans += [Span(SEPARATOR), Span(text, role, RunAction(action) if action else None)]
     return spans[1:]
 
 
@@ -269,7 +269,7 @@ class StatusLine(Widget):
         """Run the action of the fact under the mouse."""
         place = event.get_content_offset(self)
         action = None if place is None else span_at(self._spans(), place.x).action
-        if isinstance(action, Do):
+        if isinstance(action, RunAction):
             event.stop()
             await self.run_action(action.call)
 

@@ -34,7 +34,7 @@ OCCURRENCES_LISTED = 24
 AT_ONCE_TOKENS = 20_000
 """Documents up to this many tokens are searched for a token without waiting."""
 _HEADING = "In the Token panel"
-PATIENCE = 0.15
+DELAY = 0.15
 """Seconds of rest after which what takes longer is worked out."""
 
 
@@ -51,18 +51,16 @@ class TokenCard(RowsView):
         Binding("right", "move(1)", "Next token", show=False),
     ]
 
-    def __init__(
-        self, live: LiveDocument, palette: TokenPalette, *, patience: float = PATIENCE
-    ) -> None:
-        """Show tokens of `live`; slow answers wait for `patience` seconds of rest."""
+    def __init__(self, live: LiveDocument, palette: TokenPalette, *, delay: float = DELAY) -> None:
+        """Show tokens of `live`; slow answers wait for `delay` seconds of rest."""
         super().__init__(palette)
         self.live = live
         self._make = self._make_rows
-        self._patience = patience
+        self._delay = delay
         self._hover: int | None = None
         self._pin: int | None = None
         self._selection: tuple[int, int] | None = None
-        self._is_old = False
+        self._is_stale = False
         self._timer: Timer | None = None
         self._found: tuple[object, int, int, Occurrences] | None = None
         self._explained: tuple[object, bool, bytes, Explanation] | None = None
@@ -71,7 +69,7 @@ class TokenCard(RowsView):
 
     def sync(self) -> None:
         """Read the token again, once its new place is told: the document has changed."""
-        self._is_old = True
+        self._is_stale = True
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
         """Show the pinned token, or the one under the pointer if none is pinned.
@@ -80,8 +78,8 @@ class TokenCard(RowsView):
         """
         before = self._subject
         self._hover, self._pin = hover, pin
-        if self._is_old or self._subject != before:
-            self._is_old = False
+        if self._is_stale or self._subject != before:
+            self._is_stale = False
             self.lay_out()
 
     def set_selection(self, span: tuple[int, int] | None) -> None:
@@ -123,7 +121,7 @@ class TokenCard(RowsView):
             return occurrences
         if self.live.n_tokens <= AT_ONCE_TOKENS:
             return self._find(tok, entry.id)
-        self._wait()
+        self._schedule()
         return occurrences if same_token else None
 
     def _find(self, tok: Tokenizer, token_id: int) -> Occurrences:
@@ -142,17 +140,17 @@ class TokenCard(RowsView):
         asked = (tok, self.live.parse_specials, selected.data)
         if self._explained is not None and self._explained[:3] == asked:
             return self._explained[3]
-        self._wait()
+        self._schedule()
         return None
 
-    def _wait(self) -> None:
+    def _schedule(self) -> None:
         """Work out what is missing when nothing has changed for a moment."""
         if self._timer is None:
-            self._timer = self.set_interval(self._patience, self._work_out, pause=True)
+            self._timer = self.set_interval(self._delay, self._compute, pause=True)
         self._timer.reset()
         self._timer.resume()
 
-    def _work_out(self) -> None:
+    def _compute(self) -> None:
         """Find the occurrences and the explanation, then show them."""
         if self._timer is not None:
             self._timer.pause()

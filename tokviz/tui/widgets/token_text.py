@@ -38,16 +38,16 @@ class TextTokens:
     Attributes:
         ids: The token ids; shape (n,).
         byte_ends: Where each token ends, in bytes; shape (n,).
-        lit_starts: Where each lit stretch begins, ascending; shape (m,).
-        lit_middles: Where it is divided into two tokens, or was; shape (m,).
-        lit_ends: Where it ends; shape (m,).
+        highlight_starts: Where each lit stretch begins, ascending; shape (m,).
+        highlight_middles: Where it is divided into two tokens, or was; shape (m,).
+        highlight_ends: Where it ends; shape (m,).
     """
 
     ids: npt.NDArray[np.int64]
     byte_ends: npt.NDArray[np.int64]
-    lit_starts: npt.NDArray[np.int64]
-    lit_middles: npt.NDArray[np.int64]
-    lit_ends: npt.NDArray[np.int64]
+    highlight_starts: npt.NDArray[np.int64]
+    highlight_middles: npt.NDArray[np.int64]
+    highlight_ends: npt.NDArray[np.int64]
 
 
 class TokenText(LineScrollView):
@@ -115,17 +115,22 @@ class TokenText(LineScrollView):
             self.refresh()
         self._tokens = tokens
 
-    def reveal_lit(self) -> None:
+    def reveal_highlight(self) -> None:
         """Scroll to the first lit token if none is in view."""
         tokens, wrapped = self._tokens, self._wrapped
-        if tokens is None or wrapped is None or not len(tokens.lit_starts) or not self.size.height:
+        if (
+            tokens is None
+            or wrapped is None
+            or not len(tokens.highlight_starts)
+            or not self.size.height
+        ):
             return
         top = self._start_byte(self.top_row)
         below = self._start_byte(self.top_row + self.size.height)
-        first = int(tokens.lit_starts.searchsorted(top))
-        if first < len(tokens.lit_starts) and tokens.lit_starts[first] < below:
+        first = int(tokens.highlight_starts.searchsorted(top))
+        if first < len(tokens.highlight_starts) and tokens.highlight_starts[first] < below:
             return
-        target = int(tokens.lit_starts[first % len(tokens.lit_starts)])
+        target = int(tokens.highlight_starts[first % len(tokens.highlight_starts)])
         place = self.live.location(self.live.char_offset(target))
         self.show_row(wrapped.location_to_offset(place).y)
 
@@ -179,7 +184,7 @@ class TokenText(LineScrollView):
         offsets = char_offsets(self.live.text_in(start, end), first_byte)
         spans = spans_in(tokens, offsets, start)
         looks = row_looks(start, n_chars, spans, self._specials, marks)
-        for first, last, bit in lit_chars(tokens, offsets):
+        for first, last, bit in highlighted_chars(tokens, offsets):
             for index in range(first, last):
                 looks[index] |= bit
         return looks
@@ -212,7 +217,7 @@ def _are_equal(tokens: TextTokens | None, others: TextTokens | None) -> bool:
         for mine, theirs in (
             (tokens.ids, others.ids),
             (tokens.byte_ends, others.byte_ends),
-            (tokens.lit_middles, others.lit_middles),
+            (tokens.highlight_middles, others.highlight_middles),
         )
     )
 
@@ -253,18 +258,18 @@ def spans_in(tokens: TextTokens, offsets: list[int], start: int) -> list[TokenSp
     return spans
 
 
-def lit_chars(tokens: TextTokens, offsets: list[int]) -> list[tuple[int, int, int]]:
+def highlighted_chars(tokens: TextTokens, offsets: list[int]) -> list[tuple[int, int, int]]:
     """Give the lit characters of a stretch: first, behind last, and the bit of their look.
 
     Where a lit stretch is two tokens, they look different, so that the border between shows.
     """
-    first = int(tokens.lit_ends.searchsorted(offsets[0], "right"))
-    last = int(tokens.lit_starts.searchsorted(offsets[-1], "left"))
+    first = int(tokens.highlight_ends.searchsorted(offsets[0], "right"))
+    last = int(tokens.highlight_starts.searchsorted(offsets[-1], "left"))
     found: list[tuple[int, int, int]] = []
     for index in range(first, last):
         start, middle, end = (
             int(places[index])
-            for places in (tokens.lit_starts, tokens.lit_middles, tokens.lit_ends)
+            for places in (tokens.highlight_starts, tokens.highlight_middles, tokens.highlight_ends)
         )
         border = int(tokens.byte_ends.searchsorted(middle))
         is_two = border < len(tokens.byte_ends) and tokens.byte_ends[border] == middle

@@ -84,7 +84,7 @@ class TokenView(LineScrollView):
 
     # -- mouse
 
-    def point_at(self, place: Offset | None) -> None:
+    def hover_at(self, place: Offset | None) -> None:
         """Light up the token under the pointer, or none."""
         index = self._index_at(place)
         if index != self._hover:

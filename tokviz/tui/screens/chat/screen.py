@@ -114,7 +114,7 @@ class ChatScreen(TokvizScreen):
         self.views = ChatViews()
         self.status = Bar(id="status")
         self.chat = chat = ConversationAtHand(self.messages, self._show_state, self.say)
-        editor.make_room = chat.make_room
+        editor.should_replace_all = chat.make_room
         self.rendered = RenderedConversation(self, chat, self._show_rendering)
         self.rows = Rows(self, chat, left, listed, lengths, self._show_lines)
         self.files = Files(self, chat, self.rows.open_path, self._show_lines)

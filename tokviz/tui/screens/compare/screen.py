@@ -67,7 +67,7 @@ class CompareScreen(TokvizScreen):
         self.table = LinkRows(palette, id="table")
         self.card = LinkRows(palette, id="card")
         self.vocabulary_rows = LinkRows(palette, id="vocabularies")
-        self.vocabulary_rows.tells_why = False
+        self.vocabulary_rows.answers_why = False
         self.script_rows = LinkRows(palette, id="scripts")
         self.report_rows = LinkRows(palette, id="report")
         empty = Static(_EMPTY, id="empty")

@@ -13,7 +13,7 @@ from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.card_rows import label_of, merge_cells, sentence_words, tree_rows
 from tokviz.tui.widgets.fit import bar_text, column, fit
-from tokviz.tui.widgets.spans import Copy, Light, Role, Row, Span, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.spans import Copy, Highlight, Role, Row, Span, ToToken, Word, flow, words_of
 
 _MOST_LABEL = 48
 
@@ -80,8 +80,11 @@ def card_rows(
         corpus = "" if n_bytes is None else f" The corpus is {n_bytes:,} tokens long."
         return flow(words_of(f"The start: every byte is a token of its own.{corpus}"), width)
     reasons: list[Word] = [
-        [span._replace(role="result" if span.action == Light(lit) else span.role) for span in word]
-        for word in sentence_words(terms, Light)
+        [
+            span._replace(role="result" if span.action == Highlight(lit) else span.role)
+            for span in word
+        ]
+        for word in sentence_words(terms, Highlight)
     ]
     reasons += [word for sentence in why for word in sentence_words(sentence)]
     numbers = _numbers(step)

@@ -130,7 +130,7 @@ def make_frame(
         own = own_frame(text.at(before.k), text.at(number))
         if number and not replay.has_counts:
             tokens = len(own.before.ids), len(own.after.ids)
-            reasons = (in_text(replay.step(number), len(own.after.lit_starts), *tokens),)
+            reasons = (in_text(replay.step(number), len(own.after.highlight_starts), *tokens),)
             if beside is not None:
                 reasons = (*reasons, beside.say(number))
     return Frame(

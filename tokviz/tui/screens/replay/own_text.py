@@ -93,7 +93,7 @@ class OwnText(Vertical):
             self._show_head("empty: Enter or a click on “edit” begins one")
             return
         n_bytes = int(tokens.byte_ends[-1])
-        n_lit = len(tokens.lit_starts)
+        n_lit = len(tokens.highlight_starts)
         places = pluralize(n_lit, "place") if n_lit else "no place"
         here = [f"merged in {places}"] if position.number else []
         specials = [] if state.parse_specials else ["specials: as text"]
@@ -102,7 +102,7 @@ class OwnText(Vertical):
         before, self._shown_at = self._shown_at, monotonic()
         self._rest.pause()
         if self._shown_at - before > REST_SECONDS and not state.player.playing:
-            self.tokens.reveal_lit()
+            self.tokens.reveal_highlight()
         elif not state.player.playing:
             self._rest.reset()
             self._rest.resume()
@@ -110,7 +110,7 @@ class OwnText(Vertical):
     def _come_to_rest(self) -> None:
         self._rest.pause()
         if not self._state.player.playing:
-            self.tokens.reveal_lit()
+            self.tokens.reveal_highlight()
 
     def on_resize(self) -> None:
         """Show the buttons that there is room for."""
@@ -155,7 +155,7 @@ class OwnText(Vertical):
                 palette_of(self.app),
                 show_invisibles=self._show_invisibles,
             )
-            editor.make_room = lambda: is_sample and editor.history.version is None
+            editor.should_replace_all = lambda: is_sample and editor.history.version is None
             editor.on_edited = self._encode_long
             self._encode_long()
             self.add_class("-editing")

@@ -128,7 +128,7 @@ class TokensScreen(TokvizScreen):
         self.editor.on_edited, self.editor.on_moved = self._edited, self._cursor_moved
         self.editor.disable_messages(TextArea.Changed, TextArea.SelectionChanged)
         self.editor.placeholder = "Type, paste, or open a file (Ctrl+O)."
-        self.editor.make_room = lambda: session.is_sample and session.path is None
+        self.editor.should_replace_all = lambda: session.is_sample and session.path is None
         panels = SidePanels(session)
         right = Container(id="right")
         detail = TokenDetail(session)

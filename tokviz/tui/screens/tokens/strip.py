@@ -13,7 +13,7 @@ from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.spans import Do, Row, Span
+from tokviz.tui.widgets.spans import Row, RunAction, Span
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tokviz.tui.widgets.rows_view import RowsView
 
 
-_OPEN = Do("app.show_screen('compare')")
-_CLOSE = Span(" ×", "link", Do("toggle_strip"))
+_OPEN = RunAction("app.show_screen('compare')")
+_CLOSE = Span(" ×", "link", RunAction("toggle_strip"))
 _NONE = "No other tokenizer is chosen: the Compare screen adds some."
 
 

@@ -224,7 +224,7 @@ def head_content(columns: Sequence[Column], order: Order, descending: bool) -> C
 class TokenTable(RowList[int]):
     """A list of tokens, by their rows in the index. The field above it keeps the keyboard."""
 
-    TELLS_WHY = True
+    ANSWERS_WHY = True
     COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--label"}
     DEFAULT_CSS = """
     TokenTable {

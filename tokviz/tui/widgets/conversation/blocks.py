@@ -24,7 +24,7 @@ from tokviz.tui.widgets.conversation.rows import (
 from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.line_scroll_view import LineScrollView
-from tokviz.tui.widgets.spans import Do, Role, Span, draw, span_at, width_of
+from tokviz.tui.widgets.spans import Role, RunAction, Span, draw, span_at, width_of
 
 GUTTER = 2
 """Columns before a text, for the sign of what is learned."""
@@ -41,17 +41,17 @@ def header_spans(block: MessageBlock, index: int, width: int, *, is_live: bool) 
     message. A narrow list leaves out the note from its end, and then the buttons.
     """
     role: Role = "key" if is_live else "heading"
-    name = Span(f"{fit(safe(block.role), 16)} ▾", role, Do("role"))
+    name = Span(f"{fit(safe(block.role), 16)} ▾", role, RunAction("role"))
     left = [Span(f"{index + 1} ", role), name, Span(" ", "rule")]
     facts = block.note.split(", ") if block.note else []
     notes = [", ".join(facts[:n]) for n in range(len(facts), 0, -1)]
     buttons = [
         Span(" ", "rule"),
-        Span("↑", "dim", Do("up")),
+        Span("↑", "dim", RunAction("up")),
         Span(" ", "rule"),
-        Span("↓", "dim", Do("down")),
+        Span("↓", "dim", RunAction("down")),
         Span(" ", "rule"),
-        Span("✕", "dim", Do("delete")),
+        Span("✕", "dim", RunAction("delete")),
     ]
     noted = ([Span(f" {note} ", "warning" if block.warns else "dim"), *buttons] for note in notes)
     for right in (*noted, buttons, []):
@@ -63,15 +63,17 @@ def header_spans(block: MessageBlock, index: int, width: int, *, is_live: bool) 
 
 def kind_spans(kind: str, width: int, *, is_live: bool) -> list[Span]:
     """Draw the row above a part that names its kind."""
-    name = Span(f"{safe(kind)} ▾", "key" if is_live else "dim", Do("kind"))
-    return _cut([name, Span("  ", "rule"), Span("✕", "dim", Do("delete_part"))], width)
+    name = Span(f"{safe(kind)} ▾", "key" if is_live else "dim", RunAction("kind"))
+    return _cut([name, Span("  ", "rule"), Span("✕", "dim", RunAction("delete_part"))], width)
 
 
 def add_spans(roles: Sequence[str], width: int) -> list[Span]:
     """Draw the last row: a button for each role, the expected role first."""
     spans: list[Span] = []
     for number, role in enumerate(roles):
-        spans.append(Span(f" + {safe(role)} ", "dim" if number else "key", Do(f"add:{role}")))
+        spans.append(
+            Span(f" + {safe(role)} ", "dim" if number else "key", RunAction(f"add:{role}"))
+        )
         spans.append(Span(" ", "rule"))
     return _cut(spans, width)
 
@@ -124,7 +126,7 @@ class Blocks(LineScrollView, can_focus=False):
         """The columns of a row, told with the rows: asking for them at every row takes time."""
         self.rows: BlockRows | None = None
         self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
-        self._hovered: tuple[int, Do] | None = None
+        self._hovered: tuple[int, RunAction] | None = None
 
     def render_line(self, y: int) -> Strip:
         """Draw one row of the view."""
@@ -164,7 +166,7 @@ class Blocks(LineScrollView, can_focus=False):
             return [gutter, Span("… there is more: click to see it all", "dim")]
         return [gutter, Span(self._glyphs(part.text[row.start : row.end]))]
 
-    def _draw(self, spans: Sequence[Span], hovered: Do | None = None) -> Strip:
+    def _draw(self, spans: Sequence[Span], hovered: RunAction | None = None) -> Strip:
         return draw(spans, self.role_styles, self.size.width, hovered, are_targets=False)
 
     def restyle(self) -> None:
@@ -179,11 +181,11 @@ class Blocks(LineScrollView, can_focus=False):
             return None
         return place.y, self.rows.row(place.y), place.x
 
-    def _action_at(self, row: BlockRow, x: int) -> Do | None:
+    def _action_at(self, row: BlockRow, x: int) -> RunAction | None:
         action = span_at(self._spans(row), x).action
-        return action if isinstance(action, Do) else None
+        return action if isinstance(action, RunAction) else None
 
-    def point_at(self, place: Offset | None) -> None:
+    def hover_at(self, place: Offset | None) -> None:
         """Underline the action under the pointer."""
         at = self._at(place)
         action = None if at is None else self._action_at(*at[1:])

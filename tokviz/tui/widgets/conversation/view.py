@@ -59,7 +59,7 @@ class PartEditor(TokenEditor):
         """Refuse the focus while there is no part to edit."""
         return super().allow_focus() and not self.has_class("-away")
 
-    class Left(Message):
+    class CursorLeaving(Message):
         """The cursor wants to go on above the first row, or below the last one."""
 
         def __init__(self, step: int) -> None:
@@ -83,7 +83,7 @@ class PartEditor(TokenEditor):
         before = self.selection
         _, y = self.wrapped_document.location_to_offset(self.cursor_location)
         if y == 0 and not select and before.is_empty:
-            self.post_message(self.Left(-1))
+            self.post_message(self.CursorLeaving(-1))
         else:
             super().action_cursor_up(select)
 
@@ -92,7 +92,7 @@ class PartEditor(TokenEditor):
         _, y = self.wrapped_document.location_to_offset(self.cursor_location)
         last = self.wrapped_document.height - 1
         if y == last and not select and self.selection.is_empty:
-            self.post_message(self.Left(1))
+            self.post_message(self.CursorLeaving(1))
         else:
             super().action_cursor_down(select)
 
@@ -101,7 +101,7 @@ class PartEditor(TokenEditor):
         before = self.selection
         super().action_cursor_page(pages, select)
         if self.selection == before and not select:
-            self.post_message(self.Left(pages))
+            self.post_message(self.CursorLeaving(pages))
 
     def action_delete_left(self) -> None:
         """Delete a character; with none left, say so."""
@@ -139,7 +139,7 @@ class MessageList(Container):
     MessageList > PartEditor { layer: editor; }
     """
 
-    class Asked(Message):
+    class ActionRequested(Message):
         """The user asked by the mouse for something that the screen does."""
 
         def __init__(self, action: str, place: PartPlace) -> None:
@@ -316,7 +316,7 @@ class MessageList(Container):
             return None
         return PartPlace(message, len(blocks[message].parts) - 1 if step < 0 else 0)
 
-    def on_part_editor_left(self, event: PartEditor.Left) -> None:
+    def on_part_editor_cursor_leaving(self, event: PartEditor.CursorLeaving) -> None:
         """Go on in the part above or below, in the same column."""
         event.stop()
         place = self.neighbour(1 if event.step > 0 else -1)
@@ -337,7 +337,7 @@ class MessageList(Container):
         event.stop()
         row, blocks = event.row, self.list.blocks
         if event.action:
-            self.post_message(self.Asked(event.action, PartPlace(row.message, row.part)))
+            self.post_message(self.ActionRequested(event.action, PartPlace(row.message, row.part)))
             return
         # A click just before may have taken it away.
         is_there = row.message < len(blocks) and row.part < len(blocks[row.message].parts)

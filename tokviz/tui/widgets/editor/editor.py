@@ -136,7 +136,7 @@ class TokenEditor(ChangedRows, TextArea, inherit_bindings=False):
         """Called when the cursor or the selection has moved otherwise, before that frame too."""
         self._is_changing = False
         self._seen_rows = 0
-        self.make_room: Callable[[], bool] = lambda: False
+        self.should_replace_all: Callable[[], bool] = lambda: False
         """Called before something is typed or pasted where nothing is selected; True if that takes
         the place of the whole text, a sample that nobody touched."""
         self.unstable = (0, 0)
@@ -478,7 +478,7 @@ class TokenEditor(ChangedRows, TextArea, inherit_bindings=False):
         event.stop()
         event.prevent_default()
 
-    def joins(self, event: events.Event) -> bool:
+    def coalesces(self, event: events.Event) -> bool:
         """Take a letter together with the one before it, if many wait already to be typed.
 
         The app asks before it hands anything on. A terminal that does not mark what is pasted sends
@@ -497,7 +497,7 @@ class TokenEditor(ChangedRows, TextArea, inherit_bindings=False):
         if not self.read_only:
             is_insertion = bool(text) and self.selection.is_empty
             start, end = self.selection
-            if is_insertion and self.make_room():
+            if is_insertion and self.should_replace_all():
                 start, end = (0, 0), self.document.end
             self.replace(text, start, end, maintain_selection_offset=False)
 

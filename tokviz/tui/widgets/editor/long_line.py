@@ -63,7 +63,7 @@ class LongLine:
         text: Sliceable,
         part_size: int,
         measure: Callable[[str], LinePart],
-        known: Iterable[Stretch] = (),
+        known: Iterable[KnownColumns] = (),
         *,
         guesses: bool = False,
     ) -> None:
@@ -125,7 +125,7 @@ class LongLine:
         """Tell whether nobody has looked at a part."""
         return self._parts[number].is_guess
 
-    def look_at(self, number: int, text: Sliceable) -> int:
+    def lay_out_part(self, number: int, text: Sliceable) -> int:
         """Lay out such a part of the line, or divide one that is too large for that.
 
         Returns:
@@ -201,7 +201,7 @@ class LongLine:
         self.extents = list(accumulate(map(_EXTENT, self._parts), initial=0))
 
 
-class Stretch(NamedTuple):
+class KnownColumns(NamedTuple):
     """Some characters of a long line that now stand in another one."""
 
     at: int
@@ -223,7 +223,7 @@ class WrappedLongLine(LongLine):
         text: Sliceable,
         width: int,
         glyphs: Glyphs,
-        known: Iterable[Stretch] = (),
+        known: Iterable[KnownColumns] = (),
         *,
         guesses: bool = False,
     ) -> None:
@@ -266,7 +266,7 @@ class FlatLongLine(LongLine):
         self,
         text: Sliceable,
         glyphs: Glyphs,
-        known: Iterable[Stretch] = (),
+        known: Iterable[KnownColumns] = (),
         *,
         guesses: bool = False,
     ) -> None:

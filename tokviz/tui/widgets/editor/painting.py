@@ -49,7 +49,7 @@ class Marks(NamedTuple):
     unstable: tuple[int, int] = (0, 0)
     """The tokens at the end of the text that may change with the next character."""
 
-    def stretches(self) -> list[tuple[int, int]]:
+    def spans(self) -> list[tuple[int, int]]:
         """List the characters that are drawn otherwise."""
         places = (self.selection, self.hover, self.pin, self.unstable)
         return [(self.cursor, self.cursor + 1), *(place for place in places if any(place))]

@@ -43,9 +43,9 @@ class _Drawn(NamedTuple):
     start: int
     end: int
 
-    def meets(self, stretches: list[tuple[int, int]]) -> bool:
+    def overlaps(self, spans: list[tuple[int, int]]) -> bool:
         """Tell whether any of some stretches has a character of the row."""
-        for lo, hi in stretches:  # noqa: SIM110  # asked of every row at every key
+        for lo, hi in spans:  # noqa: SIM110  # asked of every row at every key
             if lo < self.end and hi > self.start:
                 return True
         return False
@@ -103,8 +103,8 @@ class _KeptRows:
         if change is not None and change != _NOTHING:
             self._kept = self._followed(drawn, change, before, self._frame)
         elif change is not None:
-            touched = marks.stretches() + before.marks.stretches()
-            self._kept = {at: row for at, row in drawn.items() if not row.meets(touched)}
+            touched = marks.spans() + before.marks.spans()
+            self._kept = {at: row for at, row in drawn.items() if not row.overlaps(touched)}
 
     def _followed(self, drawn: _Rows, change: Change, before: _Frame, now: _Frame) -> _Rows:
         """Keep the rows of lines without a change, wherever they are now, but for marks."""
@@ -113,14 +113,14 @@ class _KeptRows:
         last, _ = live.location(live.char_offset(change.new_end) + 1)
         more_lines, more_chars = now.n_lines - before.n_lines, now.n_chars - before.n_chars
         kept: _Rows = {}
-        old_marks, new_marks = before.marks.stretches(), now.marks.stretches()
+        old_marks, new_marks = before.marks.spans(), now.marks.spans()
         for (line, section), row in drawn.items():
-            if row.meets(old_marks) or first <= line <= last - more_lines:
+            if row.overlaps(old_marks) or first <= line <= last - more_lines:
                 continue
             if line > first:
                 line += more_lines
                 row = row._replace(start=row.start + more_chars, end=row.end + more_chars)
-            if not row.meets(new_marks):
+            if not row.overlaps(new_marks):
                 kept[line, section] = row
         return kept
 

@@ -35,7 +35,7 @@ def _n_rows(line: Line) -> int:
 _MEASURES: Final[tuple[Callable[[Line], int]]] = (_n_rows,)
 
 
-class _Unseen(Block[Line]):
+class _Estimated(Block[Line]):
     """Lines that nobody has looked at: how many, and about how many rows they have."""
 
     __slots__ = ()
@@ -56,29 +56,29 @@ class RowIndex(BlockList[Line]):
     usual_block: ClassVar[int] = 512
 
     def __init__(
-        self, unseen: Iterable[tuple[int, int]], lay_out: Callable[[int, int], list[Line]]
+        self, estimated: Iterable[tuple[int, int]], lay_out: Callable[[int, int], list[Line]]
     ) -> None:
         """Take what is known of the lines.
 
         Args:
-            unseen: The numbers of lines and, about, of rows of each block.
+            estimated: The numbers of lines and, about, of rows of each block.
             lay_out: Lays out the lines from one number up to another.
         """
         super().__init__((), _MEASURES)
-        self._blocks = self.unseen(unseen)
+        self._blocks = self.estimated(estimated)
         self._lay_out = lay_out
         self.on_laid_out: Callable[[int, int], None] = lambda row, change: None
         """Called when a block proves to have more or fewer rows: its first row, how many more."""
 
     @staticmethod
-    def unseen(sizes: Iterable[tuple[int, int]]) -> list[Block[Line]]:
+    def estimated(sizes: Iterable[tuple[int, int]]) -> list[Block[Line]]:
         """Make blocks of so many lines and about so many rows."""
-        return [_Unseen(n_lines, n_rows) for n_lines, n_rows in sizes]
+        return [_Estimated(n_lines, n_rows) for n_lines, n_rows in sizes]
 
-    def look_at(self, number: int) -> Block[Line]:
+    def lay_out_block(self, number: int) -> Block[Line]:
         """Give a block, its lines laid out."""
         block = self._blocks[number]
-        if isinstance(block, _Unseen):
+        if isinstance(block, _Estimated):
             first, about = self._block_sums(ITEMS)[number], block.total(ROWS)
             block = Block(self._lay_out(first, first + len(block.items)), _MEASURES)
             self._blocks[number] = block
@@ -88,10 +88,10 @@ class RowIndex(BlockList[Line]):
                 self.on_laid_out(row, change)
         return block
 
-    def look_at_all(self) -> None:
+    def lay_out_all(self) -> None:
         """Lay out all lines."""
         for number in range(len(self._blocks)):
-            self.look_at(number)
+            self.lay_out_block(number)
 
     @property
     def n_rows(self) -> int:
@@ -108,12 +108,12 @@ class RowIndex(BlockList[Line]):
         # Asked several times for every row that is drawn: no place is made on the way.
         before = self._block_sums(ITEMS)
         block = bisect_right(before, number, 0, len(self._blocks)) - 1
-        return self.look_at(block).items[number - before[block]]
+        return self.lay_out_block(block).items[number - before[block]]
 
     def top(self, number: int) -> int:
         """Return the first row of a line."""
         place = self.nth(number)
-        self.look_at(place.block)
+        self.lay_out_block(place.block)
         return self.start(place, ROWS)
 
     def line_at(self, row: int) -> tuple[int, int]:
@@ -123,9 +123,9 @@ class RowIndex(BlockList[Line]):
             at = min(row, above[-1] - 1)
             number = bisect_right(above, at) - 1
             block = self._blocks[number]
-            if not isinstance(block, _Unseen):
+            if not isinstance(block, _Estimated):
                 break
-            self.look_at(number)
+            self.lay_out_block(number)
         tops = block.sums(ROWS)
         slot = bisect_right(tops, at - above[number]) - 1
         return self._block_sums(ITEMS)[number] + slot, at - above[number] - tops[slot]
@@ -151,7 +151,7 @@ class RowIndex(BlockList[Line]):
         # It may be joined with the next block.
         following = self.nth(last).block + 1
         if following < len(self._blocks):
-            self.look_at(following)
+            self.lay_out_block(following)
 
     def replace(
         self,

@@ -15,9 +15,9 @@ from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, breaks, is_plain, 
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
 from tokviz.tui.widgets.editor.long_line import (
     FlatLongLine,
+    KnownColumns,
     LongLine,
     Sliceable,
-    Stretch,
     WrappedLongLine,
 )
 from tokviz.tui.widgets.editor.rows import Line, LineBreaks, RowIndex
@@ -47,14 +47,16 @@ class RowPart(NamedTuple):
         return self.start + len(self.text)
 
 
-def _stretch(
+def _known_columns(
     line: LineBreaks, first: int, last: int | None, at: int | None = None
-) -> list[Stretch]:
+) -> list[KnownColumns]:
     """Give what is known of a line's columns, which stand at a column of another one."""
     if not isinstance(line, LongLine):
         return []
     return [
-        Stretch(first if at is None else at, line, first, line.starts[-1] if last is None else last)
+        KnownColumns(
+            first if at is None else at, line, first, line.starts[-1] if last is None else last
+        )
     ]
 
 
@@ -98,12 +100,12 @@ class ExactWrappedDocument(WrappedDocument):
         self._rows = RowIndex(self._guessed(0, self.document.line_count), self._laid_out)
         self._lay_out_more()
         if self._on_laid_out:
-            self._rows.look_at(0)
+            self._rows.lay_out_block(0)
             self._rows.on_laid_out = self._on_laid_out
 
     def _lay_out_more(self) -> None:
         if self._on_laid_out is None:
-            self._rows.look_at_all()
+            self._rows.lay_out_all()
 
     def _guessed(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Guess the rows of the lines first to last, in blocks: how many lines, how many rows."""
@@ -129,7 +131,7 @@ class ExactWrappedDocument(WrappedDocument):
             for text, breaks in zip(texts, found, strict=True)
         ]
 
-    def _line(self, number: int, known: Iterable[Stretch]) -> Line:
+    def _line(self, number: int, known: Iterable[KnownColumns]) -> Line:
         """Lay out a line of which stretches are known if it is a long one."""
         text = self.document.line(number)
         if len(text) <= self._long_from:
@@ -173,14 +175,14 @@ class ExactWrappedDocument(WrappedDocument):
         last = first + change.n_lines - 1
         end = column + len(inserted) if first == last else len(inserted) - inserted.rfind("\n") - 1
         # A mark may follow that belongs to the character before: parts beside the edit are new.
-        head = _stretch(self._rows.line(first).breaks, 0, column - 1)
-        tail = _stretch(self._rows.line(change.last).breaks, change.last_column, None, at=end)
+        head = _known_columns(self._rows.line(first).breaks, 0, column - 1)
+        tail = _known_columns(self._rows.line(change.last).breaks, change.last_column, None, at=end)
         if first == last:
             self._rows.replace(first, change.last, [self._line(first, [*head, *tail])])
             return
         top, bottom = self._line(first, head), self._line(last, tail)
         if len(inserted) > _BLOCK_SIZE and last - first > 1:
-            middle = RowIndex.unseen(self._guessed(first + 1, last))
+            middle = RowIndex.estimated(self._guessed(first + 1, last))
             self._rows.replace(first, change.last, [top], middle, [bottom])
             self._lay_out_more()
         else:
@@ -210,7 +212,7 @@ class ExactWrappedDocument(WrappedDocument):
             for line in lines
         ]
 
-    def _long_line(self, line: Sliceable, known: Iterable[Stretch] = ()) -> LongLine:
+    def _long_line(self, line: Sliceable, known: Iterable[KnownColumns] = ()) -> LongLine:
         guesses = self._on_laid_out is not None
         if self.width:
             return WrappedLongLine(line, self.width, self.glyphs, known, guesses=guesses)
@@ -246,14 +248,14 @@ class ExactWrappedDocument(WrappedDocument):
             found = self._rows.line(line).breaks
             if not isinstance(found, WrappedLongLine):
                 return line, section
-            if not self._look(line, found, found.part_at(section)):
+            if not self._lay_out_part(line, found, found.part_at(section)):
                 return line, section
 
-    def _look(self, line: int, found: LongLine, part: int) -> bool:
+    def _lay_out_part(self, line: int, found: LongLine, part: int) -> bool:
         """Lay out a part of a long line; True if nobody had looked at it before."""
         if not found.is_guess(part):
             return False
-        change = found.look_at(part, self.document.line(line))
+        change = found.lay_out_part(part, self.document.line(line))
         if isinstance(found, FlatLongLine) and change:
             self.widest = max(self.widest, found.extent)
             self._rows.grow(line, 0, 0)
@@ -261,9 +263,9 @@ class ExactWrappedDocument(WrappedDocument):
             self._rows.grow(line, found.extents[part], change)
         return True
 
-    def _look_around(self, line: int, found: LongLine, column: int) -> int:
+    def _lay_out_around(self, line: int, found: LongLine, column: int) -> int:
         """Lay out the part that holds a column, and give its number."""
-        while self._look(line, found, part := found.part_of(column)):
+        while self._lay_out_part(line, found, part := found.part_of(column)):
             pass
         return part
 
@@ -298,7 +300,7 @@ class ExactWrappedDocument(WrappedDocument):
     ) -> RowPart:
         """Lay out the parts of a long line between two cells, side by side."""
         first, last = found.part_at(max(0, first_cell)), found.part_at(max(0, last_cell))
-        while any([self._look(line, found, part) for part in range(first, last + 1)]):
+        while any([self._lay_out_part(line, found, part) for part in range(first, last + 1)]):
             first, last = found.part_at(max(0, first_cell)), found.part_at(max(0, last_cell))
         begin = found.starts[first]
         text = self._text(line)[begin : found.starts[last + 1]]
@@ -335,14 +337,14 @@ class ExactWrappedDocument(WrappedDocument):
             number = min(section + n_sections if section < 0 else section, n_sections - 1)
             if not isinstance(found, WrappedLongLine):
                 return number
-            if not self._look(line, found, found.part_at(number)):
+            if not self._lay_out_part(line, found, found.part_at(number)):
                 return number
 
     def _section_of(self, line: int, column: int) -> int:
         """Return the row of a line that a column is in."""
         found = self._rows.line(line).breaks
         if isinstance(found, WrappedLongLine):
-            self._look_around(line, found, column)
+            self._lay_out_around(line, found, column)
             return found.row_of(column)
         return 0 if isinstance(found, LongLine) else bisect_right(found, column)
 
@@ -398,7 +400,7 @@ class ExactWrappedDocument(WrappedDocument):
     def _part_at(self, line: int, column: int) -> RowPart:
         found = self._rows.line(line).breaks
         if isinstance(found, FlatLongLine):
-            number = self._look_around(line, found, column)
+            number = self._lay_out_around(line, found, column)
             cell = found.extents[number]
             return self._part(line, 0, cell, cell)
         return self._part(line, self._section_of(line, column), 0, 0)

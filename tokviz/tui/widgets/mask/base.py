@@ -12,7 +12,7 @@ from tokviz.chat.render import Rendering
 from tokviz.text.glyphs import token_label
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.widgets.mask.look import CUT, HOVERED, LEARNED, PINNED, SPECIAL, MaskStyles
+from tokviz.tui.widgets.mask.styles import CUT, HOVERED, LEARNED, PINNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.token_view import TokenView
 
 _LABELS_KEPT = 65_536

@@ -15,7 +15,7 @@ from tokviz.text.glyphs import safe
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.mask.base import MaskView
-from tokviz.tui.widgets.mask.look import CUT, CUT_MARK, HOVERED, LEARNED, MARKS, PINNED
+from tokviz.tui.widgets.mask.styles import CUT, CUT_MARK, HOVERED, LEARNED, MARKS, PINNED
 
 Listed = Literal["mask", "targets"]
 

@@ -18,14 +18,14 @@ from tokviz.live.document import LiveDocument
 from tokviz.tui.widgets.splits.gloss import (
     GlossPreToken,
     GlossRow,
-    Look,
+    GlossStyles,
     Spans,
-    Stretch,
+    TextRow,
     begins,
     difference_strip,
     label_columns,
     row_strip,
-    stretches,
+    text_rows,
 )
 from tokviz.tui.widgets.splits.rows import Row
 
@@ -37,7 +37,7 @@ class Layout:
     """A block laid out, whatever its place in the document. Everything counts from its start."""
 
     rows: tuple[GlossRow, ...]
-    stretches: tuple[Stretch, ...]
+    text_rows: tuple[TextRow, ...]
     shared: frozenset[int]
     """Characters at which a pre-token begins in every row."""
     differing: frozenset[int]
@@ -48,20 +48,25 @@ class Layout:
 def lay_out(text: str, rows: tuple[GlossRow, ...], width: int) -> Layout:
     """Lay out a block in `width` columns; equal blocks give the same object."""
     anywhere, shared, differing = begins(rows, len(text))
-    parts = stretches(text, anywhere, shared, width)
+    parts = text_rows(text, anywhere, shared, width)
     return Layout(rows, tuple(parts), frozenset(shared), frozenset(differing))
 
 
 @lru_cache(maxsize=128)
-def stretch_strips(
-    layout: Layout, index: int, label_width: int, spans: Spans, look: Look, labelled: bool = True
+def text_row_strips(
+    layout: Layout,
+    index: int,
+    label_width: int,
+    spans: Spans,
+    styles: GlossStyles,
+    labelled: bool = True,
 ) -> tuple[Strip, ...]:
     """Draw one stretch of a block: its rows, and the differences below them."""
-    stretch = layout.stretches[index]
-    below = difference_strip(stretch, layout.differing, label_width, look)
+    text_row = layout.text_rows[index]
+    below = difference_strip(text_row, layout.differing, label_width, styles)
     shared = layout.shared
     rows = (
-        row_strip(row, stretch, shared, label_width, spans, look, labelled=labelled)
+        row_strip(row, text_row, shared, label_width, spans, styles, labelled=labelled)
         for row in layout.rows
     )
     return (*rows, below)
@@ -77,7 +82,7 @@ class GlossBlock:
 
     def index_of(self, offset: int) -> int:
         """Find the stretch a character is in, the last one for the end of the block."""
-        parts = self.layout.stretches
+        parts = self.layout.text_rows
         place = bisect_right(parts, offset - self.start, key=lambda part: part.start)
         return max(0, place - 1)
 
@@ -90,23 +95,23 @@ class Located:
     index: int
 
     @property
-    def stretch(self) -> Stretch:
+    def text_row(self) -> TextRow:
         """The stretch; it counts from the start of the block."""
-        return self.block.layout.stretches[self.index]
+        return self.block.layout.text_rows[self.index]
 
     @property
     def start(self) -> int:
         """Offset of the first character in the document."""
-        return self.block.start + self.stretch.start
+        return self.block.start + self.text_row.start
 
     @property
     def end(self) -> int:
         """Offset behind the last character."""
-        return self.block.start + self.stretch.end
+        return self.block.start + self.text_row.end
 
     def pre_token_at(self, row: int, column: int) -> tuple[int, int] | None:
         """Find the characters of the pre-token that is drawn in a row at a column of the text."""
-        char = self.stretch.char_at(column)
+        char = self.text_row.char_at(column)
         if char is None:
             return None
         gloss = self.block.layout.rows[row]
@@ -151,7 +156,7 @@ class Gloss:
         self._blocks: dict[int, GlossBlock] = {}
 
     @property
-    def lines_per_stretch(self) -> int:
+    def lines_per_text_row(self) -> int:
         """Lines that a stretch takes in the view."""
         return len(self._rows) + 1
 
@@ -192,50 +197,52 @@ class Gloss:
             tokens,
         )
 
-    def stretch_at(self, offset: int) -> Located:
+    def text_row_at(self, offset: int) -> Located:
         """Find the stretch that a character is in."""
         block = self.block_at(offset)
         return Located(block, block.index_of(offset))
 
-    def from_stretch(self, offset: int) -> Iterator[Located]:
+    def from_text_row(self, offset: int) -> Iterator[Located]:
         """Walk forwards, beginning with the stretch that a character is in."""
         block = self.block_at(offset)
         first = block.index_of(offset)
         while True:
-            for index in range(first, len(block.layout.stretches)):
+            for index in range(first, len(block.layout.text_rows)):
                 yield Located(block, index)
             if block.end >= self._live.n_chars:
                 return
             block = self.block_at(block.end)
             first = 0
 
-    def step(self, offset: int, n_stretches: int) -> int:
+    def step(self, offset: int, n_rows: int) -> int:
         """Find the start of the stretch so many further on, or back; stops at the ends."""
-        if n_stretches > 0:
-            walk = islice(self.from_stretch(offset), n_stretches + 1)
+        if n_rows > 0:
+            walk = islice(self.from_text_row(offset), n_rows + 1)
             return [place.start for place in walk][-1]
-        start = self.stretch_at(offset).start
-        for _ in range(-n_stretches):
+        start = self.text_row_at(offset).start
+        for _ in range(-n_rows):
             if start == 0:
                 break
-            start = self.stretch_at(start - 1).start
+            start = self.text_row_at(start - 1).start
         return start
 
 
-def frame(gloss: Gloss, anchor: int, height: int, spans: Spans, look: Look) -> list[FrameLine]:
+def frame(
+    gloss: Gloss, anchor: int, height: int, spans: Spans, styles: GlossStyles
+) -> list[FrameLine]:
     """Draw the lines of a view whose first stretch holds the character `anchor`.
 
     Labels stand beside the first stretch of the view and of every block.
     """
     lines: list[FrameLine] = []
-    for place in gloss.from_stretch(anchor):
+    for place in gloss.from_text_row(anchor):
         if len(lines) >= height:
             break
         block = place.block
         marked = spans.within(block.start, block.end)
         labelled = not (lines and place.index)
-        strips = stretch_strips(
-            block.layout, place.index, gloss.label_width, marked, look, labelled
+        strips = text_row_strips(
+            block.layout, place.index, gloss.label_width, marked, styles, labelled
         )
         lines += [FrameLine(strip, place, row) for row, strip in enumerate(strips)]
     return lines[:height]

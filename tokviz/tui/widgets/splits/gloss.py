@@ -72,7 +72,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class TextRow:
     """As many characters as fit into one row.
 
     Attributes:
@@ -93,9 +93,9 @@ class Stretch:
         return None
 
 
-def stretches(
+def text_rows(
     text: str, marks: Collection[int], breaks: Collection[int], width: int
-) -> list[Stretch]:
+) -> list[TextRow]:
     """Lay out a text in rows.
 
     A row that is full ends before the last break if that leaves it at least half full.
@@ -112,10 +112,10 @@ def stretches(
     glyphs = display(text, SHOWN)
     sizes = [cell_len(glyph) + (index in marks) for index, glyph in enumerate(glyphs)]
     rows = [
-        Stretch(first, last, _cells(glyphs, marks, first, last))
+        TextRow(first, last, _cells(glyphs, marks, first, last))
         for first, last in _wrap(sizes, breaks, width)
     ]
-    return rows or [Stretch(0, 0, ())]
+    return rows or [TextRow(0, 0, ())]
 
 
 def _wrap(sizes: Sequence[int], breaks: Collection[int], width: int) -> list[tuple[int, int]]:
@@ -150,7 +150,7 @@ def _cells(
     return tuple(cells)
 
 
-class Look:
+class GlossStyles:
     """The styles of the gloss, derived from the palette for tokens: its hues and the accents.
 
     Attributes:
@@ -193,11 +193,11 @@ class Spans:
     hover: range = range(0)
     pin: range = range(0)
 
-    def style(self, char: int, look: Look) -> Style | None:
+    def style(self, char: int, styles: GlossStyles) -> Style | None:
         """Return what to lay over a character."""
         if char in self.hover:
-            return look.hover
-        return look.pin if char in self.pin else None
+            return styles.hover
+        return styles.pin if char in self.pin else None
 
     def within(self, start: int, end: int) -> Spans:
         """Give the parts between two characters, counted from the first of them."""
@@ -282,48 +282,50 @@ def label_columns(labels: Sequence[str], width: int = 0) -> int:
 
 def row_strip(
     row: GlossRow,
-    stretch: Stretch,
+    text_row: TextRow,
     shared: Collection[int],
     label_width: int,
     spans: Spans,
-    look: Look,
+    styles: GlossStyles,
     *,
     labelled: bool = True,
 ) -> Strip:
-    """Draw one row of a stretch.
+    """Draw one row of a text_row.
 
     Args:
         row: The row.
-        stretch: The characters, laid out.
+        text_row: The characters, laid out.
         shared: The characters at which a pre-token begins in every row.
         label_width: Columns of the label.
         spans: Tokens to point out.
-        look: The styles.
+        styles: The styles.
         labelled: Whether the label is repeated.
     """
     label = fit_name(row.label if labelled else "", label_width - 1).ljust(label_width)
-    segments = [Segment(label, look.label)]
-    segments += [_drawn(cell, row, shared, spans, look) for cell in stretch.cells]
+    segments = [Segment(label, styles.label)]
+    segments += [_drawn(cell, row, shared, spans, styles) for cell in text_row.cells]
     return Strip(Segment.simplify(segments))
 
 
 _STAND_INS = frozenset("·→⏎␍")
 
 
-def _drawn(cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, look: Look) -> Segment:
+def _drawn(
+    cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, styles: GlossStyles
+) -> Segment:
     """Draw a glyph, or the room before a character: a boundary of this row, or of another one."""
     index = row.pre_token_of(cell.char)
     pre_token = None if index is None else row.pre_tokens[index]
     if index is None or pre_token is None:
-        ground = faint = look.pending
+        ground = faint = styles.pending
     elif pre_token.gap:
-        ground = faint = look.gap
+        ground = faint = styles.gap
     else:
-        hue = pre_token.hue if pre_token.hue >= 0 else look.turns[index % 2]
-        ground, faint = (look.split if pre_token.inner else look.hues)[hue], look.glyphs[hue]
+        hue = pre_token.hue if pre_token.hue >= 0 else styles.turns[index % 2]
+        ground, faint = (styles.split if pre_token.inner else styles.hues)[hue], styles.glyphs[hue]
     if cell.glyph:
         style = faint if cell.glyph in _STAND_INS else ground
-        overlay = spans.style(cell.char, look)
+        overlay = spans.style(cell.char, styles)
         return Segment(cell.glyph, style if overlay is None else style + overlay)
     if pre_token is None:
         return Segment(" ", ground)
@@ -332,16 +334,16 @@ def _drawn(cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, loo
     if pre_token.gap:
         return Segment(GAP_MARK, ground)
     if cell.char in shared:
-        return Segment(MARK, ground + look.mark)
-    return Segment(LONE_MARK, ground + look.lone_mark)
+        return Segment(MARK, ground + styles.mark)
+    return Segment(LONE_MARK, ground + styles.lone_mark)
 
 
 def difference_strip(
-    stretch: Stretch, differing: Collection[int], label_width: int, look: Look
+    text_row: TextRow, differing: Collection[int], label_width: int, styles: GlossStyles
 ) -> Strip:
-    """Draw the row below a stretch: it points at the boundaries that the rows do not share."""
-    columns = {cell.column for cell in stretch.cells if not cell.glyph and cell.char in differing}
+    """Draw the row below a text_row: it points at the boundaries that the rows do not share."""
+    columns = {cell.column for cell in text_row.cells if not cell.glyph and cell.char in differing}
     if not columns:
         return Strip([])
     text = "".join(DIFFERENCE if column in columns else " " for column in range(max(columns) + 1))
-    return Strip([Segment(" " * label_width, look.base), Segment(text, look.difference)])
+    return Strip([Segment(" " * label_width, styles.base), Segment(text, styles.difference)])

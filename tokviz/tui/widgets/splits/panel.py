@@ -61,7 +61,7 @@ _SLICE_SECONDS = 0.01
 _REST_SECONDS = 0.004
 """Between two slices of counting the thread leaves the interpreter to the keys."""
 
-_TELL_SECONDS = 0.1
+_PROGRESS_SECONDS = 0.1
 """How often it is told how far the custom regex has come."""
 
 _PATTERNS = ("gpt2", "gpt4")
@@ -106,17 +106,17 @@ class SplitsPanel(Vertical):
         self._edited_first_at = 0.0
         self._named = [self._named_row(name) for name in _PATTERNS]
         self._custom = CustomRow(live, lambda: self.call_later(self._find_wanted))
-        self._one_counts = threading.Lock()
+        self._counting_lock = threading.Lock()
         """Counters are worked on from one thread at a time."""
-        self._regex = self._good_regex = DEFAULT_REGEX
+        self._regex = self._last_valid_regex = DEFAULT_REGEX
         self._run = 0
         self._split_for: tuple[int, str] | None = None
-        self._told_at = 0.0
+        self._progress_shown_at = 0.0
         # The client answers from a thread of its own.
         self._client = SplitClient(
             post_to_ui(self, self._take_part),
             post_to_ui(self, self._take_end),
-            post_to_ui(self, self._give_up),
+            post_to_ui(self, self._fail),
         )
         self._heads = [
             *(PatternHead(self.choose, n, title_of(one), one) for n, one in enumerate(_PATTERNS)),
@@ -170,7 +170,7 @@ class SplitsPanel(Vertical):
         named = SPLIT_PATTERNS.get(pattern)
         if row == CUSTOM_ROW:
             self._name_custom(named and named.name)
-            self._field.use(named.regex if named else pattern)
+            self._field.set_regex(named.regex if named else pattern)
             return
         self._show_named(row, pattern)
         self._view.set_rows([*self._named, self._custom])
@@ -289,7 +289,7 @@ class SplitsPanel(Vertical):
             self._custom.begin()
             self._split_custom(self._view.top)
         elif self._custom.incoming is None and self._field.regex == self._regex:
-            self._field.praise(self._custom.known.result)
+            self._field.show_verdict(self._custom.known.result)
 
     def _split_custom(self, offset: int) -> None:
         """Split the text, or go on with it, but first what is near a place."""
@@ -302,7 +302,7 @@ class SplitsPanel(Vertical):
         self, counters: Sequence[PreTokenCounter], chunks: Sequence[Part], task: Task
     ) -> None:
         """Count the pre-tokens of a text, in slices, until all are counted or nobody wants them."""
-        with self._one_counts:
+        with self._counting_lock:
             for counter in counters:
                 if task.cancelled:
                     return
@@ -327,7 +327,7 @@ class SplitsPanel(Vertical):
             for head in self._heads
             if head.note
         )
-        self._field.count("pre-tokens: " + " · ".join(counts))
+        self._field.show_counts("pre-tokens: " + " · ".join(counts))
 
     # -- very long stretches without a safe cut
 
@@ -345,7 +345,7 @@ class SplitsPanel(Vertical):
         chunks, revision = self._live.parts(), self._live.revision
 
         def split_around(task: Task) -> SplitResult:
-            with self._one_counts:
+            with self._counting_lock:
                 row.counter.update(chunks)
                 start, text = row.counter.group_at(offset)
             ends = array("q")
@@ -391,13 +391,13 @@ class SplitsPanel(Vertical):
         result.add(part)
         if part.start <= self._view.end and self._view.top <= result.n_chars:
             self._view.sync()
-        if time.monotonic() - self._told_at >= _TELL_SECONDS:
+        if time.monotonic() - self._progress_shown_at >= _PROGRESS_SECONDS:
             self._show_custom_count()
             self._show_progress()
 
     def _show_progress(self) -> None:
         """Tell how much of a long text is cut, unless there is an error to tell."""
-        self._told_at = time.monotonic()
+        self._progress_shown_at = time.monotonic()
         if self._live.n_chars > NEAR_CHARS and self._field.regex == self._regex:
             result = self._custom.result
             is_exact = result.covers(self._view.top, self._view.end)
@@ -407,21 +407,21 @@ class SplitsPanel(Vertical):
         """Use the pre-tokens of the newest run from now on."""
         if self._is_wanted(run):
             self._custom.finish()
-            self._good_regex = self._regex
+            self._last_valid_regex = self._regex
             if self._field.regex == self._regex:
-                self._field.praise(self._custom.result)
+                self._field.show_verdict(self._custom.result)
             self._view.sync()
             self._show_custom_count()
 
-    def _give_up(self, run: int, error: TokvizError) -> None:
+    def _fail(self, run: int, error: TokvizError) -> None:
         """Complain, and go back to the last regex that did its work."""
         if not self._is_wanted(run):
             return
         self._custom.fail()
         known = self._custom.known
-        failed, self._regex = self._regex, self._good_regex
-        is_known, is_other = known.result.complete, failed != self._good_regex
-        self._field.blame(error, self._good_regex if is_known or is_other else None)
+        failed, self._regex = self._regex, self._last_valid_regex
+        is_known, is_other = known.result.complete, failed != self._last_valid_regex
+        self._field.show_error(error, self._last_valid_regex if is_known or is_other else None)
         self._split_for = None
         if is_other and not (is_known and known.revision == self._live.revision):
             self._split_now()

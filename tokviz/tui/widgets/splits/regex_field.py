@@ -206,7 +206,7 @@ class RegexField(Vertical):
             self.call_later(self.focus, scroll_visible)
         return self
 
-    def use(self, regex: str) -> None:
+    def set_regex(self, regex: str) -> None:
         """Write another regex into the field."""
         self._input.remember()
         self._input.value = regex
@@ -219,26 +219,26 @@ class RegexField(Vertical):
         typed = (one for one in self._input.history.entries if one not in known)
         return tuple(one for one in typed if len(one) <= MOST_KEPT_CHARS)[-_MOST_KEPT:]
 
-    def praise(self, result: SplitResult) -> None:
+    def show_verdict(self, result: SplitResult) -> None:
         """Tell how a regex did."""
-        self._say(verdict(result), wrong=False, gaps=result.n_gaps > 0)
+        self._show(verdict(result), wrong=False, gaps=result.n_gaps > 0)
 
     def show_progress(self, part: float, *, is_exact: bool) -> None:
         """Tell how much of a long text is cut, and whether what is in view may yet change."""
         here = "" if is_exact else " · provisional in view"
-        self._say(f"… {part:.0%} cut{here}", wrong=False, gaps=False)
+        self._show(f"… {part:.0%} cut{here}", wrong=False, gaps=False)
 
-    def blame(self, error: TokvizError, shown: str | None) -> None:
+    def show_error(self, error: TokvizError, shown: str | None) -> None:
         """Tell what is wrong, and whose pre-tokens are shown instead."""
-        self._say(complaint(error, shown), wrong=True, gaps=False)
+        self._show(complaint(error, shown), wrong=True, gaps=False)
         self._input.underline(error.position if isinstance(error, PatternError) else None)
 
-    def count(self, words: str) -> None:
+    def show_counts(self, words: str) -> None:
         """Say how many pre-tokens there are, for a panel without heads."""
         if words != str(self._counts.content):
             self._counts.update(Text(safe(words)), layout=False)
 
-    def _say(self, words: str, *, wrong: bool, gaps: bool) -> None:
+    def _show(self, words: str, *, wrong: bool, gaps: bool) -> None:
         self._verdict.update_classes({"-wrong": wrong, "-gaps": gaps})
         if words != self.message:
             text, (columns, lines) = Text(safe(words)), self._verdict.size
@@ -253,18 +253,18 @@ class RegexField(Vertical):
         self.regex = event.value
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(DEBOUNCE_SECONDS, self._tell)
+        self._timer = self.set_timer(DEBOUNCE_SECONDS, self._post_edited)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Try the regex at once, also once more, and remember it."""
         event.stop()
         self._input.remember()
-        self._tell()
+        self._post_edited()
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         """Remember the regex that the user was done with."""
         self._input.remember()
 
-    def _tell(self) -> None:
+    def _post_edited(self) -> None:
         """Have the regex tried, also if it is the same again: what is said may be of another."""
         self.post_message(RegexEdited(self.regex))

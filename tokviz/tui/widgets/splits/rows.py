@@ -33,15 +33,15 @@ def title_of(name: str) -> str:
     return SPLIT_PATTERNS[name].title or name
 
 
-_LOOKS = (64, 512, 8192)
+_DISTANCES = (64, 512, 8192)
 """How far to look for a safe cut; what needs more is work for a thread."""
 
-Read = Callable[[int, int], str]
+ReadText = Callable[[int, int], str]
 """Gives the characters lo to hi of the text."""
 
 
 def pre_tokens_near(
-    pattern: SplitPattern, read: Read, n_chars: int, lo: int, hi: int
+    pattern: SplitPattern, read: ReadText, n_chars: int, lo: int, hi: int
 ) -> list[PreToken] | None:
     """Return the pre-tokens that overlap `lo` to `hi`, at a cost that depends on these only.
 
@@ -68,10 +68,10 @@ def _spans(pattern: SplitPattern, text: str) -> list[tuple[int, int]]:
     return list(split(pattern, text).spans())
 
 
-def _cut_before(pattern: SplitPattern, read: Read, n_chars: int, offset: int) -> int | None:
+def _cut_before(pattern: SplitPattern, read: ReadText, n_chars: int, offset: int) -> int | None:
     """Find the last safe cut at `offset` or before."""
-    for look in _LOOKS:
-        start = max(0, offset - look)
+    for distance in _DISTANCES:
+        start = max(0, offset - distance)
         if pattern.safe_cut is not None and offset < n_chars:
             text = read(start, offset + 1)
             last, cut = None, first_cut(pattern.safe_cut, text, 0, len(text))
@@ -84,11 +84,11 @@ def _cut_before(pattern: SplitPattern, read: Read, n_chars: int, offset: int) ->
     return None
 
 
-def _cut_behind(pattern: SplitPattern, read: Read, n_chars: int, offset: int) -> int | None:
+def _cut_behind(pattern: SplitPattern, read: ReadText, n_chars: int, offset: int) -> int | None:
     """Find the first safe cut at `offset` or behind."""
     start = max(0, offset - CUT_CONTEXT)
-    for look in _LOOKS:
-        end = min(n_chars, offset + look)
+    for distance in _DISTANCES:
+        end = min(n_chars, offset + distance)
         if pattern.safe_cut is not None:
             cut = first_cut(pattern.safe_cut, read(start, end), offset - start, end - start)
             if cut is not None:
@@ -208,7 +208,7 @@ class NamedRow:
         self.busy = False
         self._live = live
         self._want = want
-        self._asked = set[int]()
+        self._requested = set[int]()
         """The characters that were asked about, which need not be known then."""
         self._far: list[KnownPreTokens] = []
 
@@ -221,8 +221,8 @@ class NamedRow:
         near = pre_tokens_near(self.pattern, live.text_in, live.n_chars, lo, hi)
         if near is not None:
             return near
-        if self.wanted is None and not self.busy and lo not in self._asked:
-            self._asked.add(lo)
+        if self.wanted is None and not self.busy and lo not in self._requested:
+            self._requested.add(lo)
             self.wanted = lo
             self._want()
         return sorted({pre_token for far in self._far for pre_token in far.pre_tokens_in(lo, hi)})
@@ -236,7 +236,7 @@ class NamedRow:
 
     def note_changes(self) -> None:
         """Notice that the text was edited."""
-        self._asked.clear()
+        self._requested.clear()
         for far in self._far:
             far.change = self._live.changes.since(far.revision)
 
@@ -266,7 +266,7 @@ class CustomRow:
         self.incoming: KnownPreTokens | None = None
         self.near: KnownPreTokens | None = None
         self.wanted: int | None = None
-        self._asked = range(0)
+        self._requested = range(0)
 
     @property
     def result(self) -> SplitResult:
@@ -276,7 +276,7 @@ class CustomRow:
     def begin(self) -> None:
         """Expect the pre-tokens of the text as it is now; the old ones stay until then."""
         self.incoming = KnownPreTokens(self._live.revision)
-        self.near, self.wanted, self._asked = None, None, range(0)
+        self.near, self.wanted, self._requested = None, None, range(0)
 
     def text_near(self, offset: int) -> tuple[int, str] | None:
         """Give the text that is to be cut first for a place, and its start; None for none."""
@@ -285,9 +285,9 @@ class CustomRow:
             return None
         start = self._live.line_start(self._live.location(offset - NEAR_CHARS // 4)[0])
         start = max(start, offset - NEAR_CHARS // 2)
-        self._asked = range(start, min(self._live.n_chars, offset + NEAR_CHARS // 2))
+        self._requested = range(start, min(self._live.n_chars, offset + NEAR_CHARS // 2))
         self.near = KnownPreTokens(self._live.revision)
-        return start, self._live.text_in(start, self._asked.stop)
+        return start, self._live.text_in(start, self._requested.stop)
 
     def finish(self) -> None:
         """Use the new pre-tokens from now on."""
@@ -305,7 +305,7 @@ class CustomRow:
         for newer in filter(None, (incoming, self.near)):
             if newer.change == NO_CHANGE and newer.result.covers(lo, hi):
                 return newer.pre_tokens_in(lo, hi)
-        if incoming and lo - incoming.result.n_chars >= NEAR_CHARS and lo not in self._asked:
+        if incoming and lo - incoming.result.n_chars >= NEAR_CHARS and lo not in self._requested:
             self.wanted = lo
             self._want()
         old = self.known if incoming is None or self.known.result.complete else incoming

@@ -15,7 +15,7 @@ from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.splits.frame import FrameLine, Gloss, frame
-from tokviz.tui.widgets.splits.gloss import Look, Spans
+from tokviz.tui.widgets.splits.gloss import GlossStyles, Spans
 from tokviz.tui.widgets.splits.rows import Row
 
 
@@ -31,7 +31,7 @@ class PreTokenClicked(Message):
 
 
 class GlossView(Widget, can_focus=True):
-    """Shows the gloss from some stretch on; scrolls by stretches, wherever the document ends."""
+    """Shows the gloss from some stretch on; scrolls by text_rows, wherever the document ends."""
 
     HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
@@ -61,10 +61,10 @@ class GlossView(Widget, can_focus=True):
         super().__init__(id=id)
         self._live = live
         self._rows = rows
-        self._look = Look(palette)
+        self._styles = GlossStyles(palette)
         self._spans = Spans()
         self.top = 0
-        """Offset of a character of the first stretch in view."""
+        """Offset of a character of the first text_row in view."""
         self._awaited: int | None = None
         """What is to be in view once there is room."""
         self._starts_within: Callable[[str], Iterable[int]] | None = None
@@ -76,7 +76,7 @@ class GlossView(Widget, can_focus=True):
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw in other colours."""
-        self._look = Look(palette)
+        self._styles = GlossStyles(palette)
         self._redraw()
 
     def sync(self) -> None:
@@ -120,7 +120,7 @@ class GlossView(Widget, can_focus=True):
         last = max((line.place.end for line in whole), default=0)
         if first <= offset < last or offset == last == self._live.n_chars:
             return
-        n_above = self._stretches_in_view() // 2
+        n_above = self._text_rows_in_view() // 2
         self.action_go(gloss.step(offset, -min(n_above, 1) if offset < first else -n_above))
 
     @property
@@ -150,23 +150,23 @@ class GlossView(Widget, can_focus=True):
     def _current_lines(self) -> list[FrameLine]:
         if self._lines is None:
             gloss, height = self._current_gloss(), self.size.height
-            self._lines = frame(gloss, self.top, height, self._spans, self._look)
+            self._lines = frame(gloss, self.top, height, self._spans, self._styles)
             if self.top and len(self._lines) < height:
                 # As far as the text goes, the view is full.
-                last = gloss.step(max(0, self._live.n_chars - 1), 1 - self._stretches_in_view())
+                last = gloss.step(max(0, self._live.n_chars - 1), 1 - self._text_rows_in_view())
                 if last < self.top:
-                    self._lines = frame(gloss, last, height, self._spans, self._look)
+                    self._lines = frame(gloss, last, height, self._spans, self._styles)
         return self._lines
 
-    def _stretches_in_view(self) -> int:
-        return max(1, self.size.height // self._current_gloss().lines_per_stretch)
+    def _text_rows_in_view(self) -> int:
+        return max(1, self.size.height // self._current_gloss().lines_per_text_row)
 
     def render_line(self, y: int) -> Strip:
         """Draw one line."""
         lines = self._current_lines()
         strip = lines[y].strip if y < len(lines) else Strip([])
         # A palette without colours leaves them to the widget.
-        filled = strip.adjust_cell_length(self.size.width, self._look.base)
+        filled = strip.adjust_cell_length(self.size.width, self._styles.base)
         return filled.apply_style(self.rich_style)
 
     def on_resize(self) -> None:
@@ -174,7 +174,7 @@ class GlossView(Widget, can_focus=True):
         self._gloss = None
         self._redraw()
         if self._awaited is not None and self.size.height:
-            above = self._stretches_in_view() // 2
+            above = self._text_rows_in_view() // 2
             self.action_go(self._current_gloss().step(self._awaited, -above))
             self._awaited = None
 
@@ -185,13 +185,13 @@ class GlossView(Widget, can_focus=True):
 
     # -- moving and pointing
 
-    def action_step(self, n_stretches: int) -> None:
+    def action_step(self, n_rows: int) -> None:
         """Scroll by stretches."""
-        self.action_go(self._current_gloss().step(self._first, n_stretches))
+        self.action_go(self._current_gloss().step(self._first, n_rows))
 
     def action_page(self, n_pages: int) -> None:
         """Scroll by views."""
-        self.action_step(n_pages * self._stretches_in_view())
+        self.action_step(n_pages * self._text_rows_in_view())
 
     def action_go(self, offset: int) -> None:
         """Scroll to a character."""
