@@ -186,7 +186,7 @@ def test_a_selection_across_a_cut_names_the_split_pattern() -> None:
 
 
 def test_a_selection_inside_tokens_says_so() -> None:
-    assert "The selection begins or ends inside a token." in why(b"nbelievabl", 60, whole=False)
+    assert "The selection starts or ends inside a token." in why(b"nbelievabl", 60, whole=False)
 
 
 def test_too_many_selected_tokens_are_counted_only() -> None:

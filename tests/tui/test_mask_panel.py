@@ -228,7 +228,7 @@ async def test_the_whole_reason_of_a_token_is_in_view() -> None:
         panel._set_pin(4)
         await settle(pilot)
         words = " ".join(line.rpartition("││")[2].rstrip("│ ") for line in shown(app).splitlines())
-        assert "is not asked to predict it." in " ".join(words.split())
+        assert "Not in the loss" in " ".join(words.split())
 
 
 async def test_the_mask_of_a_text_that_was_taken_out_does_not_come_late(

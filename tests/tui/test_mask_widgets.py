@@ -226,7 +226,7 @@ def test_a_share_is_not_rounded_to_all_or_nothing() -> None:
 def test_virtual_specials_are_named() -> None:
     sentence = virtual_sentence(rendering())
     assert "<|assistant_end|>" in sentence
-    assert "they get the ids after its last" in sentence
+    assert "they get made-up ids after its last one" in sentence
 
 
 def test_every_token_has_a_reason_in_words() -> None:

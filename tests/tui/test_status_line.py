@@ -152,7 +152,7 @@ async def test_a_click_on_specials_asks_to_toggle_them() -> None:
     async with app.run_test(size=(120, 3)) as pilot:
         status = app.query_one(StatusLine)
         status.show(USUAL)
-        assert "Lossless: the tokens give the text back" in str(status.tooltip)
+        assert "Lossless: the tokens decode to the same bytes" in str(status.tooltip)
         x = status.text.index("special tokens") + 1
         await pilot.click(StatusLine, offset=(x, 0))
         await pilot.click(StatusLine, offset=(x + 3, 0))

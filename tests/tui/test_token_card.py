@@ -122,7 +122,7 @@ async def test_clicks_jump_to_other_places() -> None:
         await pilot.click(TokenCard, offset=app.place_of("next ›"))
         await pilot.click(TokenCard, offset=app.place_of(f"#{second}"))
         await pilot.click(TokenCard, offset=app.place_of("‹ previous"))
-        assert app.heard == [second, second, "No previous place."]
+        assert app.heard == [second, second, "No previous occurrence."]
 
 
 async def test_keys_jump_to_other_places_and_tokens() -> None:
@@ -184,7 +184,7 @@ async def test_the_selected_bytes_are_exactly_those_selected() -> None:
         app.card.set_selection((1, 11))
         while "…" in app.lines():
             await pilot.pause()
-        assert "The selection begins or ends inside a token." in app.lines()
+        assert "The selection starts or ends inside a token." in app.lines()
         assert app.card._explained is not None
         assert app.card._explained[2] == b"nbelievabl"
 

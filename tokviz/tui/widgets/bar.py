@@ -17,7 +17,7 @@ from tokviz.tui.widgets.spans import RoleStyles, RunAction, Span, draw, width_of
 _GAP = 2
 """Columns between two items."""
 _STAYS = 2
-"""The weight of what is never left out of the left end."""
+"""The weight of items at the left end that are never left out."""
 
 
 class BarItem(NamedTuple):
@@ -71,14 +71,14 @@ def place(
 ) -> list[PlacedItem]:
     """Place items from both ends of a row.
 
-    What does not fit is shortened, cut, then left out: on the left by weight, the last item first;
-    the right ones only when nothing is left on the left that may go.
+    Items that do not fit are shortened, then cut, then left out: at the left end by weight, the
+    last item first; at the right end only when the left end cannot be shortened further.
 
     Args:
         left: The items of the left end.
         right: The items of the right end.
-        width: The columns there are.
-        more: What stands in place of items of the left end, None for nothing.
+        width: Columns of the row.
+        more: An item that replaces items left out of the left end, None for none.
     """
     ends = (list(left), list(right))
 
@@ -112,7 +112,7 @@ def place(
 
 
 def columns(items: Sequence[BarItem]) -> int:
-    """Count the cells of items with a gap behind each."""
+    """Count the cells of items with a gap after each."""
     return sum(item.width() + _GAP for item in items)
 
 
@@ -128,7 +128,7 @@ def bar_spans(placed: Sequence[PlacedItem]) -> Iterator[Span]:
 
 
 class Bar(Widget):
-    """A row that draws items and runs their actions when they are clicked."""
+    """A row of items that run their actions when they are clicked."""
 
     DEFAULT_CSS = """
     Bar {
@@ -142,7 +142,7 @@ class Bar(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"bar--heading", "bar--key", "bar--warning"}
 
     def __init__(self, *, id: str | None = None) -> None:
-        """Make an empty bar."""
+        """Create an empty bar."""
         super().__init__(id=id)
         self._left: Sequence[BarItem] = ()
         self._right: Sequence[BarItem] = ()
@@ -155,7 +155,7 @@ class Bar(Widget):
         right: Sequence[BarItem] = (),
         more: BarItem | None = None,
     ) -> None:
-        """Show other items, as `place` does."""
+        """Show items; see `place`."""
         if (left, right, more) != (self._left, self._right, self._more):
             self._left, self._right, self._more = left, right, more
             self.refresh()
@@ -169,13 +169,13 @@ class Bar(Widget):
         return place(self._left, self._right, self.size.width, self._more)
 
     def _item_at(self, x: int) -> BarItem:
-        """Give the item at a column of the widget, its padding included, as events have it."""
+        """Return the item at a column of the widget, counted with its padding as in events."""
         x -= self.gutter.left
         found = (placed.item for placed in self._placed() if placed.start <= x < placed.stop)
         return next(found, _NOTHING)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Underline what a click would do."""
+        """Underline the item under the mouse."""
         self._hover(self._item_at(event.x).action)
 
     def on_leave(self) -> None:
@@ -188,7 +188,7 @@ class Bar(Widget):
             self.refresh()
 
     async def on_click(self, event: events.Click) -> None:
-        """Run the action under the mouse."""
+        """Run the action of the item under the mouse."""
         item = self._item_at(event.x)
         if item.action:
             event.stop()

@@ -1,4 +1,4 @@
-"""Choosing one of a few words: all of them are in view, one is marked."""
+"""A choice between a few words, all of which are visible."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _HOVERED = RunAction("")
 
 
 class Choice(NamedTuple):
-    """One of the words: what it stands for, and what is shown."""
+    """A choice: its value and its label."""
 
     value: str
     label: str
 
 
 class PlacedChoice(NamedTuple):
-    """Where a word stands: its place in the list, its row, and the columns it takes."""
+    """The position of a choice: its number in the list, its row and its columns."""
 
     number: int
     row: int
@@ -39,7 +39,7 @@ class PlacedChoice(NamedTuple):
 
 
 def place_choices(labels: Sequence[str], width: int) -> list[PlacedChoice]:
-    """Set marked words side by side, in as many rows as they need.
+    """Arrange labels with their marks side by side, in as many rows as they need.
 
     >>> place_choices(["one", "two"], 6)
     [PlacedChoice(number=0, row=0, start=0, stop=5), PlacedChoice(number=1, row=1, start=0, stop=5)]
@@ -56,7 +56,7 @@ def place_choices(labels: Sequence[str], width: int) -> list[PlacedChoice]:
 
 
 class Choices(Widget, can_focus=True):
-    """One of a few words. The arrow keys, space and a click choose."""
+    """A choice between a few words by the arrow keys, Space or a click."""
 
     DEFAULT_CSS = """
     Choices {
@@ -85,28 +85,28 @@ class Choices(Widget, can_focus=True):
     ]
 
     chosen: reactive[str] = reactive("")
-    """The value of the marked word; no word is marked if it is none of theirs."""
+    """The value of the marked choice; any other value marks none."""
     hovered: reactive[int | None] = reactive(None)
-    """Index of the word under the mouse."""
+    """Index of the choice under the mouse."""
 
     class Chosen(Message):
-        """The user chose a word."""
+        """The user chose a value."""
 
         def __init__(self, choices: Choices, value: str, clicked: bool) -> None:
-            """Take the widget, the value of the word, and whether it was clicked."""
+            """Take the widget, the value, and whether it was clicked."""
             super().__init__()
             self.choices = choices
             self.value = value
             self.clicked = clicked
 
     def __init__(self, choices: Sequence[Choice], chosen: str, *, id: str | None = None) -> None:
-        """Take the words, and the value of the one that is marked first."""
+        """Take the choices, and the value that is chosen at first."""
         super().__init__(id=id)
         self.choices = choices
         self.set_reactive(Choices.chosen, chosen)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Take as many rows as the words need."""
+        """Return the number of rows that the choices need."""
         return self._placed(width)[-1].row + 1
 
     def _placed(self, width: int) -> list[PlacedChoice]:
@@ -135,17 +135,17 @@ class Choices(Widget, can_focus=True):
 
     @property
     def _cursor(self) -> int:
-        """Where the keyboard is: on the marked word, or on the first as long as none is marked."""
+        """The number of the choice with the cursor: the marked one, else the first."""
         values = [choice.value for choice in self.choices]
         return values.index(self.chosen) if self.chosen in values else 0
 
     def watch_has_focus(self, _has_focus: bool) -> None:
-        """Draw the chosen word with or without the cursor."""
+        """Draw the cursor only while the widget has the focus."""
         super().watch_has_focus(_has_focus)
         self.refresh()
 
     def action_step(self, step: int) -> None:
-        """Choose a neighbour, stopping at the ends."""
+        """Choose the next or the previous value, stopping at the ends."""
         last = len(self.choices) - 1
         if self.chosen in (choice.value for choice in self.choices):
             index = self._cursor + step
@@ -169,7 +169,7 @@ class Choices(Widget, can_focus=True):
         return None
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Underline what a click would choose."""
+        """Underline the choice under the mouse."""
         self.hovered = self._index_at(event)
 
     def on_leave(self) -> None:
@@ -177,7 +177,7 @@ class Choices(Widget, can_focus=True):
         self.hovered = None
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the word under the mouse."""
+        """Choose the value under the mouse."""
         index = self._index_at(event)
         if index is not None:
             event.stop()

@@ -1,4 +1,4 @@
-"""A curve with its axes, a cursor that can be moved, and the switch of its scale."""
+"""A curve with axes, a movable cursor and a switch between two scales."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AXIS_COLUMNS = 7
 
 
 class CursorCurve(Vertical):
-    """Draws a curve below its title, the value, and the switch of its scale."""
+    """A curve below a line with its title, the value at the cursor and the switch of its scale."""
 
     DEFAULT_CSS = """
     CursorCurve > Bar { height: 1; }
@@ -27,10 +27,10 @@ class CursorCurve(Vertical):
     """
 
     def __init__(self, *, has_cursor: bool = True, id: str | None = None) -> None:
-        """Begin without a curve.
+        """Create an empty curve.
 
         Args:
-            has_cursor: Whether it shows where one is, and a click or a drag goes elsewhere.
+            has_cursor: Whether it has a cursor, which a click or a drag moves.
             id: The widget's id.
         """
         super().__init__(id=id)
@@ -38,12 +38,12 @@ class CursorCurve(Vertical):
         self._value = ""
 
     def compose(self) -> ComposeResult:
-        """Yield the line above, and the curve."""
+        """Yield the line above the curve, and the curve."""
         yield self._head
         yield self.plot
 
     def show(self, curve: Curve, value: str | None = None) -> None:
-        """Show another curve, and the value there is to say; None leaves it as it is."""
+        """Show another curve and a value; None keeps the value shown."""
         self._value = self._value if value is None else value
         self.plot.show(curve)
         self._show_head()
@@ -54,7 +54,7 @@ class CursorCurve(Vertical):
         self._show_head()
 
     def set_cursor(self, x: int, value: str) -> None:
-        """Put the cursor at an x, and say the value there."""
+        """Move the cursor to an x, and show the value there."""
         self._value = value
         self.plot.set_cursor(x)
         self._show_head()
@@ -66,7 +66,7 @@ class CursorCurve(Vertical):
 
 
 class CurvePlot(Dragged):
-    """The curve itself, between its axes."""
+    """A curve between its axes."""
 
     DEFAULT_CSS = """
     CurvePlot {
@@ -81,7 +81,7 @@ class CurvePlot(Dragged):
     }
 
     def __init__(self, *, has_cursor: bool) -> None:
-        """Begin without a curve."""
+        """Create an empty curve."""
         super().__init__()
         self.curve, self.is_log = Curve(""), False
         self._cursor: int | None = 0 if has_cursor else None
@@ -108,7 +108,7 @@ class CurvePlot(Dragged):
         return max(self.size.width - AXIS_COLUMNS, 0)
 
     def set_cursor(self, x: int) -> None:
-        """Put the cursor at an x."""
+        """Move the cursor to an x."""
         before, self._cursor = self._cursor, x
         scale, columns = self._scale, self._columns
         if scale.column_of(before or 0, columns) != scale.column_of(x, columns):
@@ -126,18 +126,18 @@ class CurvePlot(Dragged):
         return draw(spans, RoleStyles(self, "curve-plot"), width)
 
     def can_go(self) -> bool:
-        """Without points, or a cursor, there is no place on the curve."""
+        """Return whether the curve has points and a cursor."""
         return self._cursor is not None and bool(self.curve.points)
 
     def go(self, column: int) -> None:
-        """Go to the merge at a column."""
+        """Post the merge at a column."""
         x = self._scale.value_of(column - AXIS_COLUMNS, self._columns)
         if x != self._cursor:
             self.post_message(self.Moved(x))
 
 
 def scale_item(is_log: bool) -> BarItem:
-    """Give the switch between the two scales."""
+    """Return the switch between the two scales."""
     linear: Role = "text" if is_log else "heading"
     log: Role = "heading" if is_log else "text"
     return BarItem(
@@ -157,7 +157,7 @@ def curve_line(
     *,
     is_log: bool = False,
 ) -> list[Span]:
-    """Draw one row: a row of the curve, or the x axis."""
+    """Draw a row of the curve, or the x axis."""
     if not curve.points:
         rows = flow(words_of(curve.empty_text), width)
         return [span._replace(role="dim") for row in rows[y : y + 1] for span in row]
@@ -178,7 +178,7 @@ def curve_line(
 
 
 def x_axis(last: int, width: int) -> str:
-    """Name the x axis between its two ends.
+    """Label the x axis: its two ends, and its name between them.
 
     >>> x_axis(4000, 30)
     '0         merges         4,000'

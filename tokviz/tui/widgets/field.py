@@ -1,4 +1,4 @@
-"""Inputs of one line, which never show what a terminal must not receive."""
+"""One-line inputs that never send unsafe characters to the terminal."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tokviz.tui.widgets.fit import fit
 
 
 def first_line(text: str) -> str:
-    """Give the first line of a text without what a terminal must not receive."""
+    """Return the first line of a text without characters that are unsafe for the terminal."""
     return UNSAFE.sub("", next(iter(text.splitlines()), ""))
 
 
 class Field(Input):
-    """A one-line input that never shows what a terminal must not receive.
+    """A one-line input that never sends unsafe characters to the terminal.
 
-    Typing gives printable characters only; a paste can hold anything, so it is cleaned here.
+    Only printable characters can be typed; a paste can contain anything, so it is cleaned.
     """
 
     DEFAULT_CSS = """
@@ -37,10 +37,10 @@ class Field(Input):
     """
 
     MOST_PASTED: ClassVar[int] = 20_000
-    """Characters of a paste; with more, every key would take long, and undo would keep them all."""
+    """Characters of the longest paste: more would slow down every key and fill the undo history."""
 
     KEEPS_SPACES: ClassVar[bool] = False
-    """Whether the spaces around a paste count."""
+    """Whether the spaces around a paste are kept."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+a", "select_all", "Select all", show=False),
@@ -49,7 +49,7 @@ class Field(Input):
     ]
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """Take what an input takes."""
+        """Take the arguments of `Input`."""
         self._history, self._last_change = UndoHistory(""), (0, 0)
         super().__init__(*args, **options)
         self._history.restart(self.value)
@@ -78,12 +78,12 @@ class Field(Input):
             self.put(self._history.state)
 
     def put(self, text: str) -> None:
-        """Replace what is in the field; the cursor stands behind it."""
+        """Replace the value, and move the cursor to its end."""
         self.value = text
         self.cursor_position = len(text)
 
     def render_line(self, y: int) -> Strip:
-        """Draw the field; an ellipsis ends what it asks for where that is cut."""
+        """Draw the field; a placeholder that does not fit ends with an ellipsis."""
         asked = self.placeholder
         self.set_reactive(Input.placeholder, fit(asked, self.scrollable_content_region.width))
         try:
@@ -100,12 +100,12 @@ class Field(Input):
             return
         self.replace(text, *sorted(self.selection))
         if was_empty:
-            # Textual shows the beginning of the first value of all, until the cursor moves.
+            # Textual shows the start of the first value until the cursor moves.
             self.action_home()
             self.action_end()
 
     def fits(self, pasted: str) -> bool:
-        """Tell whether a paste is short enough, and the user if it is not."""
+        """Return whether a paste is short enough; notify the user if it is not."""
         if len(pasted) > self.MOST_PASTED:
             words = (
                 f"Not pasted: {len(pasted):,} characters, this field takes {self.MOST_PASTED:,}."
@@ -114,5 +114,5 @@ class Field(Input):
         return len(pasted) <= self.MOST_PASTED
 
     def clean_paste(self, text: str) -> str:
-        """Turn pasted text into what may stand in the field."""
+        """Return the part of a pasted text that the field accepts."""
         return first_line(text if self.KEEPS_SPACES else text.strip())

@@ -1,4 +1,4 @@
-"""Rows of the id grid: what stands in them, where, and how they are drawn. Pure functions."""
+"""Layout and drawing of the rows of the id grid. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MIN_CELLS_BESIDE_GUTTER = 3
 
 
 class GridShape(NamedTuple):
-    """Where things stand in a row, in columns.
+    """The layout of a row, in columns.
 
     A row is `gutter` columns for the index of its first token (its last column is a gap; 0 columns
-    if there is no room), then `per_row` cells of `cell` columns, the last one of each a gap.
+    if it does not fit), then `per_row` cells of `cell` columns, the last one of each a gap.
     """
 
     gutter: int
@@ -30,7 +30,7 @@ class GridShape(NamedTuple):
     per_row: int
 
     def index_at(self, x: int, row: int, n_tokens: int) -> int | None:
-        """Return the token drawn at a column of a row, or None beside the tokens."""
+        """Return the token drawn at a column of a row, None if there is none."""
         place = (x - self.gutter) // self.cell
         if not 0 <= place < self.per_row:
             return None
@@ -50,7 +50,7 @@ def grid_shape(width: int, n_vocab: int, n_tokens: int) -> GridShape:
 
 
 def list_shape(width: int, n_tokens: int) -> GridShape:
-    """One token a row: its index, its id and its text."""
+    """Return the layout of a list: a token per row with its index, its id and its text."""
     gutter = min(_index_width(n_tokens), width // 3)
     return GridShape(gutter, max(1, width - gutter), 1)
 
@@ -60,27 +60,27 @@ def _index_width(n_tokens: int) -> int:
 
 
 def _round_number(per_row: int) -> int:
-    """Give up one cell of a row if the indexes of the rows become easier to count with."""
+    """Leave out one cell of a row if that makes the indexes of the rows rounder."""
     return per_row - 1 if per_row in (6, 11, 17, 21) else per_row
 
 
 class GridRow(NamedTuple):
-    """What one row shows, and nothing else: equal rows draw equally."""
+    """The content of a row. Equal rows are drawn the same."""
 
     first: int
     """The index of the first token."""
     tokens: tuple[tuple[int, int], ...]
     """The id and the hue of every token."""
     pending_after: frozenset[int] = frozenset()
-    """Places after which text follows that is not tokenized yet; -1 is before the first one."""
+    """Places followed by text that is not tokenized yet; -1 is before the first token."""
     hover: int | None = None
-    """The place under the pointer."""
+    """The place under the mouse."""
     pin: int | None = None
     """The place of the pinned token."""
 
 
 class GridStyles(NamedTuple):
-    """The styles of a row, and which ids are special."""
+    """The styles of a row, and the special ids."""
 
     palette: TokenPalette
     base: Style
@@ -125,7 +125,7 @@ def list_strip(
 
 
 def _gutter(row: GridRow, shape: GridShape, styles: GridStyles) -> list[Segment]:
-    """Draw the index of the row's first token, if there is room for it."""
+    """Draw the index of the row's first token if it fits."""
     gap = _gap(row, -1, styles)
     if not shape.gutter:
         return [gap] if -1 in row.pending_after and not row.tokens else []

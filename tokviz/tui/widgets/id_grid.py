@@ -1,4 +1,4 @@
-"""The ids of the document's tokens: as a grid of numbers, or as a list with their text."""
+"""The ids of the document's tokens, as a grid of numbers or as a list with their text."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 _STRIPS_KEPT = 512
 _MOST_CHARS = 8192
-"""Characters that drawing a few rows may encode at once."""
+"""The most characters that drawing a few rows may encode."""
 _EMPTY = " Token ids appear here as you type."
 
 
 class IdGrid(TokenView):
-    """The ids of a live document, linked with the text by hovering and picking."""
+    """The ids of a live document. Hovering and picking a token mark it in the text too."""
 
     PREFIX = "id-grid"
     COMPONENT_CLASSES: ClassVar[set[str]] = {"id-grid--dim"}
@@ -61,12 +61,12 @@ class IdGrid(TokenView):
         self._shaped_for: tuple[int, object] = (0, None)
 
     def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
+        """Draw with another palette."""
         self._palette = palette
         self.restyle()
 
     def restyle(self) -> None:
-        """Forget what was drawn, and draw everything again."""
+        """Forget the drawn rows, and redraw."""
         self._forget_strips()
         super().restyle()
 
@@ -80,14 +80,14 @@ class IdGrid(TokenView):
         self.refresh()
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
-        """Mark the token under the pointer and the pinned one; with `scroll`, bring it in view."""
+        """Mark the token under the mouse and the pinned one; `scroll` scrolls to the latter."""
         self._hover, self.pinned = hover, pin
         self.refresh()
         if scroll and pin is not None and self.size:
             self.show_row(pin // self._shape.per_row)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
+        """Draw a row of the view."""
         if self._shaped_for[0] != self.row_width:
             self._reshape()
         row = self.top_row + y
@@ -147,7 +147,7 @@ class IdGrid(TokenView):
         ]
 
     def _row(self, first: int, tokens: tuple[tuple[int, int], ...], gaps: Iterable[int]) -> GridRow:
-        # A gap before a row is drawn behind the last token of the row above, if there is one.
+        # A gap before a row is drawn after the last token of the row above, if there is one.
         places = range(-1 if first == 0 else 0, len(tokens))
         return GridRow(
             first,
@@ -158,11 +158,11 @@ class IdGrid(TokenView):
         )
 
     def _read(self, first: int, last: int) -> tuple[list[tuple[int, int]], list[int]]:
-        """Read tokens, and after which indexes text follows that is not tokenized yet.
+        """Read tokens, and the indexes that are followed by text that is not tokenized yet.
 
-        Asking for the tokens of a stretch may encode it, which moves the indexes: ask again then.
-        Two known tokens in a row may have megabytes between them that are not tokenized yet, so
-        only the beginning of a stretch is asked for; its tokens are the ones to show.
+        Reading the tokens of a part of the text may encode it, which moves the indexes; then they
+        are read again. There may be megabytes of such text between two known tokens, so only the
+        start of the part is read, which contains the tokens to show.
         """
         live = self.live
         spans: list[TokenSpan] = []
@@ -196,38 +196,38 @@ class IdGrid(TokenView):
         self._grid_styles = None
         self._strips.clear()
 
-    # -- where tokens stand, and what becomes of the one that is meant
+    # -- positions and marks
 
     @property
     def n_tokens(self) -> int:
-        """The number of tokens that are known."""
+        """The number of known tokens."""
         return self.live.n_tokens
 
     def row_of(self, index: int) -> int:
-        """Give the row of a token."""
+        """Return the row of a token."""
         return index // self._shape.per_row
 
     def row_tokens(self, number: int) -> range:
-        """Give the tokens of a row."""
+        """Return the tokens of a row."""
         first = number * self._shape.per_row
         return range(first, min(first + self._shape.per_row, self.n_tokens))
 
     def token_at(self, x: int, number: int) -> int | None:
-        """Find the token drawn at a column of a row."""
+        """Return the token drawn at a column of a row."""
         return self._shape.index_at(x, number, self.n_tokens)
 
     def hover(self, index: int | None) -> None:
-        """Light up the token under the pointer, and tell the screen."""
+        """Highlight the token under the mouse, and notify the screen."""
         self.set_marks(index, self.pinned)
         self.post_message(TokenHovered(index))
 
     def pin(self, index: int) -> None:
-        """Mark a token at once, and tell the screen."""
+        """Mark a token at once, and notify the screen."""
         self.set_marks(self._hover, index, scroll=True)
         self.post_message(TokenPicked(index))
 
     def action_move_rows(self, step: int) -> None:
-        """Pick the token some rows on, at the ends the first or the last one."""
+        """Pick a token some rows below; at the ends, the first or the last one."""
         self.action_move(step * self._shape.per_row)
 
     def action_pick(self) -> None:
@@ -235,7 +235,7 @@ class IdGrid(TokenView):
         index = self.pinned if self.pinned is not None else self._hover
         self.move_to(self.first_in_view() if index is None else index)
 
-    @action("Ids alone, or with their text", "l", section="In the IDs panel", footer="Grid / list")
+    @action("Ids only, or with their text", "l", section="In the IDs panel", footer="Grid / list")
     def action_toggle_list(self) -> None:
         """Change between a grid of ids and a list with the text of every token."""
         self.as_list = not self.as_list
@@ -245,5 +245,5 @@ class IdGrid(TokenView):
 
 
 def _place(index: int | None, first: int, n_tokens: int) -> int | None:
-    """Return where a token stands in a row, or None if it is in another one."""
+    """Return the place of a token in a row, None if it is in another row."""
     return None if index is None or not 0 <= index - first < n_tokens else index - first

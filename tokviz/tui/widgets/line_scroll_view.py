@@ -1,4 +1,4 @@
-"""A scrolling list of rows that can grow and shrink without a new layout of the screen."""
+"""A scrolling list of rows whose number can change without a new layout of the screen."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LineScrollView(ChangedRows, ScrollView, can_focus=True):
 
     @property
     def row_width(self) -> int:
-        """Columns of a row: the content without the scrollbar."""
+        """The columns of a row, without the scrollbar."""
         return self.scrollable_content_region.width
 
     @property
@@ -56,7 +56,7 @@ class LineScrollView(ChangedRows, ScrollView, can_focus=True):
         return self.scroll_offset.y
 
     def place_at(self, event: events.MouseEvent) -> Offset | None:
-        """Give the column and the row under the mouse, None beside the rows."""
+        """Return the column and the row under the mouse, None if there is no row."""
         offset = event.get_content_offset(self)
         if offset is None or offset.x >= self.row_width:
             return None
@@ -64,18 +64,18 @@ class LineScrollView(ChangedRows, ScrollView, can_focus=True):
         return Offset(offset.x, row) if row < self.virtual_size.height else None
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Notice what the pointer is over."""
+        """Mark the item under the mouse."""
         self.hover_at(self.place_at(event))
 
     def on_leave(self) -> None:
-        """Notice that the pointer is gone."""
+        """Remove the mark."""
         self.hover_at(None)
 
     def hover_at(self, place: Offset | None) -> None:
-        """Mark what is at a column and a row, or nothing; by default there is nothing to mark."""
+        """Mark the item at a column and a row; None removes the mark. The default does nothing."""
 
     def set_row_count(self, n_rows: int) -> None:
-        """Change the number of rows; the view stays where it is if it can."""
+        """Change the number of rows; keep the scroll position if possible."""
         size = Size(self.row_width, n_rows)
         if size == self.virtual_size:
             return
@@ -99,12 +99,12 @@ class LineScrollView(ChangedRows, ScrollView, can_focus=True):
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """Draw everything again when the theme changed."""
+        """Redraw with the styles of a new theme."""
         super().notify_style_update()
         self.restyle()
 
     def show_row(self, row: int) -> None:
-        """Scroll as little as possible to a row nearby, and to the middle of the view otherwise."""
+        """Scroll to a row: by one if it is next to the view, else to the middle of the view."""
         self.current_row = row
         height = self.size.height
         top = self.top_row

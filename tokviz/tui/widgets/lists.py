@@ -1,6 +1,6 @@
-"""Lists of rows of which one is highlighted, and which draw only what is visible.
+"""Lists of rows, one of which is highlighted. Only visible rows are drawn.
 
-`RowList` leaves the keyboard to a field above it, which calls `move`; `PickList` has it itself.
+A `RowList` is moved by a field above it, which has the focus; a `PickList` has the focus itself.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ MOVES: tuple[BindingType, ...] = (
     Binding("pagedown", "page(1)", show=False),
     Binding("pageup", "page(-1)", show=False),
 )
-"""The keys that move a highlight, for the list and for what has the keyboard in its place."""
+"""The keys that move the highlight, for the list and for the field that has the focus."""
 
 
 class RowList(LineScrollView, Generic[RowT], can_focus=False):
     """Rows of any kind, one of them highlighted.
 
-    The cost of a frame is that of the visible rows, so 100,000 rows are as quick as ten.
+    A frame draws only the visible rows, so 100,000 rows are as fast as ten.
     """
 
     PREFIX = "row-list"
     HEARS_RIGHT: ClassVar[bool] = True
     ANSWERS_WHY: ClassVar[bool] = False
-    """Whether the right button also asks why a row is as it is."""
+    """Whether a right click also requests an explanation of the row."""
     DEFAULT_CSS = """
     RowList {
         height: 1fr;
@@ -89,7 +89,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
         def __init__(self, rows: RowList[Any], index: int) -> None:
             """Take the list, and the index of the row.
 
-            By the time this is heard the list may show others: `row` is the one that was meant.
+            The list may show other rows when the message is handled: `row` is the intended one.
             """
             super().__init__()
             self.rows = rows
@@ -105,21 +105,21 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
         """The user pressed Enter on a row, or clicked it."""
 
         def __init__(self, rows: RowList[Any], index: int, again: bool) -> None:
-            """Take the list, the row's index, and whether it was the highlighted one already."""
+            """Take the list, the row's index, and whether the row was highlighted already."""
             super().__init__(rows, index)
             self.again = again
 
     def __init__(self, paint: Callable[[RowT, int], Sequence[Span]], *, id: str | None = None):
-        """Take the function that draws a row: from the row and the width in cells, its cells."""
+        """Take the function that returns the spans of a row for a width in cells."""
         super().__init__(id=id)
         self._paint = paint
         self._clicked: RowT | None = None
         self.rows: Sequence[RowT] = ()
         self.empty_text = ""
-        """What stands in the place of the rows where there are none."""
+        """The text shown if there are no rows."""
 
     def show(self, rows: Sequence[RowT], highlighted: int | None) -> None:
-        """Show other rows, highlight one, and bring it into view."""
+        """Show other rows, highlight one of them, and scroll to it."""
         self.rows = rows
         self.hovered = None
         self.virtual_size = Size(0, len(rows))
@@ -130,7 +130,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
         self.refresh()
 
     def follow(self, index: int) -> None:
-        """Highlight a row from outside; one that is out of view comes to its middle."""
+        """Highlight a row; if it is out of view, scroll it to the middle."""
         height, top = self.scrollable_content_region.height, self.top_row
         if height and not top <= index < top + height:
             self.scroll_to(y=max(0, index - height // 2), animate=False, force=True)
@@ -193,7 +193,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
     def _reveal(self) -> None:
         """Scroll as little as needed to show the highlighted row.
 
-        `force` because a list that has just got its rows has no scroll bar yet.
+        `force` is needed because a list whose rows were just set has no scrollbar yet.
         """
         height = self.scrollable_content_region.height
         if self.highlighted is None or self._is_following or not height:
@@ -205,7 +205,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
             self.scroll_to(y=y, animate=False, force=True)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one visible row."""
+        """Draw a row of the view."""
         width = self.row_width
         index = y + self.top_row
         styles = self.role_styles
@@ -232,12 +232,12 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
     # -- mouse
 
     def index_at(self, event: events.MouseEvent) -> int | None:
-        """Give the index of the row under the mouse."""
+        """Return the index of the row under the mouse."""
         place = self.place_at(event)
         return None if place is None else place.y
 
     def hover_at(self, place: Offset | None) -> None:
-        """Mark the row under the mouse, or none."""
+        """Mark the row under the mouse."""
         self.hovered = None if place is None else place.y
 
     def on_click(self, event: events.Click) -> None:
@@ -245,9 +245,9 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
         self.take_click(event)
 
     def take_click(self, event: events.Click) -> int | None:
-        """Pick the row under the mouse, or only highlight it for the right button.
+        """Pick the row under the mouse; a right click only highlights it.
 
-        The second click of two does not pick a row that has come there since.
+        The second click of a double click does not pick another row that has moved there.
 
         Returns:
             The row's index, None if none was picked.
@@ -271,7 +271,7 @@ class RowList(LineScrollView, Generic[RowT], can_focus=False):
 
 
 class PickList(RowList[RowT], can_focus=True):
-    """Rows of which the user picks one: by moving to it, by Enter, or by a click."""
+    """A list in which the user picks a row by moving to it, by Enter or by a click."""
 
     ANSWERS_WHY = True
     DEFAULT_CSS = """

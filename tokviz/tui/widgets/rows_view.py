@@ -1,4 +1,4 @@
-"""Rows of words that scroll: what they say is made elsewhere, by pure functions."""
+"""Scrolling rows of spans, which pure functions elsewhere create."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 _WORDS = ("text", "label", "heading", "dim", "warning", "good")
-"""What is said in words: the rest is tokens, and what can be clicked."""
+"""Roles of words; the others are tokens and links."""
 _TOKENS = ("token", "special", "made", "new", "left", "right", "result")
-"""What is a token, or a pre-token of one."""
+"""Roles of tokens and parts of tokens."""
 
 
 class Link(NamedTuple):
-    """The words of a row that belong to one action; `row` and the columns they take."""
+    """Neighboring spans of a row that have the same action, and their columns."""
 
     row: int
     start: int
@@ -38,7 +38,7 @@ class Link(NamedTuple):
 
 
 class RowsView(LineScrollView):
-    """Shows rows for its width; words that do something are underlined under the mouse."""
+    """Rows made for the width of the view. Links are underlined under the mouse."""
 
     PREFIX = "rows-view"
     HEARS_RIGHT: ClassVar[bool] = True
@@ -62,28 +62,28 @@ class RowsView(LineScrollView):
     }
 
     answers_why = True
-    """Whether the tokens here are what the screen's “Why?” is about, once they are followed."""
+    """Whether the screen's *Why?* explains the tokens here."""
 
     class Picked(Message):
-        """The user chose words that do something for the screen."""
+        """The user chose a link that the screen handles."""
 
         def __init__(self, action: Action) -> None:
-            """Take what they do."""
+            """Take its action."""
             super().__init__()
             self.action = action
 
     def __init__(self, palette: TokenPalette | None = None, *, id: str | None = None) -> None:
-        """Begin empty.
+        """Create an empty view.
 
         Args:
-            palette: How tokens look; not needed for rows without any.
+            palette: The styles of tokens; not needed for rows without tokens.
             id: The widget's id.
         """
         super().__init__(id=id)
         self._palette = palette
         self._make: Callable[[int], Sequence[Row]] = lambda width: ()
         self.rows: Sequence[Row] = ()
-        """What is shown."""
+        """The rows shown."""
         self._made_for = -1
         self._pointed: Link | None = None
         self._styles: dict[tuple[Role, int], Style] = {}
@@ -92,7 +92,7 @@ class RowsView(LineScrollView):
         """Show other rows.
 
         Args:
-            make: Makes them for a width in columns; it is asked again when the width changes.
+            make: Returns the rows for a width in columns; called again when the width changes.
             from_top: Whether to scroll to the first row.
         """
         self._make = make
@@ -111,28 +111,28 @@ class RowsView(LineScrollView):
         self.refresh()
 
     def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
+        """Draw with another palette."""
         self._palette = palette
         self.restyle()
 
     def restyle(self) -> None:
-        """Forget the styles, and draw everything again."""
+        """Forget the styles, and redraw."""
         self._styles.clear()
         super().restyle()
 
     def on_resize(self) -> None:
-        """Set the words again for the new width."""
+        """Make the rows again for the new width."""
         if self.row_width != self._made_for:
             self.lay_out()
 
     def on_show(self) -> None:
-        """Catch up with what happened while the rows were hidden."""
+        """Catch up with changes that happened while the rows were hidden."""
         self.lay_out()
 
     # -- drawing
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
+        """Draw a row of the view."""
         number = self.top_row + y
         segments: list[Segment] = []
         x = 0
@@ -175,14 +175,14 @@ class RowsView(LineScrollView):
     # -- the mouse
 
     def hover_at(self, place: Offset | None) -> None:
-        """Underline what a click would act on."""
+        """Underline the link under the mouse."""
         link = self._link_at(place)
         if link != self._pointed:
             self._pointed = link
             self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Do what the words under the mouse say; the right button asks why of a token."""
+        """Follow the link under the mouse; a right click requests an explanation of a token."""
         place = self.place_at(event)
         link = self._link_at(place)
         action = None if link is None else link.action
@@ -197,7 +197,7 @@ class RowsView(LineScrollView):
             self.post_message(WhyWanted())
 
     def follow(self, action: Action) -> None:
-        """Copy, do an action, or tell the screen what was picked."""
+        """Copy a text, run an action, or post `Picked`."""
         match action:
             case Copy(text, what):
                 self.post_message(CopyRequested(text, what))
@@ -222,7 +222,7 @@ class RowsView(LineScrollView):
         return None
 
     def _word_at(self, place: Offset) -> Link | None:
-        """Give the word of the glossary at a place, unless a token stands there."""
+        """Return a link to the glossary's entry for the word at a position, None for tokens."""
         from tokviz.guide.glossary import words_in  # which the first frame need not wait for
 
         text = "".join(
@@ -237,7 +237,7 @@ class RowsView(LineScrollView):
 
 
 def links_of(number: int, row: Row) -> Iterator[Link]:
-    """Find the links of a row; words side by side with the same action are one."""
+    """Yield the links of a row; neighboring spans with the same action are one link."""
     link: Link | None = None
     x = 0
     for span in row:
@@ -258,7 +258,7 @@ def links_of(number: int, row: Row) -> Iterator[Link]:
 
 
 def _same_link(before: Sequence[Link], chosen: int, links: Sequence[Link]) -> int:
-    """Find a link among others that have come before it; its number if it is gone."""
+    """Find a link after the rows changed; return its old number if it is gone."""
 
     def alike(among: Sequence[Link]) -> list[int]:
         action = before[chosen].action
@@ -274,7 +274,7 @@ def _same_link(before: Sequence[Link], chosen: int, links: Sequence[Link]) -> in
 
 
 class LinkRows(RowsView):
-    """Rows with the keyboard: the arrow keys go from link to link, Enter does what one says."""
+    """Rows with keyboard support: the arrow keys go from link to link, Enter follows one."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows-view--chosen"}
     DEFAULT_CSS = """
@@ -306,7 +306,7 @@ class LinkRows(RowsView):
     _chosen: int | None = None
 
     def show(self, make: Callable[[int], Sequence[Row]], *, from_top: bool = False) -> None:
-        """Show other rows; `from_top` for other things, with no link chosen."""
+        """Show other rows; with `from_top`, no link is chosen."""
         if from_top:
             self._chosen = None
         super().show(make, from_top=from_top)
@@ -329,7 +329,7 @@ class LinkRows(RowsView):
         return marked
 
     def watch_has_focus(self, _has_focus: bool) -> None:
-        """Show the chosen link while the keyboard is here."""
+        """Show the chosen link while the view has the focus."""
         super().watch_has_focus(_has_focus)
         if _has_focus and self._chosen is None and self._links:
             top = self.top_row
@@ -342,7 +342,7 @@ class LinkRows(RowsView):
             self._choose(self._chosen + step)
 
     def action_step_row(self, step: int) -> None:
-        """Choose the nearest link of the next or the previous row that has another; else scroll."""
+        """Choose the nearest other link in a row below or above; scroll if there is none."""
         here = None if self._chosen is None else self._links[self._chosen]
         beyond = [
             link
@@ -360,7 +360,7 @@ class LinkRows(RowsView):
         self._choose(nearest)
 
     def action_page(self, step: int) -> None:
-        """Go on by a page."""
+        """Move by a page."""
         rows = step * max(1, self.size.height - 1)
         if self._chosen is None:
             self.scroll_relative(y=rows, animate=False)
@@ -388,12 +388,12 @@ class LinkRows(RowsView):
             self.refresh()
 
     def action_choose(self) -> None:
-        """Do what the chosen link says."""
+        """Follow the chosen link."""
         if self._chosen is not None:
             self.follow(self._links[self._chosen].action)
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the link under the mouse: the row view does what it says."""
+        """Choose the link under the mouse, which `RowsView.on_click` follows."""
         link = self._link_at(self.place_at(event))
         if link in self._links:
             self._chosen = self._links.index(link)

@@ -29,7 +29,7 @@ class GoTo(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Go to the next (1) or the previous (-1) of what stands in a row: places, tokens gone to."""
+    """Go to the next (1) or the previous (-1) occurrence or visited token."""
 
     step: int
 
@@ -41,38 +41,38 @@ class ToMerge(NamedTuple):
 
 
 class ToToken(NamedTuple):
-    """Go to a token, given by its id: to its page, or to the merge of a replay that makes it."""
+    """Go to the page of a token id, or to the merge of a replay that makes it."""
 
     token_id: int
 
 
 class Highlight(NamedTuple):
-    """Highlight up a pre-token of the corpus of a replay."""
+    """Highlight a pre-token of the corpus of a replay."""
 
     pre_token: bytes
 
 
 class ToFinding(NamedTuple):
-    """Go to what a finding about a conversation is about, by its number in the list."""
+    """Go to the place that a finding about a conversation refers to, by its number in the list."""
 
     number: int
 
 
 class Filter(NamedTuple):
-    """Put a word such as `len:3` into a search, or take it out."""
+    """Add a filter such as `len:3` to a search, or remove it."""
 
     name: str
     value: str
 
 
 class Search(NamedTuple):
-    """Search for something, in place of what is searched for."""
+    """Replace the current search."""
 
     typed: str
 
 
 class RunAction(NamedTuple):
-    """Do one of the screen's actions; `call` is its call."""
+    """Run an action of the screen; `call` is its action string."""
 
     call: str
 
@@ -99,7 +99,7 @@ class Span(NamedTuple):
     Attributes:
         text: The text.
         role: Its purpose, which determines its style. "text" is the widget's own style.
-        action: What a click on it does.
+        action: The action of a click on it.
         hue: The index of its hue in the palette, -1 for none.
     """
 
@@ -179,12 +179,12 @@ def span_at(spans: Iterable[Span], x: int) -> Span:
 
 
 def flow(words: Iterable[Word], width: int, indent: Sequence[Span] = ()) -> list[Row]:
-    """Set words in rows, as many as fit, one space apart.
+    """Arrange words in rows, one space apart.
 
     Args:
-        words: What to set. A span wider than a row is broken at its spaces, a word is cut.
+        words: The words. A span wider than a row is broken at its spaces; a word is cut.
         width: Columns of a row.
-        indent: What stands before the first word; later rows are indented as far.
+        indent: Spans before the first word; later rows are indented as far.
     """
     left = sum(cell_len(span.text) for span in indent)
     room = max(1, width - left)
@@ -212,7 +212,7 @@ def _broken(word: Word, room: int) -> list[Word]:
 
 
 def _cut(word: Word, room: int) -> Word:
-    """Leave out what of a word does not fit."""
+    """Leave out the end of a word that does not fit."""
     kept: list[Span] = []
     for span in word:
         kept.append(span._replace(text=fit(span.text, room)))
@@ -223,5 +223,5 @@ def _cut(word: Word, room: int) -> Word:
 
 
 def words_of(text: str, role: Role = "text", action: Action | None = None) -> list[Word]:
-    """Cut a sentence into words for `flow`."""
+    """Split a sentence into words for `flow`."""
     return [(Span(word, role, action),) for word in text.split(" ")]

@@ -1,4 +1,4 @@
-"""One line of numbers: what the document comes to, and what the selection does."""
+"""A line with the counts of the document and of the selection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BAR_COLUMNS = 10
 
 
 class SelectionCounts(NamedTuple):
-    """What the selection comes to."""
+    """Counts of the selection."""
 
     tokens: int
     chars: int
@@ -27,20 +27,20 @@ class SelectionCounts(NamedTuple):
 
 
 class CostNote(NamedTuple):
-    """What the text costs with a model of the user's price table."""
+    """Cost of the text with a model of the user's price table."""
 
     model: str
     """The model's name."""
     full: str
     """The cost and the share of the context window."""
     short: str
-    """One of them."""
+    """The cost or the share."""
     too_long: bool = False
     """Whether the text does not fit into the context window."""
 
 
 class IdsNote(NamedTuple):
-    """That the text is nothing but token ids."""
+    """A note that the text consists of token ids."""
 
     n_ids: int
     key: str
@@ -48,31 +48,31 @@ class IdsNote(NamedTuple):
 
 
 class StatusState(NamedTuple):
-    """Everything the status line knows."""
+    """The content of the status line."""
 
     tokens: int = 0
     """Tokens known so far."""
     chars: int = 0
     bytes: int = 0
     pending_chars: int = 0
-    """Characters whose tokens are not known yet."""
+    """Characters that are not tokenized yet."""
     failure: str = ""
-    """Why their tokens cannot be known, empty if they can."""
+    """Why they cannot be tokenized, empty if they can."""
     lossless: bool = True
-    """Whether the tokens give the text back, byte for byte: what "lossless" means on the screen."""
+    """Whether the tokens decode to the same bytes as the text."""
     loss: str = ""
-    """Why the tokens do not give the text back, in a word or two; only if not lossless."""
+    """Why they do not, in a word or two; only if not lossless."""
     specials_parsed: bool = True
     seconds: float | None = None
     """How long the last update took."""
     selection: SelectionCounts | None = None
     notes: tuple[str, ...] = ()
-    """Things to know about the document, such as "2 invalid bytes kept"."""
+    """Notes about the document, such as "2 invalid bytes kept"."""
     cost: CostNote | None = None
-    """Whose cost is shown, None for nobody's."""
+    """The cost shown, None for none."""
     ids: IdsNote | None = None
     share_read: float | None = None
-    """How much of the text is there, from 0 to 1; None once all of it is."""
+    """The share of the text that is read, from 0 to 1; None once all of it is."""
 
 
 class _Fact(NamedTuple):
@@ -94,7 +94,7 @@ _MOST_SQUEEZED = 15
 
 
 def status_spans(state: StatusState, width: int) -> list[Span]:
-    """Lay the line out in at most `width` columns, leaving out what matters least."""
+    """Lay the line out in at most `width` columns, leaving out the least important facts."""
     facts = list(_facts(state))
     spans: list[Span] = []
     for squeeze in range(_MOST_SQUEEZED + 1):
@@ -193,7 +193,7 @@ def _selection(counts: SelectionCounts) -> _Fact:
 
 
 def duration(seconds: float) -> str:
-    """Write a short time the way people read it: 0.4 ms, 37 ms, 1.24 s."""
+    """Format a short time, such as 0.4 ms, 37 ms or 1.24 s."""
     if seconds < 0.00995:
         return f"{seconds * 1000:.1f} ms"
     if seconds < 0.9995:
@@ -202,7 +202,7 @@ def duration(seconds: float) -> str:
 
 
 _MEANING = (
-    "Lossless: the tokens give the text back, byte for byte. Special tokens on: text such as "
+    "Lossless: the tokens decode to the same bytes as the text. Special tokens on: text such as "
     "<|endoftext|> is one token; a click changes that."
 )
 

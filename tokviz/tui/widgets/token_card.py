@@ -1,4 +1,4 @@
-"""Everything about one token: the pinned one, else the one under the pointer."""
+"""The details of a token: the pinned one, else the one under the mouse."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 OCCURRENCES_LISTED = 24
 AT_ONCE_TOKENS = 20_000
-"""Documents up to this many tokens are searched for a token without waiting."""
+"""The most tokens of a document that is searched for a token without a delay."""
 _HEADING = "In the Token panel"
 DELAY = 0.15
-"""Seconds of rest after which what takes longer is worked out."""
+"""Seconds without a change after which slow details are computed."""
 
 
 class TokenCard(RowsView):
     """The details of a token, and why a selection is not one token.
 
-    What is quick is shown at once. Occurrences in a long document and explanations of selections
-    follow when nothing has moved for a moment.
+    Fast details are shown at once. Occurrences in a long document and explanations of selections
+    follow when nothing has changed for a moment.
     """
 
     DEFAULT_CSS = "TokenCard { padding: 0 1; }"
@@ -52,7 +52,7 @@ class TokenCard(RowsView):
     ]
 
     def __init__(self, live: LiveDocument, palette: TokenPalette, *, delay: float = DELAY) -> None:
-        """Show tokens of `live`; slow answers wait for `delay` seconds of rest."""
+        """Show tokens of `live`; slow details follow after `delay` seconds without a change."""
         super().__init__(palette)
         self.live = live
         self._make = self._make_rows
@@ -65,16 +65,16 @@ class TokenCard(RowsView):
         self._found: tuple[object, int, int, Occurrences] | None = None
         self._explained: tuple[object, bool, bytes, Explanation] | None = None
 
-    # -- what the screen tells
+    # -- called by the screen
 
     def sync(self) -> None:
-        """Read the token again, once its new place is told: the document has changed."""
+        """Note a change of the document; `set_marks` reads the token again."""
         self._is_stale = True
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
-        """Show the pinned token, or the one under the pointer if none is pinned.
+        """Show the pinned token, or the one under the mouse if none is pinned.
 
-        `scroll` means something to the other panels; the card stays at the facts being compared.
+        `scroll` is for other panels; the card keeps its scroll position, to compare tokens.
         """
         before = self._subject
         self._hover, self._pin = hover, pin
@@ -83,12 +83,12 @@ class TokenCard(RowsView):
             self.lay_out()
 
     def set_selection(self, span: tuple[int, int] | None) -> None:
-        """Explain this stretch of characters if it touches several tokens."""
+        """Explain a range of characters if it touches several tokens."""
         if span != self._selection:
             self._selection = span
             self.lay_out()
 
-    # -- what it shows
+    # -- content
 
     @property
     def _subject(self) -> int | None:
@@ -114,7 +114,7 @@ class TokenCard(RowsView):
         return rows + token_rows(place, entry, self._occurrences(tok, entry), width)
 
     def _occurrences(self, tok: Tokenizer, entry: Entry) -> Occurrences | None:
-        """Return where the token occurs, or did before the last edit while that is counted."""
+        """Return the token's occurrences, or those before the last edit while they are counted."""
         known, revision, token_id, occurrences = self._found or (None, -1, -1, None)
         same_token = known is tok and token_id == entry.id
         if same_token and revision == self._known_state():
@@ -131,7 +131,7 @@ class TokenCard(RowsView):
         return occurrences
 
     def _known_state(self) -> int:
-        """Return a number that changes whenever tokens do."""
+        """Return a number that changes with the tokens."""
         return hash((self.live.revision, self.live.n_tokens))
 
     def _explanation(self, tok: Tokenizer, selected: SelectedTokens) -> Explanation | None:
@@ -144,14 +144,14 @@ class TokenCard(RowsView):
         return None
 
     def _schedule(self) -> None:
-        """Work out what is missing when nothing has changed for a moment."""
+        """Compute the missing details when nothing has changed for a moment."""
         if self._timer is None:
             self._timer = self.set_interval(self._delay, self._compute, pause=True)
         self._timer.reset()
         self._timer.resume()
 
     def _compute(self) -> None:
-        """Find the occurrences and the explanation, then show them."""
+        """Compute the occurrences and the explanation, and show them."""
         if self._timer is not None:
             self._timer.pause()
         tok = self.live.tokenizer
@@ -167,7 +167,7 @@ class TokenCard(RowsView):
         self.lay_out()
 
     def _explain(self, tok: Tokenizer, data: bytes, parsed: bool) -> None:
-        """Find out why a stretch is not one token, in a thread where another process is asked."""
+        """Explain why a selection is not one token; in a thread if that needs another process."""
 
         def take(explanation: Explanation) -> None:
             self._explained = (tok, parsed, data, explanation)
@@ -177,7 +177,7 @@ class TokenCard(RowsView):
             return why_not_one_token(tok, data, parsed)
 
         def give_up(error: TokvizError) -> None:
-            take(Explanation("split", ((f"That cannot be found out: {error}",),)))
+            take(Explanation("split", ((f"This cannot be explained: {error}",),)))
 
         if tok.in_child:
             in_thread(self, "explain", explain, take, failed=give_up)
@@ -186,14 +186,14 @@ class TokenCard(RowsView):
 
     @property
     def base_style(self) -> Style:
-        """Draw on the ground of the tokens."""
+        """The base style of tokens."""
         palette = self._palette
         return self.role_styles.base if palette is None else self.role_styles.base + palette.base
 
-    # -- what the user does
+    # -- actions
 
     def follow(self, action: Action) -> None:
-        """Go to another token; else copy or run what the words say."""
+        """Go to another token, or copy a text or run an action."""
         match action:
             case GoTo(index):
                 self.post_message(TokenPicked(index))
@@ -203,36 +203,36 @@ class TokenCard(RowsView):
                 super().follow(action)
 
     def action_move(self, step: int) -> None:
-        """Pick the token some places on."""
+        """Pick a following or preceding token."""
         index = self._subject
         if index is not None and 0 <= index + step < self.live.n_tokens:
             self.post_message(TokenPicked(index + step))
 
     @action(
-        "Next place of this token",
+        "Next occurrence of this token",
         "n",
         section=_HEADING,
-        help="Go to where the token that is shown occurs next in the text.",
+        help="Go to the next occurrence of the token shown.",
         id="next_place",
         call="step_occurrence(1)",
-        footer="Next place",
+        footer="Next occurrence",
     )
     @action(
-        "Previous place of this token",
+        "Previous occurrence of this token",
         "p",
         section=_HEADING,
-        help="Go to where it occurs before.",
+        help="Go to its previous occurrence.",
         id="previous_place",
         call="step_occurrence(-1)",
     )
     def action_step_occurrence(self, step: int) -> None:
-        """Pick the next (1) or the previous (-1) place where the token occurs."""
+        """Pick the next (1) or the previous (-1) occurrence of the token."""
         index = self._subject
         if index is None:
             return
         found = self.live.next_occurrence(self.live.token(index).id, index, step)
         if found is None or found == index:
-            self.post_message(Notice(f"No {'next' if step > 0 else 'previous'} place."))
+            self.post_message(Notice(f"No {'next' if step > 0 else 'previous'} occurrence."))
         else:
             self.post_message(TokenPicked(found))
 
@@ -242,7 +242,7 @@ class TokenCard(RowsView):
                 f"Copy this token's {what}",
                 what[0],
                 section=_HEADING,
-                help=f"Copy the {what} of the token that is shown.",
+                help=f"Copy the {what} of the token shown.",
                 id=f"copy_{what}",
                 call=f"copy('the token {what}')",
             )

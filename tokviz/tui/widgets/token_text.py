@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextTokens:
-    """The tokens of a text, and those to light up.
+    """The tokens of a text, and the highlighted parts.
 
     Attributes:
         ids: The token ids; shape (n,).
-        byte_ends: Where each token ends, in bytes; shape (n,).
-        highlight_starts: Where each lit stretch begins, ascending; shape (m,).
-        highlight_middles: Where it is divided into two tokens, or was; shape (m,).
-        highlight_ends: Where it ends; shape (m,).
+        byte_ends: The end of each token, in bytes; shape (n,).
+        highlight_starts: The start of each highlighted part, ascending, in bytes; shape (m,).
+        highlight_middles: The border of the two tokens that it is or was; shape (m,).
+        highlight_ends: The end of each highlighted part; shape (m,).
     """
 
     ids: npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ class TextTokens:
 
 
 class TokenText(LineScrollView):
-    """Shows a text and its tokens. Another tokenization costs as much as the rows in view."""
+    """A text and its tokens. Showing another tokenization only draws the rows in view."""
 
     HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
@@ -69,11 +69,11 @@ class TokenText(LineScrollView):
     def __init__(
         self, palette: TokenPalette, *, show_invisibles: bool = True, id: str | None = None
     ) -> None:
-        """Begin with an empty text.
+        """Create an empty view.
 
         Args:
-            palette: How tokens look.
-            show_invisibles: Whether spaces, line ends and the like are drawn as glyphs.
+            palette: The styles of tokens.
+            show_invisibles: Whether invisible characters, such as spaces, are drawn as glyphs.
             id: The widget's id.
         """
         super().__init__(id=id)
@@ -82,19 +82,19 @@ class TokenText(LineScrollView):
         self._specials: frozenset[int] = frozenset()
         self._tokens: TextTokens | None = None
         self.asked: int | None = None
-        """The character whose token was asked about last."""
+        """The character whose token was last asked about."""
         self._take_text("")
 
     def _take_text(self, text: str) -> None:
         self.live = LiveDocument(text, None)
-        """The text, without tokens of its own."""
+        """The text, without tokens."""
         self._wrapped: ExactWrappedDocument | None = None
         self._painter = RowPainter(self.live, self._palette, self._glyphs, self._looks)
 
-    # -- what the screen tells
+    # -- called by the screen
 
     def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
+        """Draw with another palette."""
         self._palette = palette
         self._painter.set_palette(palette)
         self.refresh()
@@ -116,7 +116,7 @@ class TokenText(LineScrollView):
         self._tokens = tokens
 
     def reveal_highlight(self) -> None:
-        """Scroll to the first lit token if none is in view."""
+        """Scroll to the next highlighted part below, else to the first, if none is in view."""
         tokens, wrapped = self._tokens, self._wrapped
         if (
             tokens is None
@@ -144,7 +144,7 @@ class TokenText(LineScrollView):
     # -- drawing
 
     def _fit(self) -> None:
-        """Break the text into rows of the present width."""
+        """Wrap the text for the current width."""
         width = self.row_width
         if width > 0 and (self._wrapped is None or self._wrapped.width != width):
             document = ExactDocument(self.live)
@@ -152,22 +152,22 @@ class TokenText(LineScrollView):
             self.set_row_count(self._wrapped.height)
 
     def _stay(self, row: int, change: int) -> None:
-        """Let what is seen stay where it is when rows above prove to be more or fewer."""
+        """Keep the visible text in place when the number of rows above it changes."""
         self.set_row_count(self.virtual_size.height + change)
         if row < self.top_row:
             self.set_scroll(None, max(row, self.top_row + change))
         self.refresh()
 
     def on_resize(self) -> None:
-        """Break the text for the new width."""
+        """Wrap the text for the new width."""
         self._fit()
 
     def on_show(self) -> None:
-        """Catch up with what happened while the text was hidden."""
+        """Catch up with changes that happened while the text was hidden."""
         self._fit()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
+        """Draw a row of the view."""
         self._fit()
         self._painter.set_ground(self.role_styles.base)
         wrapped, row, width = self._wrapped, self.top_row + y, self.row_width
@@ -192,7 +192,7 @@ class TokenText(LineScrollView):
     # -- the mouse
 
     def on_click(self, event: events.Click) -> None:
-        """Tell which token was clicked."""
+        """Post the token that was clicked."""
         place, wrapped, tokens = self.place_at(event), self._wrapped, self._tokens
         if place is None or wrapped is None or tokens is None:
             return
@@ -209,7 +209,7 @@ class TokenText(LineScrollView):
 
 
 def _are_equal(tokens: TextTokens | None, others: TextTokens | None) -> bool:
-    """Tell whether two tokenizations of a text look the same."""
+    """Return whether two tokenizations of a text are drawn the same."""
     if tokens is None or others is None:
         return tokens is others
     return all(
@@ -223,19 +223,19 @@ def _are_equal(tokens: TextTokens | None, others: TextTokens | None) -> bool:
 
 
 def char_offsets(text: str, first_byte: int) -> list[int]:
-    """Give the byte offset of every character of a stretch, and of its end."""
+    """Return the byte offset of every character of a part of a text, and of its end."""
     if text.isascii():
         return list(range(first_byte, first_byte + len(text) + 1))
     return list(accumulate(map(bytetext.n_bytes, text), initial=first_byte))
 
 
 def spans_in(tokens: TextTokens, offsets: list[int], start: int) -> list[TokenSpan]:
-    """Give the tokens that touch a stretch of text, clipped to it.
+    """Return the tokens that overlap a part of a text, clipped to it.
 
     Args:
         tokens: The tokens of the whole text.
-        offsets: The byte offset of every character of the stretch, and of its end.
-        start: The first character of the stretch in the whole text.
+        offsets: The byte offset of every character of the part, and of its end.
+        start: The first character of the part in the whole text.
     """
     if offsets[0] == offsets[-1]:
         return []
@@ -259,9 +259,9 @@ def spans_in(tokens: TextTokens, offsets: list[int], start: int) -> list[TokenSp
 
 
 def highlighted_chars(tokens: TextTokens, offsets: list[int]) -> list[tuple[int, int, int]]:
-    """Give the lit characters of a stretch: first, behind last, and the bit of their look.
+    """Return highlighted characters: the first, the index after the last, and their style bit.
 
-    Where a lit stretch is two tokens, they look different, so that the border between shows.
+    The two tokens of a highlighted part have different styles, so that their border is visible.
     """
     first = int(tokens.highlight_ends.searchsorted(offsets[0], "right"))
     last = int(tokens.highlight_starts.searchsorted(offsets[-1], "left"))

@@ -34,7 +34,7 @@ class Lighting(Controller):
         state.lit = state.position.number, b"" if pre_token == state.lit_pre_token else pre_token
         self._show()
 
-    @action("Highlight up the next word of the count", "h", section="This merge", priority=False,
+    @action("Highlight the next word of the count", "h", section="This merge", priority=False,
             words="term sum arithmetic pre-tokens")  # fmt: skip
     def light_next(self) -> None:
         """Show where in the corpus the count of the merge comes from, one word after another."""

@@ -1,4 +1,4 @@
-"""The rows of a conversation's messages, drawn; what is clicked is told."""
+"""Widget that draws the rows of a conversation's messages."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tokviz.tui.widgets.line_scroll_view import LineScrollView
 from tokviz.tui.widgets.spans import Role, RunAction, Span, draw, span_at, width_of
 
 GUTTER = 2
-"""Columns before a text, for the sign of what is learned."""
+"""Columns before a text, for the sign that it is in the loss."""
 _SIGNS = ("│ ", "┃ ")
 _STRIPS_KEPT = 512
 _WORDED = ("header", "kind", "add")
-"""The rows between the texts, which are made of words."""
+"""The kinds of rows between the texts."""
 
 
 def header_spans(block: MessageBlock, index: int, width: int, *, is_live: bool) -> list[Span]:
@@ -85,7 +85,7 @@ def _cut(spans: Sequence[Span], width: int) -> list[Span]:
 
 
 class Blocks(LineScrollView, can_focus=False):
-    """The rows of all messages; those of the part that is edited are behind the editor."""
+    """The rows of all messages. The editor covers those of the edited part."""
 
     PREFIX = "blocks"
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -109,27 +109,27 @@ class Blocks(LineScrollView, can_focus=False):
         """The user clicked a row."""
 
         def __init__(self, action: str, row: BlockRow, x: int) -> None:
-            """Take what the click asks for, the row, and the column in its text."""
+            """Take the action, the row, and the column in its text."""
             super().__init__()
             self.action = action
             self.row = row
             self.x = x
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Create an empty list."""
         super().__init__()
         self.blocks = MessageBlocks((), [].__getitem__)
         self.live: PartPlace | None = None
         self.roles: Sequence[str] = ()
         self.show_invisibles = True
         self.cells = 0
-        """The columns of a row, told with the rows: asking for them at every row takes time."""
+        """The columns of a row, set together with the rows because computing them takes time."""
         self.rows: BlockRows | None = None
         self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
         self._hovered: tuple[int, RunAction] | None = None
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
+        """Draw a row of the view."""
         number = self.top_row + y
         if self.rows is None or number >= self.rows.n_rows:
             return self._draw([])
@@ -163,14 +163,14 @@ class Blocks(LineScrollView, can_focus=False):
             is_live = self.live == (row.message, row.part)
             return [gutter, *kind_spans(part.kind, width - GUTTER, is_live=is_live)]
         if row.kind == "more":
-            return [gutter, Span("… there is more: click to see it all", "dim")]
+            return [gutter, Span("… click to show all of it", "dim")]
         return [gutter, Span(self._glyphs(part.text[row.start : row.end]))]
 
     def _draw(self, spans: Sequence[Span], hovered: RunAction | None = None) -> Strip:
         return draw(spans, self.role_styles, self.size.width, hovered, are_targets=False)
 
     def restyle(self) -> None:
-        """Forget the drawn rows, and draw everything again."""
+        """Forget the drawn rows, and redraw."""
         self._strips.clear()
         super().restyle()
 
@@ -186,7 +186,7 @@ class Blocks(LineScrollView, can_focus=False):
         return action if isinstance(action, RunAction) else None
 
     def hover_at(self, place: Offset | None) -> None:
-        """Underline the action under the pointer."""
+        """Underline the action under the mouse."""
         at = self._at(place)
         action = None if at is None else self._action_at(*at[1:])
         hovered = None if at is None or action is None else (at[0], action)
@@ -195,7 +195,7 @@ class Blocks(LineScrollView, can_focus=False):
             self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Report what was clicked."""
+        """Post what was clicked."""
         at = self._at(self.place_at(event))
         if at is not None:
             _, row, x = at

@@ -1,6 +1,6 @@
-"""The cells of characters, and where lines are broken.
+"""The cells of characters, and line breaking.
 
-Which cells of a row each character takes is one truth for wrapping, painting and the mouse.
+Wrapping, painting and the mouse all use this layout of characters in cells.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _CACHE_SIZE: Final = 16_384
 
 
 class Cells(NamedTuple):
-    """The glyphs of consecutive characters of a line and where they stand.
+    """The glyphs of consecutive characters of a line, and their cells.
 
     A combining mark that is drawn on its letter has the glyph "" and no cell of its own.
     """
 
     glyphs: Sequence[str]
-    """One per character; their texts in order are what is drawn."""
+    """The glyph of each character, in order."""
     starts: Sequence[int]
-    """The first cell of each character, and behind the last one the width of all."""
+    """The first cell of each character, followed by the width of all."""
 
     @property
     def width(self) -> int:
@@ -44,7 +44,7 @@ class Cells(NamedTuple):
         return index
 
     def index_at(self, cell: int) -> int:
-        """Find the character drawn at a cell; the number of characters behind the last one."""
+        """Return the character drawn at a cell; beyond the last one, the number of characters."""
         return self.visitable(max(0, bisect_right(self.starts, cell) - 1))
 
 
@@ -81,7 +81,7 @@ def lay_out(text: str, glyphs: Glyphs) -> Cells:
 
 
 def _with_tabs(text: str, drawn: list[str], glyphs: Glyphs) -> Cells:
-    """Let each tab reach to the next multiple of the tab width."""
+    """Extend each tab to the next multiple of the tab width."""
     arrow = glyphs["\t"] if glyphs.style.blanks else " "
     cell, starts = 0, [0]
     for index, char in enumerate(text):
@@ -109,7 +109,7 @@ class _CharacterSet:
         return re.compile(f"[{''.join(map('-'.join, self._ranges))}]*")
 
 
-# Characters of one cell, of two cells, and of at most so many however they are drawn.
+# Characters of exactly one or two cells, and of at most one or two, however they are drawn.
 _NARROW_RANGES: Final = (
     *(" ~", "\xa1\xac", "\xae\u02ff", "\u0384\u0482", "\u048a\u0530", "\u05d0\u05ea"),
     *("\u060c\u060c", "\u0620\u064a", "\u0660\u066f", "\u2010\u2027", "\u2030\u205e"),
@@ -132,19 +132,19 @@ _is_up_to_two: Final = _CharacterSet(
 
 
 def is_plain(text: str) -> bool:
-    """Tell whether every character takes one cell, as far as a quick look tells."""
+    """Return whether a text is ASCII without tabs, so that every character takes one cell."""
     return text.isascii() and "\t" not in text
 
 
 def width_bound(text: str, glyphs: Glyphs) -> int:
-    """Return the cells that a text takes, or up to twice as many."""
+    """Return an upper bound of a text's cells, at most twice as many."""
     if is_plain(text) or _is_up_to_one(text):
         return len(text)
     return 2 * len(text) if _is_up_to_two(text) else lay_out(text, glyphs).width
 
 
 def fits(text: str, width: int) -> bool:
-    """Tell whether a text certainly fits into a row; False is no proof that it does not."""
+    """Return whether a text certainly fits into a row; if False, it may still fit."""
     if len(text) > width:
         return False
     if is_plain(text) or _is_up_to_one(text):
@@ -153,11 +153,11 @@ def fits(text: str, width: int) -> bool:
 
 
 def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
-    """Break a text into rows, after the last space that fits or where writing has no spaces.
+    """Break a text into rows, after the last space that fits or between wide characters.
 
     Args:
-        text: A line or a part of one that is laid out by itself.
-        width: The cells of a row, at least 1. A glyph that is wider gets a row of its own.
+        text: A line, or a part of one that is laid out separately.
+        width: The cells of a row, at least 1. A wider glyph has a row of its own.
         glyphs: How characters are drawn.
 
     Returns:
@@ -190,7 +190,7 @@ def _plain_breaks(text: str, width: int) -> tuple[int, ...]:
     start = 0
     while end < n:
         if text[end] != " ":
-            # Behind the last space that fits; where there is none, at the end.
+            # After the last space that fits; if there is none, at the end.
             end = text.rfind(" ", start, end) + 1 or end
         found.append(end)
         start = end
@@ -199,7 +199,7 @@ def _plain_breaks(text: str, width: int) -> tuple[int, ...]:
 
 
 def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> int:
-    """Find the end of the longest row that fits, which has about the `likely` characters."""
+    """Return the end of the longest row that fits, which has about `likely` characters."""
     end = start + width
     if not _is_mark(text, end) and _is_narrow(text, start, end):
         return end
@@ -214,16 +214,16 @@ def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> 
         cells = lay_out(text[start : start + reach + 1], glyphs)
         fitting = bisect_right(cells.starts, width) - 1
         if fitting < len(cells.glyphs) - 1:
-            # What follows could only be a mark on the last one.
+            # Only a mark on the last character could follow.
             break
     if fitting:
         return start + fitting
-    # The first glyph is too wide: it gets the row, with the marks drawn on it.
+    # The first glyph is too wide: it has the row, with its marks.
     return start + next((i for i, glyph in enumerate(cells.glyphs) if i and glyph), len(text))
 
 
 def _break_before(text: str, start: int, end: int) -> int:
-    """Choose the break of a row that could reach to `end`."""
+    """Return the break of a row that could reach to `end`."""
     if text[end] == " " or any(map(_is_wide, text[end - 1 : end + 1])):
         return end
     space = text.rfind(" ", start, end)
@@ -235,15 +235,15 @@ def _is_mark(text: str, index: int) -> bool:
 
 
 def safe_cut(text: str, wanted: int, back: int) -> int:
-    """Choose where a long line may be cut into parts that are laid out by themselves.
+    """Return where to cut a long line into parts that are laid out separately.
 
     Args:
         text: The line.
-        wanted: About where; less than the length.
-        back: How far before that a space is looked for.
+        wanted: The approximate index; less than the length.
+        back: How far before that to look for a space.
 
     Returns:
-        An index behind a space, else one that no combining mark follows, if there is one near.
+        An index after a space, else one before a character that is not a combining mark.
     """
     space = text.rfind(" ", wanted - back, wanted)
     if space >= 0:

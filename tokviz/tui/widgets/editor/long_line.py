@@ -1,9 +1,9 @@
-"""A line too long to be laid out as a whole at every key.
+"""Lines too long to be laid out as a whole at every key.
 
-It is kept as parts of some thousand characters, and each part is laid out as if it stood alone:
-with soft wrap the last row of a part may end early, without it parts stand side by side. So an edit
-costs the same anywhere in a line of any length. Where there are many parts, each is laid out when
-somebody looks at it; before that its size is a guess.
+A long line is divided into parts of some thousand characters, and each part is laid out separately:
+with soft wrap the last row of a part may end early, without it parts are side by side. So an edit
+takes the same time anywhere in a line of any length. If there are many parts, each is laid out when
+it comes into view; before that, its size is estimated.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from tokviz.text.glyphs import Glyphs
 from tokviz.tui.widgets.editor.cells import breaks, is_plain, lay_out, safe_cut
 
 _MOST_AT_ONCE: Final[int] = 4
-"""Parts that are laid out together, without guessing."""
+"""The most parts that are all laid out at once."""
 
 _COARSE: Final[int] = 64
-"""Parts that are one as long as nobody looks at them, where there are many."""
+"""How many parts are one until it comes into view, if there are many."""
 
 _SEARCH_SHARE: Final = 8
-"""The part of a part, counted from its end, in which a space is looked for to end it at."""
+"""A part ends at a space in this fraction of it, counted from its end, if there is one."""
 
 
 class Sliceable(Protocol):
-    """The text of a line, or what reads the slices that are asked for."""
+    """The text of a line, or an object that reads slices of it."""
 
     def __len__(self) -> int:
-        """Count its characters."""
+        """Count the characters."""
 
     def __getitem__(self, columns: slice, /) -> str:
-        """Read some of them."""
+        """Read a slice."""
 
 
 class LinePart(NamedTuple):
@@ -44,9 +44,9 @@ class LinePart(NamedTuple):
     extent: int
     """Rows with soft wrap, cells without."""
     breaks: tuple[int, ...]
-    """First characters of all rows but the first, counted in the part."""
+    """The first character of every row but the first, counted in the part."""
     is_guess: bool = False
-    """Whether nobody has looked at it: then the extent is a guess, and no breaks are known."""
+    """Whether the extent is estimated and the breaks are unknown."""
 
 
 _N_CHARS: Final[Callable[[LinePart], int]] = attrgetter("n_chars")
@@ -54,7 +54,7 @@ _EXTENT: Final[Callable[[LinePart], int]] = attrgetter("extent")
 
 
 class LongLine:
-    """The parts of one line, with the sums of their sizes."""
+    """A long line in parts, with the sums of their sizes."""
 
     __slots__ = ("_guesses", "_measure", "_part_size", "_parts", "_smallest", "extents", "starts")
 
@@ -67,14 +67,14 @@ class LongLine:
         *,
         guesses: bool = False,
     ) -> None:
-        """Cut a line.
+        """Divide a line into parts.
 
         Args:
             text: The whole line.
             part_size: About how many characters a part has.
             measure: Lays out the text of a part.
-            known: Stretches of the line that need not be laid out again, ascending.
-            guesses: Whether many parts are laid out only when they are looked at.
+            known: Columns of the line that need not be laid out again, ascending.
+            guesses: Whether the sizes of many parts are estimated at first.
         """
         self._guesses = guesses
         self._part_size = part_size
@@ -82,9 +82,9 @@ class LongLine:
         self._measure = measure
         self._parts: list[LinePart] = []
         self.starts: list[int]
-        """The first column of each part, and the one behind the last."""
+        """The first column of each part, and the one after the last."""
         self.extents: list[int]
-        """The same in rows or cells."""
+        """The first row or cell of each part, and the one after the last."""
         begin = 0
         for at, line, first_column, last_column in known:
             first = bisect_left(line.starts, first_column)
@@ -122,14 +122,14 @@ class LongLine:
         return min(bisect_right(self.extents, extent), len(self._parts)) - 1
 
     def is_guess(self, number: int) -> bool:
-        """Tell whether nobody has looked at a part."""
+        """Return whether the size of a part is estimated."""
         return self._parts[number].is_guess
 
     def lay_out_part(self, number: int, text: Sliceable) -> int:
-        """Lay out such a part of the line, or divide one that is too large for that.
+        """Lay out an estimated part of the line, or divide it if it is too large for that.
 
         Returns:
-            How many rows or cells it takes more than was guessed.
+            How many more rows or cells it takes than estimated.
         """
         part = self._parts[number]
         start, end = self.starts[number : number + 2]
@@ -154,7 +154,7 @@ class LongLine:
         """
         first, last = self.part_of(start), self.part_of(start + n_removed)
         if self.starts[last + 1] - self.starts[first] + n_inserted - n_removed < self._smallest:
-            # Parts must not dwindle: take a neighbour in.
+            # Parts must not get too small: join it with a neighbor.
             if last + 1 < len(self._parts):
                 last += 1
             else:
@@ -183,7 +183,7 @@ class LongLine:
     def _guessed(
         self, line: Sliceable, begin: int, end: int, step: int, like: LinePart
     ) -> Iterator[LinePart]:
-        """Cut columns into parts of about `step` characters, which are taken to be like another."""
+        """Yield parts of about `step` characters, with sizes estimated from another part."""
         while begin < end:
             is_last = end - begin <= step + self._part_size // 2
             cut = end if is_last else self._safe_cut(line, begin + step)
@@ -192,7 +192,7 @@ class LongLine:
             begin = cut
 
     def _safe_cut(self, line: Sliceable, wanted: int) -> int:
-        """Choose where to cut, and read no more than that takes; see `safe_cut`."""
+        """Return where to cut; see `safe_cut`. Only the characters needed for it are read."""
         back = self._part_size // _SEARCH_SHARE
         return wanted - back + safe_cut(line[wanted - back : wanted + 1], back, back)
 
@@ -202,18 +202,18 @@ class LongLine:
 
 
 class KnownColumns(NamedTuple):
-    """Some characters of a long line that now stand in another one."""
+    """Columns of a laid out line that are now part of another one."""
 
     at: int
-    """Their first column there."""
+    """Their first column in the new line."""
     line: LongLine
     first: int
     last: int
-    """Their columns here, up to and without the last."""
+    """The first column in the old line, and the one after the last."""
 
 
 class WrappedLongLine(LongLine):
-    """A long line in rows. Its extent is rows."""
+    """A long line with soft wrap. Its extent is counted in rows."""
 
     PART_SIZE: ClassVar[int] = 4_096
     __slots__ = ()
@@ -227,7 +227,7 @@ class WrappedLongLine(LongLine):
         *,
         guesses: bool = False,
     ) -> None:
-        """Wrap a line, of which stretches may be `known`, into rows of `width` cells."""
+        """Wrap a line, of which some columns may be `known`, into rows of `width` cells."""
 
         def measure(part: str) -> LinePart:
             found = breaks(part, width, glyphs)
@@ -240,14 +240,14 @@ class WrappedLongLine(LongLine):
         return self.extent - 1
 
     def row_of(self, column: int) -> int:
-        """Return the row of a column, of a part that was looked at, counted from the first."""
+        """Return the row of a column of a laid out part."""
         part = self.part_of(column)
         return self.extents[part] + bisect_right(
             self._parts[part].breaks, column - self.starts[part]
         )
 
     def row_bounds(self, row: int) -> tuple[int, int]:
-        """Return the first column of a row of such a part and the one behind its last."""
+        """Return the first column of a row of a laid out part, and the one after its last."""
         part = self.part_at(row)
         begin, found = self.starts[part], self._parts[part].breaks
         place = row - self.extents[part]
@@ -257,7 +257,7 @@ class WrappedLongLine(LongLine):
 
 
 class FlatLongLine(LongLine):
-    """A long line in one row. Its extent is cells."""
+    """A long line in one row. Its extent is counted in cells."""
 
     PART_SIZE: ClassVar[int] = 2_048
     __slots__ = ()
@@ -270,7 +270,7 @@ class FlatLongLine(LongLine):
         *,
         guesses: bool = False,
     ) -> None:
-        """Lay out a line, of which stretches may be `known`, without wrapping it."""
+        """Lay out a line, of which some columns may be `known`, without wrapping it."""
 
         def measure(part: str) -> LinePart:
             width = len(part) if is_plain(part) else lay_out(part, glyphs).width

@@ -21,12 +21,12 @@ _STRIPS_KEPT = 512
 
 
 class MaskFlow(MaskView):
-    """Rows of tokens; each message begins a row, which its number stands before."""
+    """Rows of tokens. Each message starts a row, which begins with its number."""
 
     def __init__(
         self, palette: TokenPalette, shown: Shown = "text", *, id: str | None = None
     ) -> None:
-        """Take the colours, and whether tokens are drawn as text or as ids."""
+        """Take the palette, and whether tokens are drawn as text or as ids."""
         super().__init__(palette, id=id)
         self.shown = shown
         self._layout = FlowLayout()
@@ -34,13 +34,13 @@ class MaskFlow(MaskView):
         self._laid_out: tuple[object, int] = (self, 0)
 
     def forget(self) -> None:
-        """Forget what was drawn for ids, and how it was laid out."""
+        """Forget the labels of ids and the layout."""
         super().forget()
         self._layout.forget()
         self._strips.clear()
 
     def restyle(self) -> None:
-        """Forget what was drawn in other styles."""
+        """Forget the drawn rows and the styles."""
         self._strips.clear()
         super().restyle()
 
@@ -75,21 +75,21 @@ class MaskFlow(MaskView):
     # -- rows
 
     def row_of(self, index: int) -> int:
-        """Give the row of a token."""
-        # A key may come before there is room to draw the tokens.
+        """Return the row of a token."""
+        # A key may come before the view has a size.
         if self._laid_out[0] is not self.tokens:
             self._lay_out()
         return self._layout.row_of(index)
 
     def row_tokens(self, number: int) -> range:
-        """Give the tokens of a row."""
+        """Return the tokens of a row."""
         if number >= self._layout.n_rows:
             return range(0)
         row = self._layout.row(number)
         return range(row.first, row.stop)
 
     def token_at(self, x: int, number: int) -> int | None:
-        """Find the token drawn at a column of a row; the space behind one belongs to it."""
+        """Return the token drawn at a column of a row, including the space after it."""
         if self.tokens is None or number >= self._layout.n_rows:
             return None
         row = self._layout.row(number)
@@ -113,7 +113,7 @@ class MaskFlow(MaskView):
                 self.scroll_to(y=max(0, row - 1), animate=False, force=True)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
+        """Draw a row of the view."""
         if self._laid_out[0] is not self.tokens:
             self.sync()
         number = self.top_row + y
@@ -123,7 +123,7 @@ class MaskFlow(MaskView):
         row = self._layout.row(number)
         here = range(row.first, row.stop)
         ids, mask = tokens.ids[row.first : row.stop].tobytes(), tokens.mask[row.first : row.stop]
-        # What `look` depends on, counted from the row's first token, so that a row may move.
+        # The marks, counted from the row's first token, so that a row may move.
         at = [(n or 0) - row.first if n in here else -1 for n in (self.pinned, self._hover)]
         n_kept = max(0, min(tokens.n_kept, row.stop) - row.first)
         message = row.message if row.begins else -1

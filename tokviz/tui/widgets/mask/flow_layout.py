@@ -77,7 +77,7 @@ class FlowLayout:
     ) -> None:
         """Lay tokens out, with a cell of space between them.
 
-        A row ends after a token that ends a line. A token wider than a row has a row of its own.
+        A row ends after a token that ends a line. A wider token is alone in its row.
 
         Args:
             ids: The token ids, which must not be changed afterwards.
