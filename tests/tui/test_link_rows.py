@@ -96,6 +96,21 @@ async def test_the_right_button_asks_why_of_the_token_under_it_and_of_nothing_el
         assert not app.copied
 
 
+async def test_paging_to_the_last_or_first_link_shows_the_rows_after_or_before_it() -> None:
+    plain: list[Row] = [(Span(f"row {number}"),) for number in range(20)]
+    rows = [*plain[:6], (Span("first", "link", ONE),), (Span("last", "link", TWO),), *plain]
+    app = RowsApp()
+    async with app.run_test(size=(40, 5)) as pilot:
+        app.rows.show(lambda width: rows, from_top=True)
+        app.rows.focus()
+        await press(pilot, "pagedown")
+        assert app.rows.top_row == app.rows.max_scroll_y == len(rows) - 5
+        await press(pilot, "pageup")
+        assert app.rows.top_row == 0
+        await press(pilot, "right", "pageup", "enter")
+        assert app.noted == [1], "the link before"
+
+
 async def test_without_links_the_keys_scroll() -> None:
     app = RowsApp()
     async with app.run_test(size=(40, 10)) as pilot:

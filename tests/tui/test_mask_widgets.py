@@ -357,6 +357,33 @@ async def test_without_a_chosen_token_a_key_chooses_the_first_one_in_view(key: s
         assert app.picked == [rows.row_tokens(4).start] == [3]
 
 
+async def test_n_and_p_go_to_the_starts_of_runs_in_the_loss_also_from_within_one() -> None:
+    found = rendering()
+    starts = [i for i, learned in enumerate(found.mask) if learned and not found.mask[i - 1]]
+    first, second = starts[:2]
+    assert found.mask[first + 1] and found.mask[second + 1], "both runs are long enough"
+    flow = MaskFlow(PALETTE)
+    app = MaskApp(flow)
+    async with app.run_test(size=(40, 30)) as pilot:
+        flow.focus()
+        for pin, key, wanted in (
+            (first + 1, "p", first),
+            (first + 1, "n", second),
+            (first, "n", second),
+            (second, "p", first),
+            (second + 1, "p", second),
+        ):
+            flow.show(found, pin=pin)
+            await pilot.press(key)
+            assert app.picked[-1] == wanted
+        app.picked.clear()
+        flow.show(found, pin=first)
+        await pilot.press("p")
+        flow.show(found, pin=starts[-1])
+        await pilot.press("n")
+        assert app.picked == [], "there is no run before the first or after the last"
+
+
 async def test_without_tokens_no_key_chooses_any() -> None:
     rows = MaskRows(PALETTE, "mask", lambda index: "")
     app = MaskApp(rows)

@@ -134,16 +134,22 @@ async def test_a_click_tells_the_token_and_unsafe_text_is_drawn_safely() -> None
         assert app.heard == [0, 3]
 
 
-async def test_a_lit_token_far_below_comes_into_view() -> None:
+async def test_the_next_highlighted_token_below_or_else_the_first_comes_into_view() -> None:
     view = TokenText(PALETTE)
-    app = Shown(view)
-    async with app.run_test(size=(20, 5)) as pilot:
-        view.show_text("a\n" * 100 + "bc")
-        view.show_tokens(tokens_of([200, 201, 202], [(200, 201, 202)]))
-        view.reveal_highlight()
-        await pilot.pause()
-        rows = [view.render_line(y).text for y in range(5)]
-        assert any("bc" in row for row in rows)
+    async with Shown(view).run_test(size=(20, 5)) as pilot:
+        view.show_text("a\n" * 100)
+
+        async def revealed(*tokens: int, top: int) -> range:
+            view.scroll_to(y=top, animate=False, force=True)
+            view.show_tokens(tokens_of([*range(1, 201)], [(n, n + 1, n + 2) for n in tokens]))
+            view.reveal_highlight()
+            await pilot.pause()
+            return range(view.top_row, view.top_row + 5)
+
+        assert 90 in await revealed(2 * 40, 2 * 90, top=60), "the next one below"
+        assert 40 in await revealed(2 * 40, 2 * 90, top=95), "the first if there is none below"
+        assert await revealed(2 * 40, 2 * 62, top=60) == range(60, 65), "one is in view"
+        assert 65 in await revealed(2 * 40, 2 * 65, top=60), "the row below the view is not in it"
 
 
 async def test_a_scrubber_is_dragged() -> None:

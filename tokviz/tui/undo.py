@@ -58,7 +58,7 @@ class UndoHistory(Generic[StateT]):
         self.entries[self.index].state = state
 
     def break_run(self) -> None:
-        """Make whatever is typed next a step of its own."""
+        """Start a new step with the next change."""
         self.entries[self.index].run = None
 
     def record(
@@ -68,8 +68,8 @@ class UndoHistory(Generic[StateT]):
 
         Args:
             state: The state.
-            run: Changes with an equal run, one shortly after the other, are one step; None for a
-                step of its own.
+            run: Consecutive changes with an equal run and without a pause are one step; None
+                starts a new step.
             n_chars: The number of characters of text that the previous state did not contain.
             instead: Whether it replaces the current state, unless that is the first one.
         """

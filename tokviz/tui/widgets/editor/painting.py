@@ -73,7 +73,7 @@ def row_looks(
     """
     looks = [NO_TOKEN] * n_chars
     for span in spans:
-        _colour(looks, span, start, specials)
+        _set_hue(looks, span, start, specials)
     for (lo, hi), bit in (
         (marks.selection, SELECTED),
         (marks.hover, HOVERED),
@@ -87,7 +87,7 @@ def row_looks(
     return looks
 
 
-def _colour(looks: list[int], span: TokenSpan, start: int, specials: Container[int]) -> None:
+def _set_hue(looks: list[int], span: TokenSpan, start: int, specials: Container[int]) -> None:
     """Set the hue of a token's characters; a shared character keeps the first token's hue."""
     look = span.hue if span.hue >= 0 else PENDING
     if span.id in specials:
