@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.widgets.editor.rows import ROWS, Line, RowIndex
+from tokviz.tui.widgets.editor.rows import Line, RowIndex
 
 lines_of = st.integers(0, 3).map(lambda n: Line("x", tuple(range(n))))
 lists = st.lists(lines_of, min_size=1, max_size=40)
@@ -44,22 +44,3 @@ def test_rows_and_lines_agree_with_a_flat_list_after_every_change(lines, edits):
         lines = [*lines[:first], *new, *lines[last + 1 :]]
         index.replace(first, last, new)
         check(index, lines)
-
-
-def test_blocks_do_not_dwindle():
-    index = made([Line("", ())] * 800)
-    for number in range(100):  # leave one line of each eight
-        index.line(number), index.line(number + 7)
-        index.replace(number, number + 7, [Line("", ())])
-    assert len(index._blocks) <= 60
-
-
-def test_a_change_of_one_line_forgets_one_block_only():
-    index = made([Line("", ())] * 80)
-    index.lay_out_all()
-    assert index.n_rows == 80
-    before = [block._totals[ROWS] for block in index._blocks]
-    index.replace(41, 41, [Line("", (5,))])
-    assert index.n_rows == 81
-    after = [block._totals[ROWS] for block in index._blocks]
-    assert sum(a is not b for a, b in zip(before, after, strict=True)) == 1

@@ -225,7 +225,7 @@ async def test_the_whole_reason_of_a_token_is_in_view() -> None:
     app = make_app("Tokenizers split text into pre-tokens.")
     async with app.run_test(size=(120, 40)) as pilot:
         panel = await panel_of(pilot)
-        panel._set_pin(4)
+        panel.flow.pin(4)
         await settle(pilot)
         words = " ".join(line.rpartition("││")[2].rstrip("│ ") for line in shown(app).splitlines())
         assert "Not in the loss" in " ".join(words.split())

@@ -6,7 +6,6 @@ import itertools
 import random
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
 from itertools import accumulate
 
 import pytest
@@ -17,12 +16,11 @@ from textual.app import App, ComposeResult
 from textual.widget import Widget
 
 import tokviz
-from tokviz.chat.conversation import Conversation, Message
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import Rendering, render
 from tokviz.text.glyphs import token_label
 from tokviz.tui.palette import token_palette
 from tokviz.tui.themes import THEMES
-from tokviz.tui.widgets.mask import counts as mask_counts
 from tokviz.tui.widgets.mask.base import MaskTokenPicked
 from tokviz.tui.widgets.mask.counts import (
     byte_of_token,
@@ -183,26 +181,6 @@ def test_tokens_are_found_by_their_bytes_as_by_walking(
             assert byte_of_token(found, counts, index) == start
 
 
-def test_few_tokens_of_a_long_message_are_measured_to_find_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    text = "".join(f"Some words, and {number} of them.\n" for number in range(10_000))
-    found = render(tokviz.load("gpt2"), Conversation((Message("user", text),)), "chatml")
-    counts, measured, sizes = part_counts(found), list[int](), mask_counts._sizes
-
-    def measuring(tokens: Rendering, first: int, last: int) -> Iterator[int]:
-        for size in sizes(tokens, first, last):
-            measured.append(size)
-            yield size
-
-    monkeypatch.setattr(mask_counts, "_sizes", measuring)
-    for offset in (0, 150_000, len(text) - 1):
-        index = token_at_byte(found, counts, 0, 0, offset)
-        assert index is not None
-        assert byte_of_token(found, counts, index) <= offset
-    assert len(measured) < 3 * 2 * 5_000
-
-
 def test_counts_by_part_are_those_of_a_plain_count() -> None:
     found = rendering(max_tokens=25)
     counts = part_counts(found)
@@ -314,7 +292,7 @@ async def test_rows_that_are_kept_are_drawn_as_anew_whatever_is_marked() -> None
                 flow.set_pin(pin)
                 flow.hover(hover)
                 kept = [flow.render_line(y) for y in range(30)]
-                flow._strips.clear()
+                flow.restyle()
                 assert kept == [flow.render_line(y) for y in range(30)]
 
 

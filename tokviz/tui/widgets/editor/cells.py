@@ -123,10 +123,10 @@ _UP_TO_ONE_RANGES: Final = (
     *_NARROW_RANGES,
     *("\u0300\u034e", "\u064b\u065f", "\u0900\u097f", "\u0e01\u0e3a", "\u0e3f\u0e5b"),
 )
-_is_narrow: Final = _CharacterSet(*_NARROW_RANGES)
-_is_wide: Final = _CharacterSet(*_WIDE_RANGES)
-_is_up_to_one: Final = _CharacterSet(*_UP_TO_ONE_RANGES)
-_is_up_to_two: Final = _CharacterSet(
+is_narrow: Final = _CharacterSet(*_NARROW_RANGES)
+is_wide: Final = _CharacterSet(*_WIDE_RANGES)
+is_up_to_one: Final = _CharacterSet(*_UP_TO_ONE_RANGES)
+is_up_to_two: Final = _CharacterSet(
     *_UP_TO_ONE_RANGES, *_WIDE_RANGES, "\U0001f300\U0001f6ff", "\U0001f900\U0001f9ff"
 )
 
@@ -138,18 +138,18 @@ def is_plain(text: str) -> bool:
 
 def width_bound(text: str, glyphs: Glyphs) -> int:
     """Return an upper bound of a text's cells, at most twice as many."""
-    if is_plain(text) or _is_up_to_one(text):
+    if is_plain(text) or is_up_to_one(text):
         return len(text)
-    return 2 * len(text) if _is_up_to_two(text) else lay_out(text, glyphs).width
+    return 2 * len(text) if is_up_to_two(text) else lay_out(text, glyphs).width
 
 
 def fits(text: str, width: int) -> bool:
     """Return whether a text certainly fits into a row; if False, it may still fit."""
     if len(text) > width:
         return False
-    if is_plain(text) or _is_up_to_one(text):
+    if is_plain(text) or is_up_to_one(text):
         return True
-    return 2 * len(text) <= width and _is_up_to_two(text)
+    return 2 * len(text) <= width and is_up_to_two(text)
 
 
 def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
@@ -167,7 +167,7 @@ def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
         return ()
     if is_plain(text):
         return _plain_breaks(text, width)
-    if _is_wide(text):
+    if is_wide(text):
         half = max(width // 2, 1)
         return tuple(range(half, len(text), half))
     found: list[int] = []
@@ -201,12 +201,12 @@ def _plain_breaks(text: str, width: int) -> tuple[int, ...]:
 def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> int:
     """Return the end of the longest row that fits, which has about `likely` characters."""
     end = start + width
-    if not _is_mark(text, end) and _is_narrow(text, start, end):
+    if not _is_mark(text, end) and is_narrow(text, start, end):
         return end
     half = start + max(width // 2, 1)
-    if half < len(text) and _is_wide(text, start, half) and _is_wide(text[half]):
+    if half < len(text) and is_wide(text, start, half) and is_wide(text[half]):
         return half
-    if half >= len(text) and _is_up_to_two(text, start):
+    if half >= len(text) and is_up_to_two(text, start):
         return len(text)
     # A letter with its marks takes at least a cell and is at most three characters.
     most = 3 * width if glyphs.style.clusters else width
@@ -224,7 +224,7 @@ def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> 
 
 def _break_before(text: str, start: int, end: int) -> int:
     """Return the break of a row that could reach to `end`."""
-    if text[end] == " " or any(map(_is_wide, text[end - 1 : end + 1])):
+    if text[end] == " " or any(map(is_wide, text[end - 1 : end + 1])):
         return end
     space = text.rfind(" ", start, end)
     return end if space < 0 else space + 1
