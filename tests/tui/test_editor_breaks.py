@@ -27,7 +27,7 @@ def rows_of(text: str, found: tuple[int, ...]) -> list[str]:
 
 
 def longest_fitting(text: str, width: int, glyphs: Glyphs) -> int:
-    """The most characters from the beginning that fit, and at least the first glyph."""
+    """Return the end of the longest row from `start`, at least one glyph."""
     fitting = [n for n in range(1, len(text) + 1) if lay_out(text[:n], glyphs).width <= width]
     first_glyph = next(
         (n for n, g in enumerate(lay_out(text, glyphs).glyphs) if n and g), len(text)
@@ -129,7 +129,7 @@ def test_no_empty_row_is_left_where_the_end_of_a_long_line_was():
 
 def test_parts_do_not_dwindle():
     text = "x" * 1_600
-    line = SmallFlat(text, SHOWN)
+    line = SmallFlat(text, 0, SHOWN)
     for column in range(100):  # leave one character of each sixteen
         text = text[:column] + text[column + 15 :]
         line.replace(text, column, 15, 0)
@@ -178,7 +178,7 @@ def test_the_parts_of_a_long_line_tile_it_after_every_edit(text, changes, width,
 
 @given(lines, edits, TABLES)
 def test_a_flat_long_line_knows_its_cells_after_every_edit(text, changes, glyphs):
-    line = SmallFlat(text, glyphs)
+    line = SmallFlat(text, 0, glyphs)
     for place, n_removed, inserted in changes:
         text, start, n_removed = apply(text, place, n_removed, inserted)
         line.replace(text, start, n_removed, len(inserted))

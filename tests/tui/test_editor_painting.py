@@ -207,7 +207,7 @@ def test_there_is_one_cursor(text, end, wrap_width, data):
 
 @given(st.one_of(texts, byte_texts))
 def test_every_token_border_can_be_seen(text):
-    """Cells on both sides of a border differ in hue, or the cell that holds it is marked."""
+    """Check that cells on both sides of a border differ in hue, or that its cell is marked."""
     live = LiveDocument(text, tokviz.load("gpt2"))
     spans = live.tokens_in(0, len(text))
     looks = row_looks(0, len(text), spans, frozenset(), Marks())

@@ -12,7 +12,7 @@ changes = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 20), lists), max
 
 
 def made(lines: list[Line]) -> RowIndex:
-    """Make an index of lines that nobody has looked at, in blocks of seven."""
+    """Return an index of lines that are not laid out yet, in blocks of seven."""
     sizes = [len(lines[at : at + 7]) for at in range(0, len(lines), 7)]
     return RowIndex(((n, 2 * n) for n in sizes), lambda first, last: lines[first:last])
 
@@ -23,7 +23,7 @@ def small_blocks(monkeypatch):
 
 
 def check(index: RowIndex, lines: list[Line]) -> None:
-    """Compare with the flat list of rows, counted one by one."""
+    """Compare with a flat list of rows."""
     flat = [(n, section) for n, line in enumerate(lines) for section in range(len(line.breaks) + 1)]
     assert [index.line(n) for n in range(len(lines))] == lines
     assert (index.n_rows, index.n_lines) == (len(flat), len(lines))

@@ -63,7 +63,7 @@ def shown(editor: TokenEditor) -> list[str]:
 
 
 def first_style(editor: TokenEditor, y: int = 0) -> Style:
-    """The style of the first cells of a row."""
+    """Return the style of the first cells of a row."""
     style = next(iter(editor.render_line(y))).style
     assert style is not None
     return style

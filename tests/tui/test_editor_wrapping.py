@@ -34,7 +34,7 @@ def rows_of(document: ExactWrappedDocument) -> list[RowPart]:
 
 @pytest.fixture(params=["short lines", "long lines"])
 def small_parts(request, monkeypatch):
-    """Run a test again with every line of some length treated as a very long one."""
+    """Run a test again with short lines treated as very long ones."""
     if request.param == "long lines":
         monkeypatch.setattr(WrappedLongLine, "PART_SIZE", 16)
         monkeypatch.setattr(FlatLongLine, "PART_SIZE", 16)
@@ -44,7 +44,7 @@ def small_parts(request, monkeypatch):
 
 @pytest.fixture
 def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The characters of the parts of long lines that are laid out."""
+    """Return the sizes of the parts of long lines that are laid out."""
     found: list[int] = []
     for name in ("breaks", "is_plain"):
         lay_out = getattr(long_line, name)
@@ -256,7 +256,7 @@ def test_lines_laid_out_when_they_are_looked_at_have_the_rows_of_lines_laid_out_
 
 @pytest.fixture(params=[(1, 1), (3, 1), (1, 4)])
 def guessing(request, monkeypatch):
-    """Guess the rows of every line of more than some parts of a few characters."""
+    """Estimate the rows of lines that have more than a few small parts."""
     monkeypatch.setattr(WrappedLongLine, "PART_SIZE", 12)
     monkeypatch.setattr(FlatLongLine, "PART_SIZE", 12)
     monkeypatch.setattr(wrapping, "_LONG_WRAPPED", 24)

@@ -1,4 +1,4 @@
-"""The widgets that show tokens with their mask, and the functions they are made of."""
+"""Widgets that show tokens with their mask, and their functions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def rendering(max_tokens: int = 2048) -> Rendering:
 
 
 def stretches(column: list[int]) -> list[tuple[int, int, int]]:
-    """Give the stretches of one message: the message of each token is known."""
+    """Return the runs of tokens of one message, given the message of each token."""
     ends = list(accumulate(len(list(group)) for _, group in itertools.groupby(column)))
     return [(column[a], a, b) for a, b in itertools.pairwise([0, *ends])]
 

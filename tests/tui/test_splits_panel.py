@@ -20,7 +20,7 @@ TEXT = "It costs 123456 dollars.\nDON'T worry\n"
 
 
 class Host(App[None]):
-    """An app with nothing but the panel, and another tab to hide it behind."""
+    """An app with the panel and another tab that hides it."""
 
     def __init__(self, text: str = TEXT, initial: str = "splits") -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the Splits panel says in words."""
+"""Texts of the Splits panel."""
 
 from __future__ import annotations
 

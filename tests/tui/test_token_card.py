@@ -50,7 +50,7 @@ class CardApp(App[None]):
         return ["".join(span.text for span in row).rstrip() for row in self.card.rows]
 
     def place_of(self, text: str) -> tuple[int, int]:
-        """Find where a text stands on the screen, for a click."""
+        """Return the position of a text on the screen, for a click."""
         for y in range(self.card.size.height):
             x = self.card.render_line(y).text.find(text)
             if x >= 0:

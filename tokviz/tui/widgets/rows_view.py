@@ -86,7 +86,6 @@ class RowsView(LineScrollView):
         """The rows shown."""
         self._made_for = -1
         self._pointed: Link | None = None
-        self._styles: dict[tuple[Role, int], Style] = {}
 
     def show(self, make: Callable[[int], Sequence[Row]], *, from_top: bool = False) -> None:
         """Show other rows.
@@ -113,12 +112,7 @@ class RowsView(LineScrollView):
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with another palette."""
         self._palette = palette
-        self.restyle()
-
-    def restyle(self) -> None:
-        """Forget the styles, and redraw."""
-        self._styles.clear()
-        super().restyle()
+        self.refresh()
 
     def on_resize(self) -> None:
         """Make the rows again for the new width."""
@@ -156,20 +150,17 @@ class RowsView(LineScrollView):
         return self.role_styles.base
 
     def _style(self, role: Role, hue: int) -> Style:
-        style = self._styles.get((role, hue))
-        if style is None:
-            style = self.base_style + self.role_styles[role]
-            palette = self._palette
-            if palette is not None:
-                if hue >= 0:
-                    style += palette.hues[hue % len(palette.hues)]
-                if role == "special":
-                    style += palette.special
-                elif role in ("left", "result"):
-                    style += palette.pin
-                elif role == "right":
-                    style += palette.hover
-            self._styles[role, hue] = style
+        style = self.base_style + self.role_styles[role]
+        palette = self._palette
+        if palette is not None:
+            if hue >= 0:
+                style += palette.hues[hue % len(palette.hues)]
+            if role == "special":
+                style += palette.special
+            elif role in ("left", "result"):
+                style += palette.pin
+            elif role == "right":
+                style += palette.hover
         return style
 
     # -- the mouse

@@ -111,9 +111,8 @@ class TokenText(LineScrollView):
 
     def show_tokens(self, tokens: TextTokens | None) -> None:
         """Show other tokens of the text."""
-        if not _are_equal(tokens, self._tokens):
-            self.refresh()
         self._tokens = tokens
+        self.refresh()
 
     def reveal_highlight(self) -> None:
         """Scroll to the next highlighted part below, else to the first, if none is in view."""
@@ -206,20 +205,6 @@ class TokenText(LineScrollView):
             self.post_message(WhyWanted())
         elif index < len(tokens.ids):
             self.post_message(self.Picked(int(tokens.ids[index])))
-
-
-def _are_equal(tokens: TextTokens | None, others: TextTokens | None) -> bool:
-    """Return whether two tokenizations of a text are drawn the same."""
-    if tokens is None or others is None:
-        return tokens is others
-    return all(
-        len(mine) == len(theirs) and bool((mine == theirs).all())
-        for mine, theirs in (
-            (tokens.ids, others.ids),
-            (tokens.byte_ends, others.byte_ends),
-            (tokens.highlight_middles, others.highlight_middles),
-        )
-    )
 
 
 def char_offsets(text: str, first_byte: int) -> list[int]:

@@ -8,6 +8,7 @@ it comes into view; before that, its size is estimated.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
@@ -56,13 +57,15 @@ _EXTENT: Final[Callable[[LinePart], int]] = attrgetter("extent")
 class LongLine:
     """A long line in parts, with the sums of their sizes."""
 
-    __slots__ = ("_guesses", "_measure", "_part_size", "_parts", "_smallest", "extents", "starts")
+    PART_SIZE: ClassVar[int]
+    """About how many characters a part has."""
+    __slots__ = ("_glyphs", "_guesses", "_parts", "_width", "extents", "starts")
 
     def __init__(
         self,
         text: Sliceable,
-        part_size: int,
-        measure: Callable[[str], LinePart],
+        width: int,
+        glyphs: Glyphs,
         known: Iterable[KnownColumns] = (),
         *,
         guesses: bool = False,
@@ -71,15 +74,12 @@ class LongLine:
 
         Args:
             text: The whole line.
-            part_size: About how many characters a part has.
-            measure: Lays out the text of a part.
+            width: The cells of a row, 0 for no wrapping.
+            glyphs: The glyphs of characters.
             known: Columns of the line that need not be laid out again, ascending.
             guesses: Whether the sizes of many parts are estimated at first.
         """
-        self._guesses = guesses
-        self._part_size = part_size
-        self._smallest = part_size // 4
-        self._measure = measure
+        self._width, self._glyphs, self._guesses = width, glyphs, guesses
         self._parts: list[LinePart] = []
         self.starts: list[int]
         """The first column of each part, and the one after the last."""
@@ -98,6 +98,10 @@ class LongLine:
         if begin < len(text) or not self._parts:
             self._parts += self._cut(text, begin, len(text))
         self._sum()
+
+    @abstractmethod
+    def _measure(self, text: str) -> LinePart:
+        """Lay out the text of a part."""
 
     def __len__(self) -> int:
         """Count the row breaks, as `len` of a short line's breaks does."""
@@ -133,8 +137,8 @@ class LongLine:
         """
         part = self._parts[number]
         start, end = self.starts[number : number + 2]
-        if part.n_chars > 2 * self._part_size:
-            found = [*self._guessed(text, start, end, self._part_size, part)]
+        if part.n_chars > 2 * self.PART_SIZE:
+            found = [*self._guessed(text, start, end, self.PART_SIZE, part)]
         else:
             found = [self._measure(text[start:end])]
         self._parts[number : number + 1] = found
@@ -153,7 +157,8 @@ class LongLine:
             n_inserted: Characters inserted there.
         """
         first, last = self.part_of(start), self.part_of(start + n_removed)
-        if self.starts[last + 1] - self.starts[first] + n_inserted - n_removed < self._smallest:
+        n_chars = self.starts[last + 1] - self.starts[first] + n_inserted - n_removed
+        if n_chars < self.PART_SIZE // 4:
             # Parts must not get too small: join it with a neighbor.
             if last + 1 < len(self._parts):
                 last += 1
@@ -165,7 +170,7 @@ class LongLine:
         self._sum()
 
     def _cut(self, line: Sliceable, begin: int, end: int) -> Iterator[LinePart]:
-        size = self._part_size
+        size = self.PART_SIZE
         if self._guesses and end - begin > _MOST_AT_ONCE * size:
             cut = self._safe_cut(line, begin + size)
             first = self._measure(line[begin:cut])
@@ -185,7 +190,7 @@ class LongLine:
     ) -> Iterator[LinePart]:
         """Yield parts of about `step` characters, with sizes estimated from another part."""
         while begin < end:
-            is_last = end - begin <= step + self._part_size // 2
+            is_last = end - begin <= step + self.PART_SIZE // 2
             cut = end if is_last else self._safe_cut(line, begin + step)
             extent = max(round((cut - begin) * like.extent / like.n_chars), 1)
             yield LinePart(cut - begin, extent, (), is_guess=True)
@@ -193,7 +198,7 @@ class LongLine:
 
     def _safe_cut(self, line: Sliceable, wanted: int) -> int:
         """Return where to cut; see `safe_cut`. Only the characters needed for it are read."""
-        back = self._part_size // _SEARCH_SHARE
+        back = self.PART_SIZE // _SEARCH_SHARE
         return wanted - back + safe_cut(line[wanted - back : wanted + 1], back, back)
 
     def _sum(self) -> None:
@@ -215,25 +220,12 @@ class KnownColumns(NamedTuple):
 class WrappedLongLine(LongLine):
     """A long line with soft wrap. Its extent is counted in rows."""
 
-    PART_SIZE: ClassVar[int] = 4_096
+    PART_SIZE = 4_096
     __slots__ = ()
 
-    def __init__(
-        self,
-        text: Sliceable,
-        width: int,
-        glyphs: Glyphs,
-        known: Iterable[KnownColumns] = (),
-        *,
-        guesses: bool = False,
-    ) -> None:
-        """Wrap a line, of which some columns may be `known`, into rows of `width` cells."""
-
-        def measure(part: str) -> LinePart:
-            found = breaks(part, width, glyphs)
-            return LinePart(len(part), len(found) + 1, found)
-
-        super().__init__(text, self.PART_SIZE, measure, known, guesses=guesses)
+    def _measure(self, text: str) -> LinePart:
+        found = breaks(text, self._width, self._glyphs)
+        return LinePart(len(text), len(found) + 1, found)
 
     def __len__(self) -> int:
         """Count the row breaks."""
@@ -259,21 +251,9 @@ class WrappedLongLine(LongLine):
 class FlatLongLine(LongLine):
     """A long line in one row. Its extent is counted in cells."""
 
-    PART_SIZE: ClassVar[int] = 2_048
+    PART_SIZE = 2_048
     __slots__ = ()
 
-    def __init__(
-        self,
-        text: Sliceable,
-        glyphs: Glyphs,
-        known: Iterable[KnownColumns] = (),
-        *,
-        guesses: bool = False,
-    ) -> None:
-        """Lay out a line, of which some columns may be `known`, without wrapping it."""
-
-        def measure(part: str) -> LinePart:
-            width = len(part) if is_plain(part) else lay_out(part, glyphs).width
-            return LinePart(len(part), width, ())
-
-        super().__init__(text, self.PART_SIZE, measure, known, guesses=guesses)
+    def _measure(self, text: str) -> LinePart:
+        width = len(text) if is_plain(text) else lay_out(text, self._glyphs).width
+        return LinePart(len(text), width, ())

@@ -214,9 +214,8 @@ class ExactWrappedDocument(WrappedDocument):
 
     def _long_line(self, line: Sliceable, known: Iterable[KnownColumns] = ()) -> LongLine:
         guesses = self._on_laid_out is not None
-        if self.width:
-            return WrappedLongLine(line, self.width, self.glyphs, known, guesses=guesses)
-        return FlatLongLine(line, self.glyphs, known, guesses=guesses)
+        kind = WrappedLongLine if self.width else FlatLongLine
+        return kind(line, self.width, self.glyphs, known, guesses=guesses)
 
     # -- sizes
 

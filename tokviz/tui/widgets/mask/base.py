@@ -15,7 +15,6 @@ from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.mask.styles import CUT, HOVERED, LEARNED, PINNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.token_view import TokenView
 
-_LABELS_KEPT = 65_536
 _HEADING = "In tokens with a mask"
 
 
@@ -38,7 +37,6 @@ class MaskView(TokenView):
         """Create a view without tokens."""
         super().__init__(id=id)
         self.tokens: Rendering | None = None
-        self._labels: dict[int, tuple[str, int]] = {}
         self._palette = palette
         self._styles: MaskStyles | None = None
 
@@ -55,8 +53,7 @@ class MaskView(TokenView):
         self.sync()
 
     def forget(self) -> None:
-        """Forget the labels of ids, because ids now refer to other tokens."""
-        self._labels.clear()
+        """Forget anything derived from ids, because they now refer to other tokens."""
 
     @property
     def n_tokens(self) -> int:
@@ -91,15 +88,9 @@ class MaskView(TokenView):
         return self._styles
 
     def label(self, tokens: Rendering, index: int) -> tuple[str, int]:
-        """Return a token's label and its width in cells, computed once per id."""
-        token_id = tokens.ids[index]
-        found = self._labels.get(token_id)
-        if found is None:
-            if len(self._labels) > _LABELS_KEPT:
-                self._labels.clear()
-            label = token_label(tokens.token_bytes(index))
-            found = self._labels[token_id] = (label, cell_len(label))
-        return found
+        """Return a token's label and its width in cells."""
+        label = token_label(tokens.token_bytes(index))
+        return label, cell_len(label)
 
     def look(self, tokens: Rendering, index: int) -> int:
         """Return the style bits of a token."""

@@ -34,8 +34,7 @@ class MaskFlow(MaskView):
         self._laid_out: tuple[object, int] = (self, 0)
 
     def forget(self) -> None:
-        """Forget the labels of ids and the layout."""
-        super().forget()
+        """Forget the drawn rows and the layout of the previous ids."""
         self._layout.forget()
         self._strips.clear()
 
