@@ -89,4 +89,4 @@ def _shifted(rendering: Rendering, index: int) -> str:
     position = f"position {index - 1} ({fit(before, 24)})"
     if rendering.mask[index]:
         return f"In the loss: predicted from {position}."
-    return f"Not in the loss: the prediction from {position} does not count."
+    return f"Not in the loss at {position}."
