@@ -62,7 +62,7 @@ async def test_the_keyboard_is_seen_where_no_word_is_marked_and_space_marks_the_
         choices.chosen = ""
 
         def lit() -> list[str]:
-            cursor = choices.get_component_rich_style("choices--focused", partial=True)
+            cursor = choices.get_component_rich_style("choices--handle", partial=True)
             line = choices.render_line(0)
             return [text for text, style, _ in line if style and style.bgcolor == cursor.bgcolor]
 

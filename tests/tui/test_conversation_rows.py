@@ -5,7 +5,7 @@ from sys import getrefcount
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.widgets.conversation.blocks import action_at, add_words, header_words
+from tokviz.tui.widgets.conversation.blocks import add_spans, header_spans
 from tokviz.tui.widgets.conversation.rows import (
     MOST_ROWS,
     BlockRows,
@@ -15,6 +15,7 @@ from tokviz.tui.widgets.conversation.rows import (
     PartPlace,
     wrap_text,
 )
+from tokviz.tui.widgets.spans import RunAction, span_at
 
 BLOCKS = [
     MessageBlock("user", (PartBlock("", "one two\nthree"),)),
@@ -89,27 +90,31 @@ def test_a_very_long_text_shows_its_beginning_and_says_so() -> None:
 def test_a_header_gives_up_its_note_bit_by_bit_and_never_exceeds_its_width() -> None:
     block = MessageBlock("assistant", (PartBlock("", ""),), "1,234 tokens, 999 learned")
     for width in range(1, 80):
-        words = header_words(block, 0, width, is_live=False)
+        words = header_spans(block, 0, width, is_live=False)
         assert sum(len(word.text) for word in words) <= width
-    wide = header_words(block, 0, 80, is_live=False)
+    wide = header_spans(block, 0, 80, is_live=False)
     assert any("learned" in word.text for word in wide)
-    narrow = header_words(block, 0, 30, is_live=False)
+    narrow = header_spans(block, 0, 30, is_live=False)
     assert not any("tokens" in word.text for word in narrow)
-    between = header_words(block, 0, 40, is_live=False)
+    between = header_spans(block, 0, 40, is_live=False)
     assert any(word.text == " 1,234 tokens " for word in between)
-    assert [word.action for word in narrow if word.action] == ["role", "up", "down", "delete"]
+    assert [word.action.call for word in narrow if isinstance(word.action, RunAction)] == [
+        "role",
+        "up",
+        "down",
+        "delete",
+    ]
 
 
 def test_a_role_with_an_escape_sequence_is_drawn_safely() -> None:
     block = MessageBlock("us\x1b[31mer", (PartBlock("", ""),))
-    assert not any("\x1b" in word.text for word in header_words(block, 0, 60, is_live=False))
+    assert not any("\x1b" in word.text for word in header_spans(block, 0, 60, is_live=False))
 
 
 def test_a_click_finds_the_words_below_it() -> None:
-    words = add_words(("user", "assistant"), 40)
-    assert action_at(words, 3) == "add:user"
-    assert action_at(words, 12) == "add:assistant"
-    assert action_at(words, 39) == ""
+    words = add_spans(("user", "assistant"), 40)
+    actions = [span_at(words, x).action for x in (3, 12, 39)]
+    assert actions == [RunAction("add:user"), RunAction("add:assistant"), None]
 
 
 _MESSAGES = st.lists(st.lists(st.text("ab \n世", max_size=9), min_size=1, max_size=3), max_size=5)

@@ -12,7 +12,7 @@ from tests.oracles.nasty import byte_texts, texts
 from tokviz.text.glyphs import HIDDEN, SHOWN, Glyphs
 from tokviz.tui.widgets.editor import cells as breaks_module
 from tokviz.tui.widgets.editor.cells import breaks, fits, lay_out, safe_cut, width_bound
-from tokviz.tui.widgets.editor.long_line import FlatLongLine, LinePart, WrappedLongLine
+from tokviz.tui.widgets.editor.long_line import FlatLongLine, WrappedLongLine
 
 TABLES = st.sampled_from([SHOWN, HIDDEN])
 lines = st.one_of(texts, byte_texts).map(lambda text: text.replace("\n", " "))
@@ -27,25 +27,12 @@ def rows_of(text: str, found: tuple[int, ...]) -> list[str]:
 
 
 def longest_fitting(text: str, width: int, glyphs: Glyphs) -> int:
-    """The most characters from the beginning that fit, and at least the first glyph."""
+    """Return the end of the longest row from `start`, at least one glyph."""
     fitting = [n for n in range(1, len(text) + 1) if lay_out(text[:n], glyphs).width <= width]
     first_glyph = next(
         (n for n, g in enumerate(lay_out(text, glyphs).glyphs) if n and g), len(text)
     )
     return max([*fitting, first_glyph])
-
-
-@pytest.mark.parametrize("name", ["_is_narrow", "_is_wide", "_is_up_to_one", "_is_up_to_two"])
-def test_a_set_that_is_not_compiled_yet_has_the_same_characters(name):
-    known = getattr(breaks_module, name)
-    new = breaks_module._Only(*known._ranges)
-    edges = [chr(ord(char) + i) for chars in known._ranges for char in chars for i in (-1, 0, 1)]
-    looked_up = [new(char) for char in edges]
-    assert "_pattern" not in vars(new)
-    new("x" * breaks_module._N_LOOKED_UP)
-    assert [new(char) for char in edges] == looked_up == [new(f"é{char}é", 1, 2) for char in edges]
-    assert "_pattern" in vars(new)
-    assert set(looked_up) == {True, False}
 
 
 @given(st.one_of(lines, words), TABLES)
@@ -93,13 +80,13 @@ def test_the_character_classes_keep_what_they_promise(glyphs):
     for code in range(0x20000):
         char = chr(code)
         width = lay_out(char, glyphs).width
-        if breaks_module._is_narrow(char):
+        if breaks_module.is_narrow(char):
             assert width == 1 and unicodedata.category(char) != "Mn", hex(code)
-        if breaks_module._is_wide(char):
+        if breaks_module.is_wide(char):
             assert width == 2 and unicodedata.category(char) != "Mn", hex(code)
-        if breaks_module._is_up_to_one(char):
+        if breaks_module.is_up_to_one(char):
             assert width <= 1, hex(code)
-        if breaks_module._is_up_to_two(char):
+        if breaks_module.is_up_to_two(char):
             assert width <= 2, hex(code)
 
 
@@ -142,7 +129,7 @@ def test_no_empty_row_is_left_where_the_end_of_a_long_line_was():
 
 def test_parts_do_not_dwindle():
     text = "x" * 1_600
-    line = SmallFlat(text, SHOWN)
+    line = SmallFlat(text, 0, SHOWN)
     for column in range(100):  # leave one character of each sixteen
         text = text[:column] + text[column + 15 :]
         line.replace(text, column, 15, 0)
@@ -191,7 +178,7 @@ def test_the_parts_of_a_long_line_tile_it_after_every_edit(text, changes, width,
 
 @given(lines, edits, TABLES)
 def test_a_flat_long_line_knows_its_cells_after_every_edit(text, changes, glyphs):
-    line = SmallFlat(text, glyphs)
+    line = SmallFlat(text, 0, glyphs)
     for place, n_removed, inserted in changes:
         text, start, n_removed = apply(text, place, n_removed, inserted)
         line.replace(text, start, n_removed, len(inserted))
@@ -201,23 +188,3 @@ def test_a_flat_long_line_knows_its_cells_after_every_edit(text, changes, glyphs
         sum(lay_out(part, glyphs).width for part in parts[:n]) for n in range(len(parts) + 1)
     ]
     assert all(parts) or not text
-
-
-def test_an_edit_of_a_long_line_lays_out_only_the_parts_around_it():
-    measured: list[int] = []
-
-    class Counting(WrappedLongLine):
-        def __init__(self, text):
-            super().__init__(text, 100, SHOWN)
-            plain = self._measure
-
-            def measure(part: str) -> LinePart:
-                measured.append(len(part))
-                return plain(part)
-
-            self._measure = measure
-
-    text = "word " * 100_000
-    line = Counting(text)
-    line.replace(text[:250_000] + "x" + text[250_000:], 250_000, 0, 1)
-    assert sum(measured) <= 3 * WrappedLongLine.PART_SIZE

@@ -6,7 +6,9 @@ from textual.document._document import Selection
 
 from tests.oracles.nasty import byte_texts, texts
 from tokviz.live.document import LiveDocument
+from tokviz.text.glyphs import HIDDEN
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
+from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
 any_text = st.one_of(texts, byte_texts)
 places = st.tuples(st.integers(-1, 12), st.integers(-1, 30))
@@ -43,7 +45,12 @@ def test_carriage_returns_and_other_line_ends_stay_inside_lines():
 def test_a_change_tells_which_lines_took_the_place_of_which():
     document = ExactDocument(LiveDocument("one\ntwo\nthree"))
     changes: list[LineChange] = []
-    document.on_change = changes.append
+
+    class Noted(ExactWrappedDocument):
+        def after_change(self, change: LineChange) -> None:
+            changes.append(change)
+
+    Noted(document, 80, HIDDEN)
     document.replace_range((0, 1), (2, 2), "X\nY")
     assert changes == [LineChange(0, 2, 2, 1, last_column=2, n_removed=9, inserted="X\nY")]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.tui.widgets.editor.rows import ROWS, Line, RowIndex
+from tokviz.tui.widgets.editor.rows import Line, RowIndex
 
 lines_of = st.integers(0, 3).map(lambda n: Line("x", tuple(range(n))))
 lists = st.lists(lines_of, min_size=1, max_size=40)
@@ -12,7 +12,7 @@ changes = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 20), lists), max
 
 
 def made(lines: list[Line]) -> RowIndex:
-    """Make an index of lines that nobody has looked at, in blocks of seven."""
+    """Return an index of lines that are not laid out yet, in blocks of seven."""
     sizes = [len(lines[at : at + 7]) for at in range(0, len(lines), 7)]
     return RowIndex(((n, 2 * n) for n in sizes), lambda first, last: lines[first:last])
 
@@ -23,7 +23,7 @@ def small_blocks(monkeypatch):
 
 
 def check(index: RowIndex, lines: list[Line]) -> None:
-    """Compare with the flat list of rows, counted one by one."""
+    """Compare with a flat list of rows."""
     flat = [(n, section) for n, line in enumerate(lines) for section in range(len(line.breaks) + 1)]
     assert [index.line(n) for n in range(len(lines))] == lines
     assert (index.n_rows, index.n_lines) == (len(flat), len(lines))
@@ -44,22 +44,3 @@ def test_rows_and_lines_agree_with_a_flat_list_after_every_change(lines, edits):
         lines = [*lines[:first], *new, *lines[last + 1 :]]
         index.replace(first, last, new)
         check(index, lines)
-
-
-def test_blocks_do_not_dwindle():
-    index = made([Line("", ())] * 800)
-    for number in range(100):  # leave one line of each eight
-        index.line(number), index.line(number + 7)
-        index.replace(number, number + 7, [Line("", ())])
-    assert len(index._blocks) <= 60
-
-
-def test_a_change_of_one_line_forgets_one_block_only():
-    index = made([Line("", ())] * 80)
-    index.look_at_all()
-    assert index.n_rows == 80
-    before = [block._totals[ROWS] for block in index._blocks]
-    index.replace(41, 41, [Line("", (5,))])
-    assert index.n_rows == 81
-    after = [block._totals[ROWS] for block in index._blocks]
-    assert sum(a is not b for a, b in zip(before, after, strict=True)) == 1

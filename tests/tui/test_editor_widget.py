@@ -21,8 +21,8 @@ from tests.tui.waiting import until
 from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import CopyRequested, TokenHovered
 from tokviz.tui.palette import token_palette
+from tokviz.tui.undo import BoundedHistory
 from tokviz.tui.widgets.editor import TokenEditor
-from tokviz.tui.widgets.editor.painting import CURSOR
 
 DARK = token_palette("tokviz-dark", "truecolor", False)
 WIDTH, HEIGHT = 40, 12
@@ -63,7 +63,7 @@ def shown(editor: TokenEditor) -> list[str]:
 
 
 def first_style(editor: TokenEditor, y: int = 0) -> Style:
-    """The style of the first cells of a row."""
+    """Return the style of the first cells of a row."""
     style = next(iter(editor.render_line(y))).style
     assert style is not None
     return style
@@ -78,6 +78,13 @@ def messages(editor: TokenEditor, kind: type) -> list:
 # -- exact text
 
 
+def rows_of(editor: TokenEditor) -> list[str]:
+    rows: list[str] = []
+    while len(rows) < editor.wrapped_document.height:
+        rows.append(editor.wrapped_document.row_part(len(rows), 0, 1_000).text)
+    return rows
+
+
 async def test_typing_changes_the_live_document():
     async with editing("hello") as (editor, pilot):
         await pilot.press("end", "!", "enter", "x", "left", "backspace")
@@ -87,7 +94,7 @@ async def test_typing_changes_the_live_document():
 async def test_exact_text_survives_loading_editing_undo_and_redo():
     text = "a\r\nb\rc\x0b\x0c\x85\u2028\x00\udce4\ufeffz\n"
     async with editing("") as (editor, pilot):
-        editor.load_byte_text(text)
+        editor.load_text(text)
         assert editor.text == editor.live.text == text
         await pilot.press("ctrl+home", "down", "right", "right", "x", "delete")
         changed = "a\r\nb\rx\x0b\x0c\x85\u2028\x00\udce4\ufeffz\n"
@@ -139,9 +146,9 @@ async def test_a_long_paste_is_prepared_in_a_thread_and_keys_wait_for_it(monkeyp
         await until(pilot, lambda: editor.live.text == f"a{text}!b")
         assert threads
         assert threading.main_thread() not in threads
-        rows = [editor.wrapped_document.get_sections(n) for n in range(editor.live.n_lines)]
+        rows = rows_of(editor)
         editor.wrapped_document.wrap(editor.wrap_width)
-        assert rows == [editor.wrapped_document.get_sections(n) for n in range(editor.live.n_lines)]
+        assert rows == rows_of(editor)
         await pilot.press("ctrl+z", "ctrl+z")
         assert editor.live.text == "ab"
 
@@ -163,15 +170,15 @@ async def test_a_long_text_that_comes_back_is_prepared_in_a_thread_and_keys_wait
         await pilot.press("ctrl+z", "ctrl+end", "!")
         await until(pilot, lambda: editor.live.text == f"{text}!")
         assert len(threads) == 1
-        editor.load_byte_text("")
+        editor.load_text("")
         editor.type_text(text)
         await pilot.press("ctrl+z", "ctrl+y", "!")
         await until(pilot, lambda: editor.live.text == f"{text}!")
         assert len(threads) == 2
         assert threading.main_thread() not in threads
-        rows = [editor.wrapped_document.get_sections(n) for n in range(editor.live.n_lines)]
+        rows = rows_of(editor)
         editor.wrapped_document.wrap(editor.wrap_width)
-        assert rows == [editor.wrapped_document.get_sections(n) for n in range(editor.live.n_lines)]
+        assert rows == rows_of(editor)
 
 
 async def test_a_long_text_is_rewritten_in_a_thread_as_one_edit_and_keys_wait(monkeypatch):
@@ -212,7 +219,7 @@ async def test_cut_and_paste_keep_raw_bytes_and_carriage_returns():
 async def test_loading_begins_a_new_history():
     async with editing("old") as (editor, pilot):
         await pilot.press("x")
-        editor.load_byte_text("new")
+        editor.load_text("new")
         await pilot.press("ctrl+z")
         assert editor.text == "new"
         assert editor.cursor_location == (0, 0)
@@ -220,7 +227,7 @@ async def test_loading_begins_a_new_history():
 
 async def test_the_history_forgets_the_oldest_of_too_much_text():
     async with editing("") as (editor, _):
-        editor.history._max_chars = 5_000
+        editor.history = BoundedHistory(5_000)
         for letter in "abc":
             editor.insert(letter * 2_000)
         for _ in range(3):
@@ -252,34 +259,35 @@ async def test_text_without_a_tokenizer_is_pending_until_the_tokens_are_known():
         editor.selection = Selection.cursor((0, 11))
         assert first_style(editor).bgcolor == DARK.pending.bgcolor
         editor.live.set_tokenizer(tokviz.load("gpt2"))
-        editor.sync()
+        editor.refresh()
         assert first_style(editor).bgcolor in [h.bgcolor for h in DARK.hues]
 
 
 async def test_marks_light_a_token_up():
     async with editing("one two three") as (editor, _):
         plain = [editor.render_line(0)]
-        editor.set_marks(1, 2)
+        editor.has_pin = True
+        editor.go_to_token(2)
+        editor.set_hover(1)
         styles = {s.text: s.style or Style() for s in editor.render_line(0)}
         assert styles["two"].bgcolor == DARK.hover.bgcolor
         assert styles["three"].bgcolor == DARK.pin.bgcolor
-        editor.set_marks(None, None)
+        editor.has_pin = False
+        editor.set_hover(None)
+        editor.move_cursor((0, 0))
         assert [editor.render_line(0)] == plain
 
 
 async def test_marks_of_tokens_that_are_gone_do_no_harm():
     async with editing("one two three") as (editor, _):
-        editor.set_marks(2, 999, scroll=True)
-        editor.load_byte_text("")
+        editor.set_hover(2)
+        editor.load_text("")
         assert shown(editor)[0] == ""
 
 
 async def test_the_cursor_is_drawn_and_looks_different_without_the_focus():
     async with editing("abc") as (editor, pilot):
-        assert (
-            first_style(editor)
-            == editor._painter._styles[editor.live.tokens_in(0, 1)[0].hue | CURSOR]
-        )
+        assert first_style(editor).bgcolor == DARK.cursor.bgcolor
         focused = editor.render_line(0)
         editor.app.set_focus(None)
         await pilot.pause()
@@ -288,14 +296,12 @@ async def test_the_cursor_is_drawn_and_looks_different_without_the_focus():
         assert first_style(editor).underline
 
 
-async def test_a_pinned_token_is_scrolled_into_view():
+async def test_a_token_that_is_gone_to_is_scrolled_into_view():
     async with editing("word\n" * 500) as (editor, _):
         while not editor.live.encode_pending(1):
             pass
         last = editor.live.n_tokens - 1
-        editor.set_marks(None, last, scroll=True)
-        assert editor.scroll_offset.y > 480
-        editor.set_marks(None, 0)
+        editor.go_to_token(last)
         assert editor.scroll_offset.y > 480
 
 
@@ -354,7 +360,7 @@ async def test_what_is_in_view_stays_there_while_rows_are_laid_out(monkeypatch):
         await pilot.pause()
         now = editor.wrapped_document.offset_to_location(editor.scroll_offset)
         assert now[0] == top[0] != 0
-        editor.wrapped_document._rows.look_at_all()
+        assert rows_of(editor)
         assert editor.virtual_size.height == editor.wrapped_document.height
 
 
@@ -380,20 +386,6 @@ def sent_rows(editor: TokenEditor) -> set[int]:
     return {region.y - editor.content_offset.y for region in editor._exchange_repaint_regions()}
 
 
-async def test_a_key_sends_only_the_row_that_changed():
-    async with editing("first\nsecond\nthird\n") as (editor, pilot):
-        await pilot.pause()
-        editor.move_cursor((1, 6))
-        assert sent_rows(editor) == {0, 1}
-        editor.insert("s")
-        assert sent_rows(editor) == {1}
-        editor.insert("s")
-        (sent,) = editor._exchange_repaint_regions()
-        assert sent.width == editor.scrollable_content_region.width, "not the bar beside it"
-        editor.refresh()
-        assert sent_rows(editor) == set()
-
-
 async def test_a_row_drawn_for_a_full_repaint_is_not_taken_for_sent():
     async with editing("first\nsecond") as (editor, pilot):
         await pilot.pause()
@@ -401,15 +393,6 @@ async def test_a_row_drawn_for_a_full_repaint_is_not_taken_for_sent():
         editor.render_lines(Region(0, 0, *editor.outer_size))  # somebody else repaints everything
         editor.move_cursor((0, 0))
         assert sent_rows(editor) == {0, 1}
-
-
-async def test_a_new_title_or_border_sends_everything():
-    async with editing("text") as (editor, pilot):
-        await pilot.pause()
-        editor.border_title = "new"
-        assert [region.size for region in editor._exchange_repaint_regions()] == [editor.outer_size]
-        editor.styles.border = ("heavy", "red")
-        assert [region.size for region in editor._exchange_repaint_regions()] == [editor.outer_size]
 
 
 async def test_a_new_border_is_drawn_beside_rows_that_did_not_change():
@@ -544,7 +527,7 @@ async def test_the_token_at_the_end_of_the_text_is_the_last_one():
     async with editing("one two") as (editor, pilot):
         await pilot.press("ctrl+end")
         assert editor.token_at_cursor() == 1
-        editor.load_byte_text("")
+        editor.load_text("")
         assert editor.token_at_cursor() is None
 
 

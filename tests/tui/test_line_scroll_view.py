@@ -8,7 +8,7 @@ from textual.containers import Container
 from textual.strip import Strip
 
 from tests.tui.waiting import settle
-from tokviz.tui.widgets.line_scroll_view import DiffedScroll
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
 from tokviz.tui.widgets.rows_view import RowsView
 
 
@@ -18,7 +18,7 @@ class Rows(App[None]):
         yield self.view
 
 
-class Texts(DiffedScroll, can_focus=False):
+class Texts(LineScrollView, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self.texts = [f"text {y}" for y in range(8)]

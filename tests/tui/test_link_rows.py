@@ -5,8 +5,8 @@ from textual.pilot import Pilot
 
 from tokviz.tui.messages import CopyRequested
 from tokviz.tui.themes import DARK, theme
-from tokviz.tui.widgets.flow import Copy, GoTo, Row, Span, ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
+from tokviz.tui.widgets.spans import Copy, GoTo, Row, Span, ToToken
 
 COPY, ONE, TWO = Copy("20 74", "bytes"), ToToken(1), ToToken(2)
 ROWS: list[Row] = [
@@ -94,6 +94,21 @@ async def test_the_right_button_asks_why_of_the_token_under_it_and_of_nothing_el
             await pilot.pause()
             assert app.noted == noted
         assert not app.copied
+
+
+async def test_paging_to_the_last_or_first_link_shows_the_rows_after_or_before_it() -> None:
+    plain: list[Row] = [(Span(f"row {number}"),) for number in range(20)]
+    rows = [*plain[:6], (Span("first", "link", ONE),), (Span("last", "link", TWO),), *plain]
+    app = RowsApp()
+    async with app.run_test(size=(40, 5)) as pilot:
+        app.rows.show(lambda width: rows, from_top=True)
+        app.rows.focus()
+        await press(pilot, "pagedown")
+        assert app.rows.top_row == app.rows.max_scroll_y == len(rows) - 5
+        await press(pilot, "pageup")
+        assert app.rows.top_row == 0
+        await press(pilot, "right", "pageup", "enter")
+        assert app.noted == [1], "the link before"
 
 
 async def test_without_links_the_keys_scroll() -> None:

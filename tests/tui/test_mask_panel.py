@@ -35,7 +35,7 @@ def make_app(text: str) -> TokvizApp:
 
 async def mask_made(pilot: Pilot[None], panel: MaskPanel) -> None:
     """Wait until the mask is that of the text."""
-    await until(pilot, lambda: panel._made_of == panel._state())
+    await until(pilot, lambda: panel.is_up_to_date)
     await settle(pilot)
 
 
@@ -225,10 +225,10 @@ async def test_the_whole_reason_of_a_token_is_in_view() -> None:
     app = make_app("Tokenizers split text into pre-tokens.")
     async with app.run_test(size=(120, 40)) as pilot:
         panel = await panel_of(pilot)
-        panel._set_pin(4)
+        panel.flow.pin(4)
         await settle(pilot)
         words = " ".join(line.rpartition("││")[2].rstrip("│ ") for line in shown(app).splitlines())
-        assert "is not asked to predict it." in " ".join(words.split())
+        assert "Not in the loss" in " ".join(words.split())
 
 
 async def test_the_mask_of_a_text_that_was_taken_out_does_not_come_late(
@@ -249,7 +249,7 @@ async def test_the_mask_of_a_text_that_was_taken_out_does_not_come_late(
         app.screen.text.replace_all(CHATML)
         await until(pilot, going.is_set)
         app.screen.text.replace_all("")
-        await until(pilot, lambda: panel._made_of == panel._state())
+        await until(pilot, lambda: panel.is_up_to_date)
         monkeypatch.setattr(mask_panel, "PAUSE_SECONDS", 2 * WAIT)
         held.set()
         await settle(pilot)

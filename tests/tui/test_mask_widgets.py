@@ -1,4 +1,4 @@
-"""The widgets that show tokens with their mask, and the functions they are made of."""
+"""Widgets that show tokens with their mask, and their functions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import itertools
 import random
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
 from itertools import accumulate
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,14 +16,11 @@ from textual.app import App, ComposeResult
 from textual.widget import Widget
 
 import tokviz
-from tests.tui.waiting import until
-from tokviz.chat.conversation import Conversation, Message
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.render import Rendering, render
 from tokviz.text.glyphs import token_label
 from tokviz.tui.palette import token_palette
 from tokviz.tui.themes import THEMES
-from tokviz.tui.widgets.mask import counts as mask_counts
-from tokviz.tui.widgets.mask import flow_layout
 from tokviz.tui.widgets.mask.base import MaskTokenPicked
 from tokviz.tui.widgets.mask.counts import (
     byte_of_token,
@@ -35,9 +30,9 @@ from tokviz.tui.widgets.mask.counts import (
     virtual_sentence,
 )
 from tokviz.tui.widgets.mask.flow import MaskFlow
-from tokviz.tui.widgets.mask.flow_layout import FlowLayout, break_tokens
-from tokviz.tui.widgets.mask.look import LEARNED, SPECIAL, MaskStyles
+from tokviz.tui.widgets.mask.flow_layout import FlowLayout
 from tokviz.tui.widgets.mask.rows import MaskRows
+from tokviz.tui.widgets.mask.styles import LEARNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.mask.why import reason_words, why_content
 
 CHAT = {
@@ -64,25 +59,21 @@ def rendering(max_tokens: int = 2048) -> Rendering:
 
 
 def stretches(column: list[int]) -> list[tuple[int, int, int]]:
-    """Give the stretches of one message: the message of each token is known."""
+    """Return the runs of tokens of one message, given the message of each token."""
     ends = list(accumulate(len(list(group)) for _, group in itertools.groupby(column)))
     return [(column[a], a, b) for a, b in itertools.pairwise([0, *ends])]
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from(["a", "bb", "ccc⏎", "dddddddd"]), st.just(0)), max_size=40),
-    st.integers(1, 20),
-)
-def test_broken_tokens_fit_and_tile(drawn: list[tuple[str, int]], width: int) -> None:
-    cells = [(text, len(text)) for text, _ in drawn]
-    start = 0
-    for stop in break_tokens(cells, width):
-        assert stop > start
-        row = cells[start:stop]
-        assert len(row) == 1 or sum(n for _, n in row) + len(row) - 1 <= width
-        assert not any(text.endswith("⏎") for text, _ in row[:-1])
-        start = stop
-    assert start == len(cells)
+def broken(cells: list[tuple[str, int]], width: int) -> list[int]:
+    """Break tokens into rows one by one."""
+    stops: list[int] = []
+    used = 0
+    for number, (_, size) in enumerate(cells):
+        if used and (cells[number - 1][0].endswith("⏎") or used + size > width):
+            stops.append(number)
+            used = 0
+        used += size + 1
+    return [*stops, len(cells)] if cells else []
 
 
 @given(st.lists(st.integers(-1, 3), min_size=1, max_size=80), st.integers(4, 30))
@@ -103,24 +94,20 @@ def test_every_token_is_found_in_its_row(column: list[int], width: int) -> None:
         max_size=6,
     ),
     st.integers(1, 12),
-    st.integers(1, 8),
     st.sampled_from(["", "e⏎"]),
 )
 def test_after_every_change_rows_are_those_of_a_new_layout(
-    changes: list[tuple[list[int], int]], width: int, at_once: int, label: str
+    changes: list[tuple[list[int], int]], width: int, label: str
 ) -> None:
     labels = ["a", "bb", "c⏎", "dddd", label, "世"]
     layout, ids = FlowLayout(), array("I", [1, 0])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flow_layout, "_AT_ONCE", at_once)
-        patch.setattr(flow_layout, "_MOST_AT_ONCE", 2 * at_once)
-        for inserted, place in changes:
-            cut = place * len(ids) // 2
-            ids = ids[:cut] + array("I", inserted) + ids[cut + place :]
-            drawn = [(labels[n], cell_len(labels[n])) for n in ids]
-            layout.lay_out(ids, [(0, 0, len(ids))], width, lambda a, b, drawn=drawn: drawn[a:b])  # type: ignore[misc]
-            rows = [layout.row(number).stop for number in range(layout.n_rows)]
-            assert rows == break_tokens(drawn, width)
+    for inserted, place in changes:
+        cut = place * len(ids) // 2
+        ids = ids[:cut] + array("I", inserted) + ids[cut + place :]
+        drawn = [(labels[n], cell_len(labels[n])) for n in ids]
+        layout.lay_out(ids, [(0, 0, len(ids))], width, lambda a, b, drawn=drawn: drawn[a:b])  # type: ignore[misc]
+        rows = [layout.row(number).stop for number in range(layout.n_rows)]
+        assert rows == broken(drawn, width)
 
 
 MESSAGES = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=12), max_size=5)
@@ -148,74 +135,6 @@ def test_messages_that_come_go_and_move_are_laid_out_as_anew(
             assert [*map(layout.row, range(new.n_rows))] == [*map(new.row, range(new.n_rows))]
 
 
-@given(MESSAGES.filter(len), st.integers(1, 12), st.integers(1, 4))
-def test_tokens_that_are_laid_out_in_slices_get_the_same_rows(
-    messages: list[list[int]], width: int, at_once: int
-) -> None:
-    labels = ["a", "bb", "c⏎", "dddd", "", "世"]
-    ids = array("I", itertools.chain.from_iterable(messages))
-    whose = stretches([number for number, message in enumerate(messages) for _ in message])
-    drawn = [(labels[n], cell_len(labels[n])) for n in ids]
-    whole, sliced, slices = FlowLayout(), FlowLayout(), [0]
-    whole.lay_out(ids, whose, width, lambda a, b: drawn[a:b])
-    rows = [*map(whole.row, range(whole.n_rows))]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flow_layout, "_AT_ONCE", at_once)
-        patch.setattr(flow_layout, "_MOST_AT_ONCE", at_once)
-        while not sliced.lay_out(ids, whose, width, lambda a, b: drawn[a:b], -1.0):
-            slices.append(sliced.n_tokens)
-            known = [*map(sliced.row, range(sliced.n_rows))]
-            assert known[:-1] == rows[: len(known) - 1], "more may stand in the last one"
-            assert slices[-1] > slices[-2]
-    assert [*map(sliced.row, range(sliced.n_rows))] == rows
-
-
-@given(st.lists(st.tuples(MESSAGES, st.integers(0, 4)), min_size=1, max_size=5), st.data())
-def test_tokens_that_change_while_they_are_laid_out_get_the_rows_of_new_ones(
-    states: list[tuple[list[list[int]], int]], data: st.DataObject
-) -> None:
-    labels = ["a", "bb", "c⏎", "dddd", "", "世"]
-    layout, width = FlowLayout(), 9
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flow_layout, "_AT_ONCE", 2)
-        patch.setattr(flow_layout, "_MOST_AT_ONCE", 2)
-        for messages, n_slices in states:
-            ids = array("I", itertools.chain.from_iterable(messages))
-            whose = stretches([number for number, message in enumerate(messages) for _ in message])
-            drawn = [(labels[n], cell_len(labels[n])) for n in ids]
-            width = data.draw(st.sampled_from([width, width, 5]))
-
-            def cells(first: int, stop: int, drawn: Any = drawn) -> list[tuple[str, int]]:
-                return drawn[first:stop]  # type: ignore[no-any-return]
-
-            for _ in range(n_slices):
-                layout.lay_out(ids, whose, width, cells, -1.0)
-        while not layout.lay_out(ids, whose, width, cells, -1.0):
-            pass
-    fresh = FlowLayout()
-    fresh.lay_out(ids, whose, width, cells)
-    assert [*map(layout.row, range(layout.n_rows))] == [*map(fresh.row, range(fresh.n_rows))]
-    assert layout.n_tokens == len(ids)
-
-
-def test_what_goes_on_does_not_begin_with_a_look_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks, look = list[int](), flow_layout._n_unmoved
-
-    def counting(*how: Any) -> tuple[int, int]:
-        looks.append(1)
-        return look(*how)
-
-    monkeypatch.setattr(flow_layout, "_n_unmoved", counting)
-    layout, ids = FlowLayout(), array("I", range(1_000))
-    whose = [(message, message * 10, message * 10 + 10) for message in range(100)]
-    n_slices = 1
-    # Two numbers as large as this are equal, but not the same object.
-    while not layout.lay_out(ids, whose, int("1000"), lambda a, b: [("ab", 2)] * (b - a), -1.0):
-        n_slices += 1
-    assert n_slices > 50
-    assert len(looks) == 1
-
-
 def test_a_key_in_a_long_message_lays_out_a_few_tokens_and_keeps_one_layout() -> None:
     asked = 0
 
@@ -231,7 +150,9 @@ def test_a_key_in_a_long_message_lays_out_a_few_tokens_and_keeps_one_layout() ->
             asked = 0
         ids = array("I", [*ids[:50_000], 7, *ids[50_000:]])
     assert asked < 20 * 2_000
-    assert len(layout._stops) == 1
+    ids = ids[:50_000] + ids[50_001:]
+    rows = [layout.row(number).stop for number in range(layout.n_rows)]
+    assert rows == broken(cells(0, len(ids)), 80)
 
 
 # -- counts and words
@@ -260,26 +181,6 @@ def test_tokens_are_found_by_their_bytes_as_by_walking(
             assert byte_of_token(found, counts, index) == start
 
 
-def test_few_tokens_of_a_long_message_are_measured_to_find_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    text = "".join(f"Some words, and {number} of them.\n" for number in range(10_000))
-    found = render(tokviz.load("gpt2"), Conversation((Message("user", text),)), "chatml")
-    counts, measured, sizes = part_counts(found), list[int](), mask_counts._sizes
-
-    def measuring(tokens: Rendering, first: int, last: int) -> Iterator[int]:
-        for size in sizes(tokens, first, last):
-            measured.append(size)
-            yield size
-
-    monkeypatch.setattr(mask_counts, "_sizes", measuring)
-    for offset in (0, 150_000, len(text) - 1):
-        index = token_at_byte(found, counts, 0, 0, offset)
-        assert index is not None
-        assert byte_of_token(found, counts, index) <= offset
-    assert len(measured) < 3 * 2 * 5_000
-
-
 def test_counts_by_part_are_those_of_a_plain_count() -> None:
     found = rendering(max_tokens=25)
     counts = part_counts(found)
@@ -303,7 +204,7 @@ def test_a_share_is_not_rounded_to_all_or_nothing() -> None:
 def test_virtual_specials_are_named() -> None:
     sentence = virtual_sentence(rendering())
     assert "<|assistant_end|>" in sentence
-    assert "they get the ids after its last" in sentence
+    assert "they get made-up ids after its last one" in sentence
 
 
 def test_every_token_has_a_reason_in_words() -> None:
@@ -391,7 +292,7 @@ async def test_rows_that_are_kept_are_drawn_as_anew_whatever_is_marked() -> None
                 flow.set_pin(pin)
                 flow.hover(hover)
                 kept = [flow.render_line(y) for y in range(30)]
-                flow._strips.clear()
+                flow.restyle()
                 assert kept == [flow.render_line(y) for y in range(30)]
 
 
@@ -434,6 +335,33 @@ async def test_without_a_chosen_token_a_key_chooses_the_first_one_in_view(key: s
         assert app.picked == [rows.row_tokens(4).start] == [3]
 
 
+async def test_n_and_p_go_to_the_starts_of_runs_in_the_loss_also_from_within_one() -> None:
+    found = rendering()
+    starts = [i for i, learned in enumerate(found.mask) if learned and not found.mask[i - 1]]
+    first, second = starts[:2]
+    assert found.mask[first + 1] and found.mask[second + 1], "both runs are long enough"
+    flow = MaskFlow(PALETTE)
+    app = MaskApp(flow)
+    async with app.run_test(size=(40, 30)) as pilot:
+        flow.focus()
+        for pin, key, wanted in (
+            (first + 1, "p", first),
+            (first + 1, "n", second),
+            (first, "n", second),
+            (second, "p", first),
+            (second + 1, "p", second),
+        ):
+            flow.show(found, pin=pin)
+            await pilot.press(key)
+            assert app.picked[-1] == wanted
+        app.picked.clear()
+        flow.show(found, pin=first)
+        await pilot.press("p")
+        flow.show(found, pin=starts[-1])
+        await pilot.press("n")
+        assert app.picked == [], "there is no run before the first or after the last"
+
+
 async def test_without_tokens_no_key_chooses_any() -> None:
     rows = MaskRows(PALETTE, "mask", lambda index: "")
     app = MaskApp(rows)
@@ -453,57 +381,6 @@ async def test_keys_move_by_rows_and_stop_at_the_ends() -> None:
         last = rows.n_tokens - 1
         await pilot.press("home", "down", "pagedown", "up", "end", "down", "pagedown")
         assert app.picked == [0, 1, 5, 4, last, last, last]
-
-
-@pytest.mark.parametrize("going", ["nowhere", "end", "message"])
-async def test_the_end_of_many_tokens_comes_later_or_when_somebody_goes_there(
-    going: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(flow_layout, "_AT_ONCE", 8)
-    monkeypatch.setattr(flow_layout, "_MOST_AT_ONCE", 8)
-    monkeypatch.setattr("tokviz.tui.widgets.mask.flow._SLICE_SECONDS", -1.0)
-    if going != "nowhere":
-        monkeypatch.setattr("tokviz.tui.widgets.mask.flow._REST_SECONDS", 3600.0)
-    flow = MaskFlow(PALETTE)
-    async with MaskApp(flow).run_test(size=(12, 6)) as pilot:
-        found = rendering()
-        flow.show(found)
-        assert flow._layout.n_tokens < len(found)
-        if going == "end":
-            flow.focus()
-            await pilot.press("end")
-        elif going == "message":
-            flow.show_message(found.stretches[-1][0])
-        await until(pilot, lambda: flow._layout.n_tokens == len(found))
-        assert flow.row_tokens(flow._layout.n_rows - 1).stop == len(found)
-        await pilot.pause()
-        assert (flow.top_row > 0) == (going != "nowhere")
-
-
-async def test_tokens_that_are_laid_out_anew_in_slices_stay_where_they_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(flow_layout, "_AT_ONCE", 2)
-    monkeypatch.setattr(flow_layout, "_MOST_AT_ONCE", 2)
-    monkeypatch.setattr("tokviz.tui.widgets.mask.flow._SLICE_SECONDS", -1.0)
-    monkeypatch.setattr("tokviz.tui.widgets.mask.flow._REST_SECONDS", 3600.0)
-    flow = MaskFlow(PALETTE)
-    async with MaskApp(flow).run_test(size=(12, 4)) as pilot:
-        flow.show(rendering())
-        flow.focus()
-        await pilot.press("end")
-        await pilot.pause()
-        top = flow.top_row
-        flow.scroll_to(y=top - 4, animate=False, force=True)
-        flow.forget()
-        flow.sync()
-        await pilot.pause()
-        assert flow.top_row == top - 4 > 0
-        waiting = flow._goes_on
-        assert waiting is not None, "the rest comes later"
-        flow.sync()
-        assert flow._goes_on is not waiting, "and once, however many keys came meanwhile"
-        assert waiting._task is None
 
 
 async def test_keys_move_by_rows_where_there_is_no_room_to_draw_any() -> None:

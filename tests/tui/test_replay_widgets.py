@@ -11,11 +11,17 @@ from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.cursor_curve import AXIS_COLUMNS, CursorCurve, curve_line
 from tokviz.tui.widgets.curve import Curve, Scale, compression_curve, curve_rows
 from tokviz.tui.widgets.editor.painting import HOVERED, PINNED
-from tokviz.tui.widgets.flow import Row, Span, ToMerge
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Dragged, Scrubber
-from tokviz.tui.widgets.token_text import TextTokens, TokenText, char_offsets, lit_chars, spans_in
+from tokviz.tui.widgets.spans import Row, Span, ToMerge
+from tokviz.tui.widgets.token_text import (
+    TextTokens,
+    TokenText,
+    char_offsets,
+    highlighted_chars,
+    spans_in,
+)
 
 PALETTE = token_palette("tokviz-dark", "truecolor", False)
 NOWHERE = np.zeros(0, np.int64)
@@ -33,22 +39,22 @@ def test_a_merge_stands_at_the_same_place_on_the_curve_and_on_the_line_below(
     columns = 81
     width = columns + AXIS_COLUMNS
     blocks = curve_rows(curve, columns, 4, is_log=is_log)
-    _, (past, _), (_mark, role), _ = curve_line(curve, blocks, at, 1, width, 5, is_log=is_log)
-    assert (len(past), role) == (Scale(50_000, is_log).column_of(at, columns), "cursor")
+    _, past, mark, _ = curve_line(curve, blocks, at, 1, width, 5, is_log=is_log)
+    assert (len(past.text), mark.role) == (Scale(50_000, is_log).column_of(at, columns), "mark")
     if at == 300 and not is_log:
-        assert len(past) == 0, "it is 0.6 % of the way"
+        assert len(past.text) == 0, "it is 0.6 % of the way"
 
 
 def test_a_curve_without_points_says_why() -> None:
-    curve = Curve("Counts", nothing="not known at all")
-    lines = ["".join(text for text, _ in curve_line(curve, [], 1, y, 9, 5)) for y in range(3)]
+    curve = Curve("Counts", empty_text="not known at all")
+    lines = ["".join(span.text for span in curve_line(curve, [], 1, y, 9, 5)) for y in range(3)]
     assert lines == ["not known", "at all", ""]
 
 
 def test_both_axes_are_named() -> None:
     curve = compression_curve("Bytes per token", [(0, 1.0), (4_000, 2.2)], 4_000)
     rows = [
-        "".join(text for text, _ in curve_line(curve, curve_rows(curve, 40, 4), 0, y, 47, 5))
+        "".join(span.text for span in curve_line(curve, curve_rows(curve, 40, 4), 0, y, 47, 5))
         for y in range(5)
     ]
     assert (rows[0].split("▕")[0].strip(), rows[3].split("▕")[0].strip()) == ("2.5", "1.0")
@@ -84,9 +90,9 @@ def test_a_character_may_lie_in_several_tokens() -> None:
 
 def test_a_pair_is_lit_up_in_two_looks_and_the_token_in_one() -> None:
     offsets = char_offsets("abcd", 0)
-    pair = lit_chars(tokens_of([1, 2, 3, 4], [(1, 2, 3)]), offsets)
+    pair = highlighted_chars(tokens_of([1, 2, 3, 4], [(1, 2, 3)]), offsets)
     assert pair == [(1, 2, PINNED), (2, 3, HOVERED)]
-    assert lit_chars(tokens_of([1, 3, 4], [(1, 2, 3)]), offsets) == [(1, 3, PINNED)]
+    assert highlighted_chars(tokens_of([1, 3, 4], [(1, 2, 3)]), offsets) == [(1, 3, PINNED)]
 
 
 class Shown(App[None]):
@@ -128,16 +134,22 @@ async def test_a_click_tells_the_token_and_unsafe_text_is_drawn_safely() -> None
         assert app.heard == [0, 3]
 
 
-async def test_a_lit_token_far_below_comes_into_view() -> None:
+async def test_the_next_highlighted_token_below_or_else_the_first_comes_into_view() -> None:
     view = TokenText(PALETTE)
-    app = Shown(view)
-    async with app.run_test(size=(20, 5)) as pilot:
-        view.show_text("a\n" * 100 + "bc")
-        view.show_tokens(tokens_of([200, 201, 202], [(200, 201, 202)]))
-        view.reveal_lit()
-        await pilot.pause()
-        rows = [view.render_line(y).text for y in range(5)]
-        assert any("bc" in row for row in rows)
+    async with Shown(view).run_test(size=(20, 5)) as pilot:
+        view.show_text("a\n" * 100)
+
+        async def revealed(*tokens: int, top: int) -> range:
+            view.scroll_to(y=top, animate=False, force=True)
+            view.show_tokens(tokens_of([*range(1, 201)], [(n, n + 1, n + 2) for n in tokens]))
+            view.reveal_highlight()
+            await pilot.pause()
+            return range(view.top_row, view.top_row + 5)
+
+        assert 90 in await revealed(2 * 40, 2 * 90, top=60), "the next one below"
+        assert 40 in await revealed(2 * 40, 2 * 90, top=95), "the first if there is none below"
+        assert await revealed(2 * 40, 2 * 62, top=60) == range(60, 65), "one is in view"
+        assert 65 in await revealed(2 * 40, 2 * 65, top=60), "the row below the view is not in it"
 
 
 async def test_a_scrubber_is_dragged() -> None:
@@ -199,7 +211,7 @@ async def test_words_that_do_something_are_clicked() -> None:
 
 
 async def test_a_list_is_moved_through_and_picked_from() -> None:
-    picks = PickList[int](lambda row, width: [(str(row), "")])
+    picks = PickList[int](lambda row, width: [Span(str(row))])
     app = Shown(picks)
     async with app.run_test(size=(20, 5)) as pilot:
         picks.show(range(100_000), 0)

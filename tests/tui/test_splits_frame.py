@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from tokviz.live.document import LiveDocument
 from tokviz.tui.palette import token_palette
 from tokviz.tui.widgets.splits.frame import BLOCK_CHARS, Gloss, frame
-from tokviz.tui.widgets.splits.gloss import Look, Spans
+from tokviz.tui.widgets.splits.gloss import GlossStyles, Spans
 from tokviz.tui.widgets.splits.rows import NamedRow
 
-LOOK = Look(token_palette("tokviz-dark", "truecolor", False))
+LOOK = GlossStyles(token_palette("tokviz-dark", "truecolor", False))
 TEXT = st.text("ab 1中\n", max_size=200)
 
 
@@ -23,19 +23,19 @@ def _gloss(text: str, width: int = 30) -> Gloss:
 def test_walking_over_all_stretches_tiles_the_text(text: str, width: int) -> None:
     gloss = _gloss(text, width)
     position = 0
-    for place in gloss.from_stretch(0):
+    for place in gloss.from_text_row(0):
         assert place.start == position
         position = place.end
     assert position == len(text)
 
 
 @given(TEXT, st.integers(0, 200), st.integers(0, 5))
-def test_stepping_back_and_forth_comes_back(text: str, offset: int, n_stretches: int) -> None:
+def test_stepping_back_and_forth_comes_back(text: str, offset: int, n_rows: int) -> None:
     gloss = _gloss(text)
-    start = gloss.stretch_at(min(offset, len(text))).start
-    ahead = gloss.step(start, n_stretches)
-    walked = len({place.start for place in gloss.from_stretch(start) if place.start <= ahead}) - 1
-    assert walked <= n_stretches
+    start = gloss.text_row_at(min(offset, len(text))).start
+    ahead = gloss.step(start, n_rows)
+    walked = len({place.start for place in gloss.from_text_row(start) if place.start <= ahead}) - 1
+    assert walked <= n_rows
     assert gloss.step(ahead, -walked) == start
 
 
@@ -70,7 +70,7 @@ def test_an_empty_document_has_an_empty_frame() -> None:
 
 def test_a_place_in_a_row_leads_to_its_pre_token() -> None:
     gloss = _gloss("x\nab 12345")
-    place = gloss.stretch_at(2)
+    place = gloss.text_row_at(2)
     # Columns: mark a b mark · mark/joint 1 2 3 …; GPT-4 cuts the blank off, and after three digits.
     assert place.pre_token_at(0, 1) == (2, 4)
     assert place.pre_token_at(0, 5) == (4, 10)

@@ -5,19 +5,19 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from tokviz.tui.palette import token_palette
-from tokviz.tui.widgets.splits.frame import lay_out, stretch_strips
+from tokviz.tui.widgets.splits.frame import lay_out, text_row_strips
 from tokviz.tui.widgets.splits.gloss import (
     GlossPreToken,
     GlossRow,
-    Look,
+    GlossStyles,
     Spans,
     begins,
     label_columns,
     legend,
 )
 
-LOOK = Look(token_palette("tokviz-dark", "truecolor", False))
-MONO = Look(token_palette("tokviz-dark", None, True))
+LOOK = GlossStyles(token_palette("tokviz-dark", "truecolor", False))
+MONO = GlossStyles(token_palette("tokviz-dark", None, True))
 
 
 def _pre_tokens(*texts: str, gaps: tuple[int, ...] = ()) -> tuple[GlossPreToken, ...]:
@@ -28,10 +28,10 @@ def _pre_tokens(*texts: str, gaps: tuple[int, ...] = ()) -> tuple[GlossPreToken,
     return tuple(pre_tokens)
 
 
-def _drawn(text: str, *rows: tuple[GlossPreToken, ...], look: Look = LOOK) -> list[str]:
+def _drawn(text: str, *rows: tuple[GlossPreToken, ...], styles: GlossStyles = LOOK) -> list[str]:
     named = tuple(GlossRow(label, row) for label, row in zip("abc", rows, strict=False))
     layout = lay_out(text, named, 80)
-    return [strip.text.rstrip() for strip in stretch_strips(layout, 0, 2, Spans(), look)]
+    return [strip.text.rstrip() for strip in text_row_strips(layout, 0, 2, Spans(), styles)]
 
 
 def test_a_boundary_of_one_row_keeps_its_column_free_in_the_others() -> None:
@@ -56,11 +56,11 @@ def test_tokens_that_divide_a_character_differ_where_they_divide_it_otherwise() 
 
 def test_a_gap_has_a_sign_and_a_style_of_its_own() -> None:
     rows = (GlossRow("a", _pre_tokens("ab", "!!", gaps=(1,))),)
-    for look in (LOOK, MONO):
-        strip = stretch_strips(lay_out("ab!!", rows, 80), 0, 2, Spans(), look)[0]
+    for look_styles in (LOOK, MONO):
+        strip = text_row_strips(lay_out("ab!!", rows, 80), 0, 2, Spans(), look_styles)[0]
         assert strip.text == "a ▏ab×!!"
         styles = {segment.text: segment.style for segment in strip}
-        assert styles["×!!"] == look.gap
+        assert styles["×!!"] == look_styles.gap
 
 
 def test_unknown_text_has_no_boundaries() -> None:
@@ -75,9 +75,9 @@ def test_what_a_terminal_would_obey_is_drawn_as_glyphs() -> None:
 
 @pytest.mark.parametrize("no_color", [False, True])
 def test_neighbouring_pre_tokens_differ_in_style(no_color: bool) -> None:
-    look = MONO if no_color else LOOK
+    look_styles = MONO if no_color else LOOK
     rows = (GlossRow("a", _pre_tokens("x", "y")),)
-    strip = stretch_strips(lay_out("xy", rows, 80), 0, 2, Spans(), look)[0]
+    strip = text_row_strips(lay_out("xy", rows, 80), 0, 2, Spans(), look_styles)[0]
     styles = {segment.text[-1]: segment.style for segment in strip}
     assert styles["x"] != styles["y"]
 
@@ -85,7 +85,7 @@ def test_neighbouring_pre_tokens_differ_in_style(no_color: bool) -> None:
 def test_marked_tokens_are_pointed_out_in_every_row() -> None:
     rows = (GlossRow("a", _pre_tokens("abc")), GlossRow("b", _pre_tokens("ab", "c")))
     spans = Spans(hover=range(1, 2), pin=range(2, 3))
-    strips = stretch_strips(lay_out("abc", rows, 80), 0, 2, spans, LOOK)
+    strips = text_row_strips(lay_out("abc", rows, 80), 0, 2, spans, LOOK)
     for strip in strips[:2]:
         styles = {segment.text: segment.style or Style() for segment in strip}
         assert styles["b"].bgcolor == LOOK.hover.bgcolor

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tokviz.tui.widgets.splits.gloss import stretches
+from tokviz.tui.widgets.splits.gloss import text_rows
 
 TEXT = st.text("ab 中\t\n\u200b\u0301\x1b\udcff🙂", max_size=40)
 
@@ -13,7 +13,7 @@ TEXT = st.text("ab 中\t\n\u200b\u0301\x1b\udcff🙂", max_size=40)
 def test_rows_tile_the_text_and_cells_stand_side_by_side(
     text: str, marks: set[int], breaks: set[int], width: int
 ) -> None:
-    rows = stretches(text, marks, marks & breaks, width)
+    rows = text_rows(text, marks, marks & breaks, width)
     assert [row.start for row in rows[1:]] == [row.end for row in rows[:-1]]
     assert (rows[0].start, rows[-1].end) == (0, len(text))
     for row in rows:
@@ -28,19 +28,19 @@ def test_rows_tile_the_text_and_cells_stand_side_by_side(
 
 
 def test_a_full_row_ends_where_all_patterns_begin_a_pre_token() -> None:
-    rows = stretches("hello world", {0, 5}, {0, 5}, 9)
+    rows = text_rows("hello world", {0, 5}, {0, 5}, 9)
     assert [(row.start, row.end) for row in rows] == [(0, 5), (5, 11)]
 
 
 def test_a_row_is_not_left_half_empty_for_that() -> None:
-    rows = stretches("a longword", {0, 1}, {0, 1}, 8)
+    rows = text_rows("a longword", {0, 1}, {0, 1}, 8)
     assert [(row.start, row.end) for row in rows] == [(0, 6), (6, 10)]
 
 
 def test_an_empty_text_is_one_empty_row() -> None:
-    assert [(row.start, row.end) for row in stretches("", set(), set(), 10)] == [(0, 0)]
+    assert [(row.start, row.end) for row in text_rows("", set(), set(), 10)] == [(0, 0)]
 
 
 def test_a_column_leads_back_to_its_character() -> None:
-    (row,) = stretches("a中b", {0, 1}, set(), 20)
+    (row,) = text_rows("a中b", {0, 1}, set(), 20)
     assert [row.char_at(column) for column in range(7)] == [0, 0, 1, 1, 1, 2, None]

@@ -1,4 +1,4 @@
-"""Where the pre-tokens of the rows come from."""
+"""Pre-tokens of the rows of the gloss."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_old_pre_tokens_stay_until_new_ones_have_come_that_far() -> None:
 def test_what_is_in_view_is_cut_first_and_exact_in_the_end(
     line: str, regex: str, share: float
 ) -> None:
-    """The child's own code runs here, and is asked once more in the middle of its work."""
+    """Run the code of the child process here, and request another split during the first."""
     wants: list[int] = []
     with patch.object(rows, "NEAR_CHARS", NEAR):
         live = LiveDocument((line + "\n") * (3 * NEAR // len(line)))

@@ -1,4 +1,4 @@
-"""What the Splits panel says in words."""
+"""Texts of the Splits panel."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_counts_on_the_way_are_marked() -> None:
     assert pre_tokens_note(12, False) == "12… pre-tokens"
 
 
-@pytest.mark.parametrize("width", [30, 36, 100])
+@pytest.mark.parametrize("width", [31, 36, 100])
 def test_a_head_fills_its_line(width: int) -> None:
     text = head_text("GPT-4", "1,234 pre-tokens", width)
     assert len(text) == width

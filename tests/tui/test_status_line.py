@@ -13,7 +13,7 @@ from tokviz.tui.widgets.status_line import (
     StatusLine,
     StatusState,
     duration,
-    status_text,
+    status_spans,
 )
 
 USUAL = StatusState(tokens=311, chars=707, bytes=823, seconds=0.0004)
@@ -21,7 +21,7 @@ SELECTED = SelectionCounts(3, 12, 14)
 
 
 def line(state: StatusState, width: int) -> str:
-    return "".join(segment.text for segment in status_text(state, width))
+    return "".join(segment.text for segment in status_spans(state, width))
 
 
 def test_a_wide_line_tells_everything() -> None:
@@ -90,7 +90,7 @@ def test_pending_text_shows_progress_instead_of_a_ratio() -> None:
 
 def test_notes_are_warnings_and_safe() -> None:
     state = StatusState(tokens=1, chars=1, bytes=1, notes=("2 invalid bytes kept", "\x1b[31m"))
-    segments = status_text(state, 200)
+    segments = status_spans(state, 200)
     assert [s.text for s in segments if s.role == "warning"] == [
         "⚠ 2 invalid bytes kept",
         "⚠ ␛[31m",
@@ -127,9 +127,9 @@ def test_durations_read_like_durations(seconds: float, text: str) -> None:
     st.integers(1, 220),
 )
 def test_the_line_never_overflows(state: StatusState, width: int) -> None:
-    segments = status_text(state, width)
+    segments = status_spans(state, width)
     assert sum(cell_len(segment.text) for segment in segments) <= width
-    assert segments[0].role == "count"
+    assert segments[0].role == "heading"
 
 
 class StatusScreen(Screen[None]):
@@ -152,7 +152,7 @@ async def test_a_click_on_specials_asks_to_toggle_them() -> None:
     async with app.run_test(size=(120, 3)) as pilot:
         status = app.query_one(StatusLine)
         status.show(USUAL)
-        assert "Lossless: the tokens give the text back" in str(status.tooltip)
+        assert "Lossless: the tokens decode to the same bytes" in str(status.tooltip)
         x = status.text.index("special tokens") + 1
         await pilot.click(StatusLine, offset=(x, 0))
         await pilot.click(StatusLine, offset=(x + 3, 0))

@@ -21,7 +21,7 @@ from tokviz.tui.screens.vocabulary.other_pages import (
 from tokviz.tui.screens.vocabulary.table import TokenRow, fit_columns, head_text
 from tokviz.tui.screens.vocabulary.token_page import TokenPage, page_rows
 from tokviz.tui.widgets.fit import bar_text
-from tokviz.tui.widgets.flow import Row
+from tokviz.tui.widgets.spans import Row
 
 
 def text_of(rows: list[Row]) -> str:

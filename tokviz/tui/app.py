@@ -281,7 +281,7 @@ class TokvizApp(App[None]):
             isinstance(event, events.InputEvent | events.Paste)
             and not event.is_forwarded
             and isinstance(self.focused, TokenEditor)
-            and self.focused.joins(event)
+            and self.focused.coalesces(event)
         ):
             return
         answering: list[MessagePump] = []

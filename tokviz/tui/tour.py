@@ -11,8 +11,8 @@ from textual.timer import Timer
 
 from tokviz.guide.lessons import Step, first_steps
 from tokviz.tui.screens.base import TokvizScreen
-from tokviz.tui.widgets.flow import Do, Row, Span, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Row, RunAction, Span, flow, words_of
 from tokviz.workspace.session import Session
 
 LEAST_COLUMNS, LEAST_ROWS = 30, 15
@@ -105,11 +105,11 @@ def tour_rows(step: Step, number: int, of: int, screen: str, width: int) -> Sequ
     head = (Span(f"First steps {number}/{of} ", "heading"),)
     words = words_of(step.say)
     if step.screen not in ("", screen):
-        there = Do(f"app.show_screen('{step.screen}')")
+        there = RunAction(f"app.show_screen('{step.screen}')")
         words = words_of(f"Go to the {step.screen.title()} screen", "link", there)
     links = [
-        (Span("· ", "dim"), Span("skip", "link", Do("app.skip_step"))),
-        (Span("· ", "dim"), Span("end", "link", Do("app.end_tour"))),
+        (Span("· ", "dim"), Span("skip", "link", RunAction("app.skip_step"))),
+        (Span("· ", "dim"), Span("end", "link", RunAction("app.end_tour"))),
         *words_of("(Ctrl+L f)", "dim"),
     ]
     return flow([head, *words, *links], width)

@@ -66,7 +66,7 @@ def test_nothing_typed_offers_useful_characters_with_their_true_names() -> None:
 @given(st.characters(exclude_categories=("Cs",)).map(lambda char: by_number(f"U+{ord(char):X}")))
 def test_row_is_safe_and_never_exceeds_its_width(drawn: Character) -> None:
     for character, width in product([drawn, *USEFUL], range(12, 100)):
-        text = "".join(text for text, _ in paint_character(character, width))
+        text = "".join(span.text for span in paint_character(character, width))
         assert UNSAFE.search(text) is None
         assert cell_len(text) <= max(width, 20)
 

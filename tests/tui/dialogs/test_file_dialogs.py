@@ -345,7 +345,7 @@ async def test_a_file_can_be_opened_at_any_size(
 def test_row_never_exceeds_its_width(name: str, is_folder: bool, size: int) -> None:
     for width in range(4, 100):
         cells = paint_entry(FolderEntry(name, is_folder, size, 1e9), width)
-        assert cell_len("".join(text for text, _ in cells)) <= width
+        assert cell_len("".join(span.text for span in cells)) <= width
 
 
 # Saving
@@ -482,7 +482,7 @@ async def test_a_file_of_any_kind_is_taken_unread(open_dialog: OpenDialog, tmp_p
 @pytest.mark.parametrize("width", [36, 60])
 def test_a_format_is_named_whole_and_apart_from_its_file(width: int) -> None:
     for row in FORMATS.values():
-        shown = "".join(text for text, _ in paint_format(row, width))
+        shown = "".join(span.text for span in paint_format(row, width))
         assert shown.startswith(f" {row.title} ") and len(shown) == width
 
 

@@ -95,9 +95,9 @@ def test_the_better_a_name_fits_the_further_up_it_stands() -> None:
 
 def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:
     (match, *_) = rank("davinci", BUILTIN_TOKENIZERS)
-    assert "davinci" in "".join(text for text, _ in paint_match(match, 72, current=False))
+    assert "davinci" in "".join(span.text for span in paint_match(match, 72, current=False))
     (match, *_) = rank("gpt-4", BUILTIN_TOKENIZERS)
-    row = "".join(text for text, _ in paint_match(match, 72, current=False))
+    row = "".join(span.text for span in paint_match(match, 72, current=False))
     assert row.count("4") == 1
 
 
@@ -105,7 +105,7 @@ def test_alias_that_fits_is_named_unless_the_models_say_it_already() -> None:
 @example("", True)
 def test_row_never_exceeds_its_width_where_the_name_fits(query: str, current: bool) -> None:
     for match, width in product(rank(query, BUILTIN_TOKENIZERS), range(8, 120)):
-        text = "".join(text for text, _ in paint_match(match, width, current=current))
+        text = "".join(span.text for span in paint_match(match, width, current=current))
         assert len(text) <= max(width, 17)
 
 
@@ -236,7 +236,7 @@ def test_places_go_by_a_short_name() -> None:
 def test_row_of_a_place_never_exceeds_its_width(path: str, recent: bool, current: bool) -> None:
     for width in range(12, 120):
         text = "".join(
-            text for text, _ in paint_place(SourceRow(path, recent), width, current=current)
+            span.text for span in paint_place(SourceRow(path, recent), width, current=current)
         )
         assert cell_len(text) <= width
 
@@ -411,7 +411,7 @@ def test_a_run_is_listed_once_even_if_it_was_used_before() -> None:
 def test_row_of_a_run_never_exceeds_its_width(name: str, current: bool, n_vocab: int) -> None:
     run = trained(name, "gpt4", "ties: first", "war.txt, 3.2 MB", n_vocab=n_vocab)
     for width in range(18, 120):
-        text = "".join(text for text, _ in paint_run(run, width, current=current))
+        text = "".join(span.text for span in paint_run(run, width, current=current))
         assert cell_len(text) <= width
 
 

@@ -428,8 +428,8 @@ async def test_what_is_clicked_twice_in_one_read_may_have_gone(what: str) -> Non
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await chat(pilot, CHAT)
         for action in ("delete", what):
-            screen.messages.post_message(MessageList.Asked(action, PartPlace(3)))
-        screen.messages.post_message(MessageList.Asked(what, PartPlace(0, 5)))
+            screen.messages.post_message(MessageList.ActionRequested(action, PartPlace(3)))
+        screen.messages.post_message(MessageList.ActionRequested(what, PartPlace(0, 5)))
         for row in (BlockRow("text", 3, 0, 0, 7), BlockRow("text", 0, 5), BlockRow("header", 3)):
             screen.messages.list.post_message(Blocks.Clicked("", row, 2))
         await settle(pilot)

@@ -95,7 +95,7 @@ def text_of(history: History) -> str:
 
 
 def typed(history: History, text: str) -> None:
-    history.record(state(text), typed_in=PartPlace(0), n_chars=len(text))
+    history.record(state(text), run=PartPlace(0), n_chars=len(text))
 
 
 def test_typing_without_a_pause_is_one_step() -> None:
@@ -110,7 +110,7 @@ def test_typing_without_a_pause_is_one_step() -> None:
     assert text_of(history) == "abc"
     history.undo()
     assert text_of(history) == ""
-    assert history.undo() is None
+    assert not history.undo()
     history.redo()
     assert text_of(history) == "abc"
 
@@ -131,7 +131,7 @@ def test_what_was_undone_cannot_be_done_again_after_a_change() -> None:
     history.record(state("b"))
     history.undo()
     history.record(state("c"))
-    assert history.redo() is None
+    assert not history.redo()
     assert text_of(history) == "c"
 
 
@@ -150,7 +150,7 @@ def test_undo_holds_a_bounded_amount_of_text() -> None:
     for number in range(20):
         history.record(state(str(number)), n_chars=10_000_000)
     steps = 0
-    while history.undo() is not None:
+    while history.undo():
         steps += 1
     assert 1 <= steps <= 7
 

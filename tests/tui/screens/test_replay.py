@@ -388,7 +388,7 @@ async def test_the_pair_is_lit_up_before_it_is_merged(tiny: str) -> None:
         await pilot.press("right")
         await settle(pilot)
         assert screen.state.frame is not None and screen.state.frame.own is not None
-        assert screen.state.frame.own.before.lit_starts.tolist() == [0, 2]
+        assert screen.state.frame.own.before.highlight_starts.tolist() == [0, 2]
         roles = [span.role for row in screen.corpus.tokens.rows for span in row]
         assert roles.count("left") == roles.count("right") == 3
         assert "4 tokens" in shown(app) and "before  merge" in shown(app)

@@ -49,7 +49,7 @@ from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import status_items, transport_items
 from tokviz.tui.widgets.card_rows import tree_rows
 from tokviz.tui.widgets.curve import Curve
-from tokviz.tui.widgets.flow import Do, Light, Row, Span, ToMerge
+from tokviz.tui.widgets.spans import Highlight, Row, RunAction, Span, ToMerge
 
 
 @pytest.fixture(scope="module")
@@ -261,9 +261,9 @@ def test_rows_fit_their_width(tiny: Replay, width: int) -> None:
     frame = make_frame(tiny, 1, None, 0)
     for row in frame.candidates:
         if width >= 33:
-            assert sum(len(text) for text, _ in paint_candidate(row, width)) <= width
+            assert sum(len(span.text) for span in paint_candidate(row, width)) <= width
     if width >= 20:
-        assert sum(len(text) for text, _ in paint_merge(tiny.step(3), width)) <= width
+        assert sum(len(span.text) for span in paint_merge(tiny.step(3), width)) <= width
 
 
 def test_a_lineage_leads_down_to_bytes(tiny: Replay) -> None:
@@ -281,7 +281,7 @@ def test_the_transport_says_where_it_is() -> None:
     player = Player(0.5, playing=True)
 
     def words() -> str:
-        return " ".join(text for item in transport_items(player) for text, _ in item.words)
+        return " ".join(span.text for item in transport_items(player) for span in item.spans)
 
     assert "pause" in words() and "0.5 merges/s" in words()
     player.hold(6.0)
@@ -289,7 +289,7 @@ def test_the_transport_says_where_it_is() -> None:
     player.advance(START, 12.0, 9)
     assert "0.5 merges/s" in words()
     said = [
-        "".join(text for text, _ in item.words)
+        "".join(span.text for span in item.spans)
         for position in (START, Position(3, False), Position(3))
         for item in status_items(position, 9)
     ]
@@ -359,7 +359,7 @@ def test_a_term_of_the_count_lights_its_word_up_in_the_last_rung() -> None:
     state = ReplayState(position=Position(number, False), frame=frame)
     state.opened = Opened(source_named("x"), replay, Curve(""), Curve(""), ladder)
     links = {span.action for row in merge_rows(state, 80) for span in row if span.action}
-    assert {Light(b"newest"), Light(b"widest")} <= links
+    assert {Highlight(b"newest"), Highlight(b"widest")} <= links
     state.lit = number, b"widest"
     rows = ladder.rows(state.position, 120, state.lit_pre_token)
     roles = {span.text: span.role for span in rows[-1] if span.text.strip()}
@@ -400,6 +400,9 @@ def test_a_vocabulary_without_counts_tells_the_same_step_of_the_newest_training(
 
 def test_an_empty_diff_offers_the_choice_to_the_mouse_too() -> None:
     links = [
-        span for row in nothing_rows(46) for span in row if span.action == Do("screen.compare")
+        span
+        for row in nothing_rows(46)
+        for span in row
+        if span.action == RunAction("screen.compare")
     ]
     assert " ".join(span.text for span in links) == "Press D to choose."

@@ -12,7 +12,7 @@ from tests.tui.waiting import settle, until
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.compare import CompareScreen
 from tokviz.tui.screens.tokens import TokensScreen
-from tokviz.tui.widgets.strip_rows import strip_rows
+from tokviz.tui.screens.tokens.strip import strip_rows
 from tokviz.workspace.session import Opened, Session
 from tokviz.workspace.settings import Settings, load_settings, save_settings
 

@@ -300,7 +300,7 @@ def test_rows_fit_any_width_and_hold_nothing_a_terminal_obeys() -> None:
     merge = NumberedMerge(12_345, NewMerge(b"\x1b[31m", "世界".encode()[:4], 99_999))
     for width in range(20, 90):
         for cells in (paint_corpus_entry(entry, width), paint_merge(merge, width)):
-            text = "".join(part for part, _ in cells)
+            text = "".join(span.text for span in cells)
             assert not set(text) & {"\x1b", "\u202e"}
             assert cell_len(text) <= width
 
@@ -389,7 +389,7 @@ def test_a_summary_names_the_files_that_paid_for_the_merges() -> None:
 
 def test_a_file_is_left_out_by_an_entry_of_its_own() -> None:
     left_out = inspect_source(full_source("!/texts/dist/app.min.js"))
-    assert "left out" in "".join(text for text, _ in paint_corpus_entry(left_out, 50))
+    assert "left out" in "".join(span.text for span in paint_corpus_entry(left_out, 50))
     values = replace(VALUES, corpus=(FILE, left_out))
     request = make_request(values, make_plan(values, Path("/runs/x")))
     assert request.sources == ("/texts/book.txt",)

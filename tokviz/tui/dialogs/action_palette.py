@@ -22,7 +22,8 @@ from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Span
 from tokviz.workspace.session import ReplayRequest, Request, RunAction, UseTokenizer
 
 _OPENS_A_LIST = ("command_palette", "more_keys")
@@ -168,15 +169,18 @@ class ActionPalette(ListDialog[Offer, Offer]):
     def _tell(self) -> None:
         self.query_one(About).tell(self.rows.row.help if self.rows.row else "")
 
-    def _paint(self, offer: Offer, width: int) -> list[Cell]:
+    def _paint(self, offer: Offer, width: int) -> list[Span]:
         """Draw an offer: its title with the letters that were typed, and its key."""
         room = max(1, width - cell_len(offer.key) - 3)
         title = fit(offer.title, room)
         typed = set(_FUZZY.match(self._query, title)[1]) if self._query else ()
-        parts = groupby(enumerate(title), lambda at: "accent" if at[0] in typed else "strong")
-        cells = [("".join(letter for _, letter in part), look) for look, part in parts]
+        runs = groupby(enumerate(title), lambda at: at[0] in typed)
+        cells = [
+            Span("".join(letter for _, letter in run), "accent" if is_typed else "heading")
+            for is_typed, run in runs
+        ]
         gap = " " * (room - cell_len(title) + 1)
-        return [(" ", ""), *cells, (gap, ""), (offer.key, "muted")]
+        return [Span(" "), *cells, Span(gap), Span(offer.key, "dim")]
 
     @on(Input.Submitted)
     @on(RowList.Picked)

@@ -24,7 +24,8 @@ from tokviz.tui.sizes import TINY_COLUMNS
 from tokviz.tui.textual_private.resize_events import fix_resize_events
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.lists import MOVES, Cell, RowList
+from tokviz.tui.widgets.lists import MOVES, RowList
+from tokviz.tui.widgets.spans import Span
 
 ResultT = TypeVar("ResultT")
 RowT = TypeVar("RowT")
@@ -314,7 +315,7 @@ class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
 
     def __init__(
         self,
-        paint: Callable[[RowT, int], Sequence[Cell]],
+        paint: Callable[[RowT, int], Sequence[Span]],
         id: str,
         *,
         classes: str | None = None,
@@ -322,7 +323,7 @@ class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
         """Take the function that draws a row, and the id of the list."""
         super().__init__(classes=classes)
         self.rows: RowList[RowT] = RowList(paint, id=id)
-        self.rows.nothing = self.nothing
+        self.rows.empty_text = self.nothing
 
     def compose_search(self, field: Field) -> ComposeResult:
         """Yield the list between two rules, below a field that searches it and what is wrong."""

@@ -20,7 +20,7 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Row, Span, Word, flow, words_of
+from tokviz.tui.widgets.spans import Row, Span, Word, flow, words_of
 
 
 class CharacterDialog(PageDialog):

@@ -20,7 +20,8 @@ from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import column, fit
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Role, Span
 
 _NO_IDS = "Only numbers can stand here, with spaces, commas or brackets between them."
 
@@ -166,16 +167,16 @@ class DecodeIdsDialog(ListDialog[bytes, _Row]):
             )
 
 
-def _paint(row: _Row, width: int) -> list[Cell]:
+def _paint(row: _Row, width: int) -> list[Span]:
     """Draw a token: its number, its id, its bytes, and what encoding gives where that differs."""
     token = row.id
     head = f"{token.number:>5,}  {token.token_id:>7} {'≠' if row.drift else ' '} "
     room = max(1, width - len(head))
     if token.token is None:
-        return [(head, "muted"), (fit("no such token", room), "strong")]
-    kind = "accent" if token.special else ""
+        return [Span(head, "dim"), Span(fit("no such token", room), "heading")]
+    kind: Role = "accent" if token.special else "text"
     if row.drift is None:
-        return [(head, "muted"), (fit(token_label(token.token), room), kind)]
+        return [Span(head, "dim"), Span(fit(token_label(token.token), room), kind)]
     lane = max(1, room // 2)
-    cells: list[Cell] = [(head, "muted"), (column(token_label(token.token), lane), kind)]
-    return [*cells, (fit(f"│ {row.encoded}", max(1, room - lane)), "strong")]
+    cells: list[Span] = [Span(head, "dim"), Span(column(token_label(token.token), lane), kind)]
+    return [*cells, Span(fit(f"│ {row.encoded}", max(1, room - lane)), "heading")]

@@ -34,7 +34,8 @@ from tokviz.tui.dialogs.base import Hint, ListDialog, field_row, rule
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit, fit_end
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Span
 
 SOMETIMES_OFFERED = ("add_folder", "next_kind")
 """The actions that only some of these dialogs have."""
@@ -288,14 +289,14 @@ class FileDialog(ListDialog[Path, FolderEntry]):
         self.dismiss(path)
 
 
-def paint_entry(entry: FolderEntry, width: int) -> list[Cell]:
+def paint_entry(entry: FolderEntry, width: int) -> list[Span]:
     """Draw a row: name, size and time, the last two where there is room."""
     name = safe(entry.name) + ("/" if entry.is_folder else "")
     size = size_label(entry.size).rjust(8) if width >= 34 else ""
     when = "  " + time_label(entry.modified).ljust(16) if width >= 58 else ""
     room = width - len(size) - len(when) - 2
     shown = fit(name, room - 1)
-    cells: list[Cell] = [
-        (" " + shown + " " * (room - cell_len(shown)), "strong" if entry.is_folder else "")
+    cells: list[Span] = [
+        Span(" " + shown + " " * (room - cell_len(shown)), "heading" if entry.is_folder else "text")
     ]
-    return [*cells, (size, "muted"), (when, "muted"), (" ", "")]
+    return [*cells, Span(size, "dim"), Span(when, "dim"), Span(" ")]

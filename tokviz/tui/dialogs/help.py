@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from tokviz.tui.actions import Action, Gesture, keys_label
 from tokviz.tui.dialogs.base import Hint
 from tokviz.tui.dialogs.page import PageDialog
-from tokviz.tui.widgets.flow import Row, Span
+from tokviz.tui.widgets.spans import Row, Span
 
 _KEYS_WIDTH = 23
 _TITLE_WIDTH = 35

@@ -15,7 +15,8 @@ from tokviz.tui.dialogs.base import ListDialog
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Span
 
 
 class InsertCharacterDialog(ListDialog[str, Character]):
@@ -75,7 +76,7 @@ class InsertCharacterDialog(ListDialog[str, Character]):
             self.dismiss(character.text)
 
 
-def paint_character(character: Character, width: int) -> list[Cell]:
+def paint_character(character: Character, width: int) -> list[Span]:
     """Draw a row: glyph, number, name, UTF-8 bytes."""
     glyph = token_label(character.text.encode())
     data = character.text.encode().hex(" ") if width >= 50 else ""
@@ -84,8 +85,8 @@ def paint_character(character: Character, width: int) -> list[Cell]:
     glyph_cell = " " + shown_glyph + " " * (column - 1 - cell_len(shown_glyph)) if column else " "
     room = max(0, width - len(data) - cell_len(glyph_cell) - 10)
     return [
-        (glyph_cell, "accent"),
-        (f"{character.label:<9}", "muted"),
-        (fit(character.name, room - 1).ljust(room), ""),
-        (data, "muted"),
+        Span(glyph_cell, "accent"),
+        Span(f"{character.label:<9}", "dim"),
+        Span(fit(character.name, room - 1).ljust(room)),
+        Span(data, "dim"),
     ]

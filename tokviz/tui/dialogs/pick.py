@@ -14,7 +14,8 @@ from tokviz.text.glyphs import safe
 from tokviz.tui.dialogs.base import About, ListDialog
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Span
 
 _LEAST_TITLE, _LEAST_NOTE = 20, 14
 """Columns that a row's title and note have at least, if they need them and there are as many."""
@@ -126,7 +127,7 @@ class PickDialog(ListDialog[str, Option]):
         # Of a long text, the part that holds what is looked for.
         self.query_one(About).tell(about if at < _SEEN else f"…{about[at - _BEFORE :]}")
 
-    def _paint(self, option: Option, width: int) -> list[Cell]:
+    def _paint(self, option: Option, width: int) -> list[Span]:
         sign = "● " if option.value == self._current else "  "
         title = safe(option.title)
         # Most of a long note is left to the title, which tells the options apart.
@@ -135,7 +136,7 @@ class PickDialog(ListDialog[str, Option]):
         room = max(1, width - len(sign) - cell_len(note) - 1)
         title = fit(title, room)
         gap = " " * (room - cell_len(title) + 1)
-        return [(sign, "accent"), (title, "strong"), (gap, ""), (note, "muted")]
+        return [Span(sign, "accent"), Span(title, "heading"), Span(gap), Span(note, "dim")]
 
     @on(Input.Submitted)
     @on(RowList.Picked)

@@ -17,7 +17,8 @@ from tokviz.text.sentences import failure_message
 from tokviz.tui.dialogs.base import Hint, ListDialog, rule
 from tokviz.tui.tasks import in_thread
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Span
 from tokviz.workspace.prices import (
     EXAMPLE,
     ModelPrice,
@@ -128,12 +129,16 @@ class PricesDialog(ListDialog[PricesAnswer, ModelPrice]):
             )
         return f"{self._n_tokens:,} tokens with {self._tokenizer}. The table is {path}"
 
-    def _paint(self, model: ModelPrice, width: int) -> list[Cell]:
+    def _paint(self, model: ModelPrice, width: int) -> list[Span]:
         mark = "● " if model.name == self._chosen else "  "
         cost = cost_text(model, self._n_tokens) or "the table has neither price nor window"
         room = max(8, width - len(mark) - len(cost) - 3)
         name = fit(safe(model.name), room)
-        return [(mark, "accent"), (name.ljust(room), "strong"), (f" {fit(cost, width)} ", "")]
+        return [
+            Span(mark, "accent"),
+            Span(name.ljust(room), "heading"),
+            Span(f" {fit(cost, width)} "),
+        ]
 
     def action_reload(self) -> None:
         """Read the table again."""

@@ -23,7 +23,8 @@ from tokviz.tui.dialogs.base import ListDialog, rule
 from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.fit import column
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Span
 
 
 class Known(NamedTuple):
@@ -130,8 +131,8 @@ class SaveTokenizerDialog(ListDialog[Path, SaveFormat]):
         self.app.push_screen(dialog, placed)
 
 
-def _paint(row: SaveFormat, width: int) -> list[Cell]:
+def _paint(row: SaveFormat, width: int) -> list[Span]:
     name = f" {row.default_name}{'/' if row.is_folder else ''} "
     if len(row.title) + 1 + len(name) > width:
         name = ""
-    return [(column(f" {row.title}", width - len(name)), "strong"), (name, "muted")]
+    return [Span(column(f" {row.title}", width - len(name)), "heading"), Span(name, "dim")]

@@ -39,7 +39,8 @@ from tokviz.tui.dialogs.tokenizer_rows import (
 )
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.field import Field
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Span
 from tokviz.workspace.settings import MOST_RECENT
 
 _PATIENCE = 0.3
@@ -214,7 +215,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
         if place == self.rows.row:
             self.query_one(About).tell(about)
 
-    def _paint(self, row: PickerRow, width: int) -> list[Cell]:
+    def _paint(self, row: PickerRow, width: int) -> list[Span]:
         return paint_row(row, width, current=self.current)
 
     # -- choosing

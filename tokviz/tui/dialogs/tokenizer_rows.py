@@ -18,7 +18,7 @@ from tokviz.storage.listing import cleaned_path, home_label
 from tokviz.text.glyphs import safe
 from tokviz.training.run_library import Run, with_runs
 from tokviz.tui.widgets.fit import column, fit, fit_end, fit_name
-from tokviz.tui.widgets.lists import Cell
+from tokviz.tui.widgets.spans import Span, width_of
 
 _SEPARATORS = re.compile(r"[\s._-]+")
 _ENDINGS = (".json", ".tiktoken", ".model", ".bpe", ".txt", ".pkl", ".pickle")
@@ -143,7 +143,7 @@ _SCATTERED = 4
 """How well a name fits that only holds the characters in order."""
 
 
-def paint_row(row: PickerRow, width: int, *, current: str | None) -> list[Cell]:
+def paint_row(row: PickerRow, width: int, *, current: str | None) -> list[Span]:
     """Draw a row of the list."""
     is_current = source_of_row(row) == current
     match row:
@@ -155,54 +155,57 @@ def paint_row(row: PickerRow, width: int, *, current: str | None) -> list[Cell]:
             return paint_place(row, width, current=is_current)
 
 
-def paint_run(run: Run, width: int, *, current: bool) -> list[Cell]:
+def paint_run(run: Run, width: int, *, current: bool) -> list[Span]:
     """Draw a row: mark, name, what was learned from what, and size."""
     name_width = min(32, max(10, width // 2))
     size = "" if run.n_vocab is None else f"{run.n_vocab:,} tokens "
     size = size if width >= 60 else ""
     room = max(0, width - name_width - len(size) - 6)
     return [
-        ("● " if current else "  ", "accent"),
-        (column(fit_name(safe(run.name), name_width), name_width), "strong"),
-        ("  ", ""),
-        (column(safe(run.words), room), "" if run.n_vocab else "muted"),
-        ("  ", ""),
-        (size, "muted"),
+        Span("● " if current else "  ", "accent"),
+        Span(column(fit_name(safe(run.name), name_width), name_width), "heading"),
+        Span("  "),
+        Span(column(safe(run.words), room), "text" if run.n_vocab else "dim"),
+        Span("  "),
+        Span(size, "dim"),
     ]
 
 
-def paint_match(match: Match, width: int, *, current: bool) -> list[Cell]:
+def paint_match(match: Match, width: int, *, current: bool) -> list[Span]:
     """Draw a row: mark, name, models or the alias that fits, and size."""
     tokenizer = match.tokenizer
     title = tokenizer.title
     shown_names = {_folded(name) for name in (tokenizer.name, *title.split(", "))}
     if _folded(match.name) not in shown_names:
         title = f"{match.name} · {title}"
-    cells: list[Cell] = [("● " if current else "  ", "accent"), (f"{tokenizer.name:<13}", "strong")]
+    cells: list[Span] = [
+        Span("● " if current else "  ", "accent"),
+        Span(f"{tokenizer.name:<13}", "heading"),
+    ]
     size = f"{tokenizer.n_tokens:>8,} tokens"
     room = width - 17
-    ending: list[Cell] = []
+    ending: list[Span] = []
     if room >= 46:
-        ending = [(size + " ", "muted")]
+        ending = [Span(size + " ", "dim")]
     elif room >= 30:
-        ending = [(size.removesuffix("tokens"), "muted")]
-    room -= sum(len(text) for text, _ in ending)
+        ending = [Span(size.removesuffix("tokens"), "dim")]
+    room -= width_of(ending)
     if room > 4:
-        cells += [("  ", ""), (fit(title, room).ljust(room), ""), *ending]
+        cells += [Span("  "), Span(fit(title, room).ljust(room)), *ending]
     return cells
 
 
-def paint_place(place: SourceRow, width: int, *, current: bool) -> list[Cell]:
+def paint_place(place: SourceRow, width: int, *, current: bool) -> list[Span]:
     """Draw a row: mark, name and where it is."""
     mark = "● " if current else "  " if place.recent else "→ "
     name, where = place_words(place.source)
-    cells: list[Cell] = [(mark, "accent")]
+    cells: list[Span] = [Span(mark, "accent")]
     if place.recent and width >= 40:
         shown = fit(name, width // 2)
         room = width - len(mark) - cell_len(shown) - 3
-        return [*cells, (shown, "strong"), ("  ", ""), (fit_end(where, room), "muted")]
+        return [*cells, Span(shown, "heading"), Span("  "), Span(fit_end(where, room), "dim")]
     verb = "" if place.recent else "load "
-    return [*cells, (verb, "muted"), (fit_end(where, width - 3 - len(verb)), "strong")]
+    return [*cells, Span(verb, "dim"), Span(fit_end(where, width - 3 - len(verb)), "heading")]
 
 
 def about_place(place: SourceRow) -> str:

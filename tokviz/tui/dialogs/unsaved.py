@@ -12,7 +12,8 @@ from textual.binding import Binding, BindingType
 from tokviz.text.bytetext import from_bytes
 from tokviz.tui.dialogs.base import About, Hint, ListDialog, rule
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Span
 from tokviz.workspace.recovery_journal import RecoverableText
 
 _MOST_ROWS = 12
@@ -67,8 +68,8 @@ class UnsavedDialog(ListDialog[tuple[RecoverableText, bool], Row]):
                 about += f" It begins: {from_bytes(leftover.beginning)}"
             self.query_one(About).tell(about)
 
-    def _paint(self, row: Row, width: int) -> list[Cell]:
-        return [(fit(row[0], width), "strong" if row[1].is_readable else "muted")]
+    def _paint(self, row: Row, width: int) -> list[Span]:
+        return [Span(fit(row[0], width), "heading" if row[1].is_readable else "dim")]
 
     def _answer(self, is_wanted: bool) -> None:
         if self.rows.row is not None:

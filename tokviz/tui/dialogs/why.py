@@ -28,7 +28,7 @@ from tokviz.tui.palette import palette_of
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.card_rows import label_of, lineage_rows, sentence_words, trace_rows
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Role, Row, Span, Word, flow, words_of
+from tokviz.tui.widgets.spans import Role, Row, Span, Word, flow, words_of
 
 Pick = Callable[[Callable[[str], object]], object]
 """Lets the user choose a second tokenizer, and hands over what loads it."""

@@ -13,8 +13,9 @@ from tokviz.formats.source_labels import short_name
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import STAYS, Kind, key_label
 from tokviz.tui.screens.registry import SCREENS
-from tokviz.tui.widgets.bar import BarItem, Role
+from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.fit import fit_name
+from tokviz.tui.widgets.spans import Role, Span
 
 
 def tab_items(shown: str, progress: Mapping[str, str]) -> list[BarItem]:
@@ -25,20 +26,22 @@ def tab_items(shown: str, progress: Mapping[str, str]) -> list[BarItem]:
         progress: By the id of a screen, how far its work in the background is.
     """
 
-    def words(kind: Kind, role: Role) -> tuple[tuple[str, Role], ...]:
+    def words(kind: Kind, role: Role) -> tuple[Span, ...]:
         word = progress.get(kind.id)
-        return ((kind.title, role), (f" {word}", "key")) if word else ((kind.title, role),)
+        return (
+            (Span(kind.title, role), Span(f" {word}", "key")) if word else (Span(kind.title, role),)
+        )
 
     tabs = [
-        BarItem(words(kind, "active"), weight=2)
+        BarItem(words(kind, "heading"), weight=2)
         if kind.id == shown
-        else BarItem(words(kind, "plain"), f"app.show_screen('{kind.id}')")
+        else BarItem(words(kind, "text"), f"app.show_screen('{kind.id}')")
         for kind in SCREENS
     ]
-    return [BarItem((("tokviz", "brand"),), weight=0), *tabs]
+    return [BarItem((Span("tokviz", "key"),), weight=0), *tabs]
 
 
-MORE_TABS = BarItem((("more ▾", "key"),), "app.more_keys", weight=2)
+MORE_TABS = BarItem((Span("more ▾", "key"),), "app.more_keys", weight=2)
 """Stands for the tabs that there is no room for."""
 
 
@@ -46,18 +49,24 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
     """Give the right end of the title bar: the tokenizer at hand, which a click changes."""
     known = short_name(tokenizer.name) if tokenizer else "…"
     models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
-    doubts: list[tuple[str, Role]] = []
+    doubts: list[Span] = []
     # Where NFC changes a text the status line says so; most texts it leaves as they are.
     if tokenizer is not None and tokenizer.lossy and not tokenizer.nfc:
-        doubts.append((" ⚠ lossy", "warning"))
+        doubts.append(Span(" ⚠ lossy", "warning"))
     guessed = tokenizer is not None and tokenizer.pattern_doubt
-    long: list[tuple[str, Role]] = [(" ⚠ guessed pattern", "warning")] if guessed else []
-    brief: list[tuple[str, Role]] = [(" ⚠ guess", "warning")] if guessed else []
+    long: list[Span] = [Span(" ⚠ guessed pattern", "warning")] if guessed else []
+    brief: list[Span] = [Span(" ⚠ guess", "warning")] if guessed else []
     more = f" ({models})" if models else ""
     return BarItem(
-        ((fit_name(known, LONGEST_NAME), "chip"), *doubts, *long, (more, "plain"), (" ▾", "key")),
+        (
+            Span(fit_name(known, LONGEST_NAME), "heading"),
+            *doubts,
+            *long,
+            Span(more),
+            Span(" ▾", "key"),
+        ),
         "screen.pick_tokenizer",
-        ((fit_name(known, SHORTENED_NAME), "chip"), *doubts, *brief, (" ▾", "chip")),
+        (Span(fit_name(known, SHORTENED_NAME), "heading"), *doubts, *brief, Span(" ▾", "heading")),
         least=CUT_NAME,
     )
 
@@ -77,7 +86,7 @@ def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
     declared = [*screen.BINDINGS, *screen.app.BINDINGS]
     keys = {found.id: found.key for found in declared if isinstance(found, Binding)}
     opens = short_key(keys.get("command_palette", ""))
-    palette = BarItem(((opens, "key"), (" all actions", "plain")), "app.command_palette")
+    palette = BarItem((Span(opens, "key"), Span(" all actions")), "app.command_palette")
     left, right = [palette], list[BarItem]()
     places = {name: place for place, name in enumerate(keys)} | {"more_keys": -2}
     shown = [found for found in screen.active_bindings.values() if found.binding.show]
@@ -86,9 +95,9 @@ def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
         binding = active.binding
         if not active.enabled:
             continue
-        words: tuple[tuple[str, Role], ...] = (
-            (short_key(binding.key), "key"),
-            (f" {binding.description}", "plain"),
+        words: tuple[Span, ...] = (
+            Span(short_key(binding.key), "key"),
+            Span(f" {binding.description}"),
         )
         item = BarItem(words, binding.action, node=active.node)
         (right if binding.group is STAYS else left).append(item)

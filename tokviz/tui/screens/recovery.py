@@ -18,6 +18,7 @@ from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import Safekeeping
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.bar import Bar, BarItem
+from tokviz.tui.widgets.spans import Span
 
 if TYPE_CHECKING:
     from tokviz.workspace.recovery_journal import RecoverableText
@@ -51,7 +52,7 @@ def title_of(leftover: RecoverableText, noun: str, now: datetime) -> str:
 
 
 def _answer(word: str, action: str) -> BarItem:
-    return BarItem(((word, "key"),), f"screen.{action}")
+    return BarItem((Span(word, "key"),), f"screen.{action}")
 
 
 def _is_offered(recovery: Recovery) -> bool:
@@ -147,11 +148,11 @@ class Recovery(Controller):
         restore = [_answer("Restore", "restore_unsaved")] if leftover.is_readable else []
         more = f" {others} more" if others else " list"
         return [
-            BarItem(((f"{title}:", "active"),), "", ((short, "active"),)),
+            BarItem((Span(f"{title}:", "heading"),), "", (Span(short, "heading"),)),
             *restore,
             _answer("Discard", "discard_unsaved"),
             _answer("Later", "ask_later"),
-            BarItem((("^B", "key"), (more, "plain")), "screen.list_unsaved"),
+            BarItem((Span("^B", "key"), Span(more)), "screen.list_unsaved"),
         ]
 
     def _way_elsewhere(self, *, alone: bool) -> list[BarItem]:
@@ -166,11 +167,11 @@ class Recovery(Controller):
         key = f"{short_key(LEADER)} {number}"
         if not alone:
             # Behind the key its number would count them.
-            return [BarItem(((f"unsaved {noun}: ", "plain"), (key, "key")), there)]
+            return [BarItem((Span(f"unsaved {noun}: "), Span(key, "key")), there)]
         what = title_of(self.elsewhere[0], noun, datetime.now().astimezone())
         return [
-            BarItem(((f"{what}:", "active"),), "", ((f"Unsaved {noun}:", "active"),)),
-            BarItem(((key, "key"), (f" {title} screen", "plain")), there, ((f"{key}", "key"),)),
+            BarItem((Span(f"{what}:", "heading"),), "", (Span(f"Unsaved {noun}:", "heading"),)),
+            BarItem((Span(key, "key"), Span(f" {title} screen")), there, (Span(f"{key}", "key"),)),
             _answer("Later", "ask_later"),
         ]
 

@@ -1,1 +1,1 @@
-"""The widgets of the app: each draws what it is told and speaks in messages."""
+"""Widgets of the app, which communicate by messages."""

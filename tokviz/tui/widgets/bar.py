@@ -2,61 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal, NamedTuple, get_args
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.dom import DOMNode
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.tui.widgets.fit import fit_name
-from tokviz.tui.widgets.roles import TARGET
-
-Role = Literal["brand", "active", "plain", "key", "chip", "warning"]
-ROLES: tuple[Role, ...] = get_args(Role)
-
+from tokviz.tui.widgets.spans import RoleStyles, RunAction, Span, draw, width_of
 
 _GAP = 2
 """Columns between two items."""
 _STAYS = 2
-"""The weight of what is never left out of the left end."""
+"""The weight of items at the left end that are never left out."""
 
 
 class BarItem(NamedTuple):
-    """Some words in a bar.
+    """An item of a bar.
 
     Attributes:
-        words: What stands there: (text, role) side by side.
-        action: The action a click runs, empty for none.
-        shorter: What stands there when room is scarce, None to leave the item out.
-        node: What does the action, None for the screen or the app that its name begins with.
-        weight: When it is left out where room is scarce: 0 before the others, 2 after them.
-        least: To how many columns its first words may be cut, 0 if they may not.
+        spans: Its text.
+        action: The action that a click runs, empty for none.
+        shorter: A shorter text for narrow bars, None if there is none.
+        node: The node that the action runs on, None for the bar itself.
+        weight: Items with a lower weight are left out first. An item of weight 2 at the left end
+            always stays.
+        least: The fewest columns to which its first span may be cut, 0 if it may not be cut.
     """
 
-    words: tuple[tuple[str, Role], ...]
+    spans: tuple[Span, ...]
     action: str = ""
-    shorter: tuple[tuple[str, Role], ...] | None = None
+    shorter: tuple[Span, ...] | None = None
     node: DOMNode | None = None
     weight: int = 1
     least: int = 0
 
     def width(self) -> int:
         """Count the cells."""
-        return sum(cell_len(text) for text, _ in self.words)
+        return width_of(self.spans)
 
     def spare(self) -> int:
         """Count the cells by which it may be cut."""
-        return max(0, cell_len(self.words[0][0]) - self.least) if self.least else 0
+        return max(0, cell_len(self.spans[0].text) - self.least) if self.least else 0
 
     def cut(self, columns: int) -> BarItem:
-        """Cut the first words by so many columns."""
-        (text, role), *rest = self.words
-        return self._replace(words=((fit_name(text, cell_len(text) - columns), role), *rest))
+        """Cut the first span by a number of columns."""
+        first, *rest = self.spans
+        text = fit_name(first.text, cell_len(first.text) - columns)
+        return self._replace(spans=(first._replace(text=text), *rest))
 
 
 class PlacedItem(NamedTuple):
@@ -75,14 +71,14 @@ def place(
 ) -> list[PlacedItem]:
     """Place items from both ends of a row.
 
-    What does not fit is shortened, cut, then left out: on the left by weight, the last item first;
-    the right ones only when nothing is left on the left that may go.
+    Items that do not fit are shortened, then cut, then left out: at the left end by weight, the
+    last item first; at the right end only when the left end cannot be shortened further.
 
     Args:
         left: The items of the left end.
         right: The items of the right end.
-        width: The columns there are.
-        more: What stands in place of items of the left end, None for nothing.
+        width: Columns of the row.
+        more: An item that replaces items left out of the left end, None for none.
     """
     ends = (list(left), list(right))
 
@@ -95,7 +91,7 @@ def place(
     for items in ends:
         for at, item in reversed(list(enumerate(items))):
             if lacking() > 0 and item.shorter is not None:
-                items[at] = item._replace(words=item.shorter, shorter=None)
+                items[at] = item._replace(spans=item.shorter, shorter=None)
     for items in ends:
         while items and not fits():
             at = min(range(len(items)), key=lambda at: (items[at].weight, -at))
@@ -116,51 +112,37 @@ def place(
 
 
 def columns(items: Sequence[BarItem]) -> int:
-    """Count the cells of items with a gap behind each."""
+    """Count the cells of items with a gap after each."""
     return sum(item.width() + _GAP for item in items)
 
 
-def bar_strip(
-    placed: Sequence[PlacedItem], width: int, style_of: Callable[[Role], Style], hovered: str = ""
-) -> Strip:
-    """Draw placed items over a whole row; the words of the hovered action are underlined."""
-    base = style_of("plain")
-    segments: list[Segment] = []
+def bar_spans(placed: Sequence[PlacedItem]) -> Iterator[Span]:
+    """Yield the spans of placed items, with spaces between the items."""
     x = 0
-    for place_ in placed:
-        if place_.start > x:
-            segments.append(Segment(" " * (place_.start - x), base))
-        for text, role in place_.item.words:
-            style = style_of(role)
-            if place_.item.action:
-                style += TARGET
-            if hovered and place_.item.action == hovered:
-                style += Style(underline=True)
-            segments.append(Segment(text, style))
-        x = place_.stop
-    if x < width:
-        segments.append(Segment(" " * (width - x), base))
-    return Strip(segments, max(x, width)).crop(0, width)
+    for item, start, stop in placed:
+        if start > x:
+            yield Span(" " * (start - x))
+        action = RunAction(item.action) if item.action else None
+        yield from (span._replace(action=action) for span in item.spans)
+        x = stop
 
 
 class Bar(Widget):
-    """A row that draws items and runs their actions when they are clicked."""
+    """A row of items that run their actions when they are clicked."""
 
     DEFAULT_CSS = """
     Bar {
         height: 1;
         color: $text-muted;
-        .bar--brand { color: $accent; text-style: bold; }
-        .bar--active { color: $foreground; text-style: bold; }
+        .bar--heading { color: $foreground; text-style: bold; }
         .bar--key { color: $accent; text-style: bold; }
-        .bar--chip { color: $foreground; text-style: bold; }
         .bar--warning { color: $text-warning; }
     }
     """
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"bar--{role}" for role in ROLES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"bar--heading", "bar--key", "bar--warning"}
 
     def __init__(self, *, id: str | None = None) -> None:
-        """Make an empty bar."""
+        """Create an empty bar."""
         super().__init__(id=id)
         self._left: Sequence[BarItem] = ()
         self._right: Sequence[BarItem] = ()
@@ -173,29 +155,27 @@ class Bar(Widget):
         right: Sequence[BarItem] = (),
         more: BarItem | None = None,
     ) -> None:
-        """Show other items, as `place` does."""
+        """Show items; see `place`."""
         if (left, right, more) != (self._left, self._right, self._more):
             self._left, self._right, self._more = left, right, more
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Draw the row."""
-        return bar_strip(self._placed(), self.size.width, self._style_of, self._hovered)
-
-    def _style_of(self, role: Role) -> Style:
-        return self.get_component_rich_style(f"bar--{role}")
+        spans, styles = bar_spans(self._placed()), RoleStyles(self, "bar")
+        return draw(spans, styles, self.size.width, RunAction(self._hovered))
 
     def _placed(self) -> list[PlacedItem]:
         return place(self._left, self._right, self.size.width, self._more)
 
     def _item_at(self, x: int) -> BarItem:
-        """Give the item at a column of the widget, its padding included, as events have it."""
+        """Return the item at a column of the widget, counted with its padding as in events."""
         x -= self.gutter.left
         found = (placed.item for placed in self._placed() if placed.start <= x < placed.stop)
         return next(found, _NOTHING)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Underline what a click would do."""
+        """Underline the item under the mouse."""
         self._hover(self._item_at(event.x).action)
 
     def on_leave(self) -> None:
@@ -208,7 +188,7 @@ class Bar(Widget):
             self.refresh()
 
     async def on_click(self, event: events.Click) -> None:
-        """Run the action under the mouse."""
+        """Run the action of the item under the mouse."""
         item = self._item_at(event.x)
         if item.action:
             event.stop()

@@ -1,4 +1,4 @@
-"""The rows of the token card, made by pure functions: what stands where, and what a click does."""
+"""The rows of the token card and their links, made by pure functions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from tokviz.explain.trace import EncodeTrace, Explanation, LineageNode, render_l
 from tokviz.text.glyphs import safe, token_label
 from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import column, fit
-from tokviz.tui.widgets.flow import Action, Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
-from tokviz.tui.widgets.lists import Cell
+from tokviz.tui.widgets.spans import Action, Copy, GoTo, Role, Row, Span, Step, Word, flow, words_of
 
 LABEL_COLUMNS = 8
 HINT = "Move the cursor to a token, or point at one."
@@ -25,23 +24,23 @@ _MAX_STEPS = 200
 
 
 Link = Callable[[int], Action]
-"""Gives what a click on a token does, from its id."""
+"""Returns the action of a click on a token, given its id."""
 
 
 def label_of(token: bytes) -> str:
-    """Show a token's bytes, a very long one's first ones."""
+    """Return the label of a token; of a very long one, of its first bytes."""
     if len(token) <= _MAX_LABEL_BYTES:
         return token_label(token)
     return token_label(token[:_MAX_LABEL_BYTES]) + "…"
 
 
 def field_rows(label: str, words: Iterable[Word], width: int) -> list[Row]:
-    """Set words behind a label."""
+    """Arrange words after a label."""
     return flow(words, width, (Span(f"{label:<{LABEL_COLUMNS}} ", "label"),))
 
 
 def token_copies(entry: Entry) -> list[Copy]:
-    """List what can be copied from a token: its id, its bytes, and its text if it is text."""
+    """List the copies of a token: its id, its bytes, and its text if they are valid UTF-8."""
     copies = [Copy(str(entry.id), "the token id"), Copy(entry.token.hex(" "), "the token bytes")]
     if entry.n_chars is not None:
         copies.append(Copy(entry.token.decode(), "the token text"))
@@ -51,12 +50,12 @@ def token_copies(entry: Entry) -> list[Copy]:
 def token_rows(
     place: TokenPlace, entry: Entry, occurrences: Occurrences | None, width: int
 ) -> list[Row]:
-    """Draw all there is to know about one token.
+    """Draw the details of a token.
 
     Args:
-        place: Where it stands in the document.
-        entry: What the vocabulary knows about it.
-        occurrences: Where else it occurs, None while that is not known.
+        place: Its place in the document.
+        entry: Its entry in the vocabulary.
+        occurrences: Its other occurrences, None while they are not known.
         width: Columns of a row.
     """
     index = f"#{place.index:,}"
@@ -91,7 +90,7 @@ def _facts(place: TokenPlace, entry: Entry, width: int) -> Iterator[Row]:
 
 
 def hex_words(token: bytes) -> list[Word]:
-    """Give the bytes of a token in hexadecimal, each of which copies all; a long one's first."""
+    """Return the first bytes of a token in hexadecimal; a click on any copies all bytes."""
     copy = Copy(token.hex(" "), "the token bytes")
     words: list[Word] = [(Span(f"{byte:02x}", "link", copy),) for byte in token[:_MAX_HEX_BYTES]]
     if len(token) > _MAX_HEX_BYTES:
@@ -100,7 +99,7 @@ def hex_words(token: bytes) -> list[Word]:
 
 
 def merge_rows(entry: Entry, width: int) -> list[Row]:
-    """Show the number of the merge that makes a token, or why there is none."""
+    """Draw the number of the merge that makes a token, or why there is none."""
     none = "none: a special token" if entry.special else "none: no merge makes it"
     number = none if entry.merge is None else f"{entry.merge:,}"
     return field_rows("merge", words_of(number), width)
@@ -134,7 +133,7 @@ def _span_words(place: TokenPlace) -> list[Word]:
 
 
 def _occurrence_rows(place: TokenPlace, occurrences: Occurrences | None, width: int) -> list[Row]:
-    """Take two rows whatever is known, so that nothing below jumps when the answer comes."""
+    """Draw always two rows, so that later rows do not move when the occurrences are known."""
     if occurrences is None:
         return [*field_rows("occurs", words_of("…", "dim"), width), ()]
     if occurrences.count <= 1:
@@ -171,7 +170,7 @@ def lineage_rows(node: LineageNode, width: int, link: Link | None = None) -> Ite
 
 
 def tree_rows(node: LineageNode, width: int, link: Link | None = None) -> Iterator[Row]:
-    """Draw a token, and below it the tokens that it is made of, with their ids."""
+    """Draw a token and, below it, the tokens that it is made of, with their ids."""
     for row in render_lineage(node):
         token_id = "" if row.node.id is None else f" {row.node.id}"
         note = f" {row.node.note}" if row.node.note and row.node.note != "a single byte" else ""
@@ -238,12 +237,12 @@ def named_word(token: bytes, token_id: int, link: Link | None = None) -> Word:
 def selection_rows(
     selected: SelectedTokens, labels: Sequence[bytes], explanation: Explanation | None, width: int
 ) -> list[Row]:
-    """Draw a selection of several tokens and why it is not one.
+    """Draw a selection of several tokens, and why it is not one token.
 
     Args:
         selected: The tokens.
         labels: The bytes of each token of `selected.tokens`.
-        explanation: Why it is not one token, None while that is not known.
+        explanation: Why it is not one token, None while the reason is not known.
         width: Columns of a row.
     """
     rows: list[Row] = [
@@ -265,13 +264,13 @@ def selection_rows(
     if not selected.data:
         return rows + flow(words_of("Too many tokens to explain."), width)
     if not selected.whole:
-        rows += flow(words_of("The selection begins or ends inside a token.", "warning"), width)
+        rows += flow(words_of("The selection starts or ends inside a token.", "warning"), width)
     if explanation is None:
         return [*rows, (Span("…", "dim"),)]
     for sentence in explanation.sentences:
         rows += flow(sentence_words(sentence), width)
     if explanation.reason == "one token":
-        rows += flow(words_of("In the text its neighbours change how it is split."), width)
+        rows += flow(words_of("In the text its neighbors change how it is split."), width)
     if explanation.trace is not None:
         rows += [(), *trace_rows(explanation.trace, width)]
     return rows
@@ -279,39 +278,39 @@ def selection_rows(
 
 def merge_cells(
     number: int, token: bytes, pair: tuple[bytes, bytes] | None, count: int | None, width: int
-) -> list[Cell]:
-    """Draw a row of a list of merges: the number, the token, its parts, how often they met.
+) -> list[Span]:
+    """Draw a row of a list of merges: the number, the token, its parts and their count.
 
     Args:
-        number: Which merge it is.
+        number: The number of the merge.
         token: The token that it makes.
-        pair: What it is made of, None if no merge makes it.
-        count: How often these two met, None if that is not known.
+        pair: The parts of the token, None if no merge makes it.
+        count: The count of the pair, None if it is not known.
         width: Columns of the row.
     """
     head = f"{number:>7,} "
     times = "" if count is None else f" {count:,}×"
     room = width - len(head) - len(times)
     if room < 14:
-        return [(head, "muted"), (fit(label_of(token), room), "strong")]
+        return [Span(head, "dim"), Span(fit(label_of(token), room), "heading")]
     token_width = max(6, min(room // 2, 28))
     parts = "no merge" if pair is None else " + ".join(map(label_of, pair))
     return [
-        (head, "muted"),
-        (column(label_of(token), token_width), "strong"),
-        (" " + column(parts, room - token_width - 1), "muted"),
-        (times, "muted"),
+        Span(head, "dim"),
+        Span(column(label_of(token), token_width), "heading"),
+        Span(" " + column(parts, room - token_width - 1), "dim"),
+        Span(times, "dim"),
     ]
 
 
 def sentence_words(
     sentence: Iterable[str | bytes], link: Callable[[bytes], Action | None] = lambda token: None
 ) -> list[Word]:
-    """Cut a sentence into words; bytes become chips, and what touches them stays with them.
+    """Split a sentence into words; bytes become tokens that stay with adjacent text.
 
     Args:
         sentence: Texts, and the bytes of tokens.
-        link: Gives what a click on a token does.
+        link: Returns the action of a click on a token.
     """
     words: list[list[Span]] = [[]]
     for part in sentence:
@@ -328,7 +327,7 @@ def sentence_words(
 
 
 def trace_rows(trace: EncodeTrace, width: int) -> list[Row]:
-    """Draw how a pre-token is encoded: a row per merge, its number first, the new token marked."""
+    """Draw the encoding of a pre-token: a row per merge, with its number and the new token."""
     heading: Row = (Span("How it is encoded", "heading"),)
     if trace.note and not trace.steps:
         return [heading, *flow(words_of(trace.note), width)]
@@ -349,7 +348,7 @@ def trace_rows(trace: EncodeTrace, width: int) -> list[Row]:
 
 
 def _state(tokens: Sequence[bytes], new: int | None, room: int) -> list[Span]:
-    """Draw the tokens after a step in one row, as many as fit around the new one."""
+    """Draw the tokens after a step in one row: as many around the new one as fit."""
     labels = [label_of(token) for token in tokens]
     widths = [cell_len(label) for label in labels]
     first = _first_shown(widths, new or 0, room)
@@ -370,8 +369,8 @@ def _state(tokens: Sequence[bytes], new: int | None, room: int) -> list[Span]:
 def _first_shown(widths: Sequence[int], new: int, room: int) -> int:
     """Return the first token to show so that the new one is in view.
 
-    That is the first of all if the row can begin with it, else the one from which the row reaches
-    the end, else one from which the new token stands near the middle.
+    It is the first of all if the new token is then in view, else the one from which the row reaches
+    the end, else one that puts the new token near the middle.
     """
     ends = list(accumulate(width + 1 for width in widths))
     if ends[-1] - 1 <= room or ends[new] + 1 <= room:

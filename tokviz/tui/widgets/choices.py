@@ -1,4 +1,4 @@
-"""Choosing one of a few words: all of them are in view, one is marked."""
+"""A choice between a few words, all of which are visible."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -16,19 +14,23 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tokviz.tui.widgets.spans import Role, RoleStyles, RunAction, Span, draw
+
 _MARKS = ("○", "●")
 _GAP = 2
+_HOVERED = RunAction("")
+"""Marks the choice under the mouse, which `draw` underlines."""
 
 
 class Choice(NamedTuple):
-    """One of the words: what it stands for, and what is shown."""
+    """A choice: its value and its label."""
 
     value: str
     label: str
 
 
 class PlacedChoice(NamedTuple):
-    """Where a word stands: its place in the list, its row, and the columns it takes."""
+    """The position of a choice: its number in the list, its row and its columns."""
 
     number: int
     row: int
@@ -37,7 +39,7 @@ class PlacedChoice(NamedTuple):
 
 
 def place_choices(labels: Sequence[str], width: int) -> list[PlacedChoice]:
-    """Set marked words side by side, in as many rows as they need.
+    """Arrange labels with their marks side by side, in as many rows as they need.
 
     >>> place_choices(["one", "two"], 6)
     [PlacedChoice(number=0, row=0, start=0, stop=5), PlacedChoice(number=1, row=1, start=0, stop=5)]
@@ -54,25 +56,25 @@ def place_choices(labels: Sequence[str], width: int) -> list[PlacedChoice]:
 
 
 class Choices(Widget, can_focus=True):
-    """One of a few words. The arrow keys, space and a click choose."""
+    """A choice between a few words by the arrow keys, Space or a click."""
 
     DEFAULT_CSS = """
     Choices {
         height: auto;
         width: 1fr;
-        & > .choices--chosen { color: $foreground; text-style: bold; }
-        & > .choices--other { color: $text-muted; }
-        & > .choices--mark { color: $text-accent; }
-        & > .choices--focused {
+        & > .choices--heading { color: $foreground; text-style: bold; }
+        & > .choices--dim { color: $text-muted; }
+        & > .choices--accent { color: $text-accent; }
+        & > .choices--handle {
             background: $block-cursor-background;
             color: $block-cursor-foreground;
             text-style: bold;
         }
-        &:nocolor > .choices--focused { text-style: reverse; }
+        &:nocolor > .choices--handle { text-style: reverse; }
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"choices--{look}" for look in ("chosen", "other", "mark", "focused")
+        f"choices--{role}" for role in ("heading", "dim", "accent", "handle")
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1)", show=False),
@@ -83,78 +85,67 @@ class Choices(Widget, can_focus=True):
     ]
 
     chosen: reactive[str] = reactive("")
-    """The value of the marked word; no word is marked if it is none of theirs."""
+    """The value of the marked choice; any other value marks none."""
     hovered: reactive[int | None] = reactive(None)
-    """Index of the word under the mouse."""
+    """Index of the choice under the mouse."""
 
     class Chosen(Message):
-        """The user chose a word."""
+        """The user chose a value."""
 
         def __init__(self, choices: Choices, value: str, clicked: bool) -> None:
-            """Take the widget, the value of the word, and whether it was clicked."""
+            """Take the widget, the value, and whether it was clicked."""
             super().__init__()
             self.choices = choices
             self.value = value
             self.clicked = clicked
 
     def __init__(self, choices: Sequence[Choice], chosen: str, *, id: str | None = None) -> None:
-        """Take the words, and the value of the one that is marked first."""
+        """Take the choices, and the value that is chosen at first."""
         super().__init__(id=id)
         self.choices = choices
         self.set_reactive(Choices.chosen, chosen)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Take as many rows as the words need."""
+        """Return the number of rows that the choices need."""
         return self._placed(width)[-1].row + 1
 
     def _placed(self, width: int) -> list[PlacedChoice]:
         return place_choices([choice.label for choice in self.choices], width)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of words."""
-        width, base = self.size.width, self.rich_style
-        segments: list[Segment] = []
+        """Draw one row of choices."""
+        spans: list[Span] = []
         x = 0
         cursor = self._cursor if self.has_focus else None
-        for place in self._placed(width):
-            if place.row != y:
-                continue
-            choice = self.choices[place.number]
-            is_chosen = choice.value == self.chosen
-            segments.append(Segment(" " * (place.start - x), base))
-            is_hovered = place.number == self.hovered
-            has_cursor = place.number == cursor
-            segments += self._word(base, choice.label, is_chosen, has_cursor, is_hovered)
-            x = place.stop
-        return Strip(segments).adjust_cell_length(width, base)
+        for place in self._placed(self.size.width):
+            if place.row == y:
+                choice = self.choices[place.number]
+                is_chosen = choice.value == self.chosen
+                role: Role = "heading" if is_chosen else "dim"
+                spans += [
+                    Span(" " * (place.start - x)),
+                    Span(f"{_MARKS[is_chosen]} ", "accent" if is_chosen else "dim"),
+                    Span(choice.label, "handle" if place.number == cursor else role),
+                ]
+                if place.number == self.hovered:
+                    spans[-1] = spans[-1]._replace(action=_HOVERED)
+                x = place.stop
+        styles = RoleStyles(self, "choices")
+        return draw(spans, styles, self.size.width, _HOVERED, are_targets=False)
 
     @property
     def _cursor(self) -> int:
-        """Where the keyboard is: on the marked word, or on the first as long as none is marked."""
+        """The number of the choice with the cursor: the marked one, else the first."""
         values = [choice.value for choice in self.choices]
         return values.index(self.chosen) if self.chosen in values else 0
 
-    def _word(
-        self, base: Style, label: str, is_chosen: bool, has_cursor: bool, is_hovered: bool
-    ) -> list[Segment]:
-        style = base + self._style("chosen" if is_chosen else "other")
-        mark = base + self._style("mark") if is_chosen else style
-        if has_cursor:
-            style = base + self._style("focused")
-        if is_hovered:
-            style += Style(underline=True)
-        return [Segment(_MARKS[is_chosen] + " ", mark), Segment(label, style)]
-
-    def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(f"choices--{name}", partial=True)
-
     def watch_has_focus(self, _has_focus: bool) -> None:
-        """Draw the chosen word with or without the cursor."""
+        """Draw the cursor only while the widget has the focus."""
         super().watch_has_focus(_has_focus)
         self.refresh()
 
     def action_step(self, step: int) -> None:
-        """Choose a neighbour, stopping at the ends."""
+        """Choose the next or the previous value, stopping at the ends."""
         last = len(self.choices) - 1
         if self.chosen in (choice.value for choice in self.choices):
             index = self._cursor + step
@@ -178,7 +169,7 @@ class Choices(Widget, can_focus=True):
         return None
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Underline what a click would choose."""
+        """Underline the choice under the mouse."""
         self.hovered = self._index_at(event)
 
     def on_leave(self) -> None:
@@ -186,7 +177,7 @@ class Choices(Widget, can_focus=True):
         self.hovered = None
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the word under the mouse."""
+        """Choose the value under the mouse."""
         index = self._index_at(event)
         if index is not None:
             event.stop()

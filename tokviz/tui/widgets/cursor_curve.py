@@ -1,4 +1,4 @@
-"""A curve with its axes, a cursor that can be moved, and the switch of its scale."""
+"""A curve with axes, a movable cursor and a switch between two scales."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.strip import Strip
 
-from tokviz.tui.widgets.bar import Bar, BarItem, Role
+from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.curve import Curve, Scale, curve_rows
-from tokviz.tui.widgets.flow import flow, words_of
-from tokviz.tui.widgets.roles import role_strip
 from tokviz.tui.widgets.scrubber import Dragged
+from tokviz.tui.widgets.spans import Role, RoleStyles, Span, draw, flow, words_of
 
 AXIS_COLUMNS = 7
 """Columns at the left for the labels of the y axis and the axis itself."""
 
-Cells = list[tuple[str, str]]
-"""A row: stretches of (text, role)."""
-
 
 class CursorCurve(Vertical):
-    """Draws a curve below its title, the value, and the switch of its scale."""
+    """A curve below a line with its title, the value at the cursor and the switch of its scale."""
 
     DEFAULT_CSS = """
     CursorCurve > Bar { height: 1; }
@@ -31,10 +27,10 @@ class CursorCurve(Vertical):
     """
 
     def __init__(self, *, has_cursor: bool = True, id: str | None = None) -> None:
-        """Begin without a curve.
+        """Create an empty curve.
 
         Args:
-            has_cursor: Whether it shows where one is, and a click or a drag goes elsewhere.
+            has_cursor: Whether it has a cursor, which a click or a drag moves.
             id: The widget's id.
         """
         super().__init__(id=id)
@@ -42,12 +38,12 @@ class CursorCurve(Vertical):
         self._value = ""
 
     def compose(self) -> ComposeResult:
-        """Yield the line above, and the curve."""
+        """Yield the line above the curve, and the curve."""
         yield self._head
         yield self.plot
 
     def show(self, curve: Curve, value: str | None = None) -> None:
-        """Show another curve, and the value there is to say; None leaves it as it is."""
+        """Show another curve and a value; None keeps the value shown."""
         self._value = self._value if value is None else value
         self.plot.show(curve)
         self._show_head()
@@ -58,33 +54,34 @@ class CursorCurve(Vertical):
         self._show_head()
 
     def set_cursor(self, x: int, value: str) -> None:
-        """Put the cursor at an x, and say the value there."""
+        """Move the cursor to an x, and show the value there."""
         self._value = value
         self.plot.set_cursor(x)
         self._show_head()
 
     def _show_head(self) -> None:
         curve, is_log = self.plot.curve, self.plot.is_log
-        left = [BarItem(((curve.title, "plain"),)), BarItem(((self._value, "chip"),))]
+        left = [BarItem((Span(curve.title),)), BarItem((Span(self._value, "heading"),))]
         self._head.show(left, [scale_item(is_log)] if curve.points else ())
 
 
 class CurvePlot(Dragged):
-    """The curve itself, between its axes."""
+    """A curve between its axes."""
 
     DEFAULT_CSS = """
     CurvePlot {
-        & > .curve-plot--past { color: $text-accent; }
-        & > .curve-plot--future { color: $text-disabled; }
-        & > .curve-plot--cursor { color: $text-warning; text-style: bold; }
-        & > .curve-plot--axis { color: $text-muted; }
+        & > .curve-plot--accent { color: $text-accent; }
+        & > .curve-plot--rest { color: $text-disabled; }
+        & > .curve-plot--mark { color: $text-warning; text-style: bold; }
+        & > .curve-plot--dim { color: $text-muted; }
     }
     """
-    ROLES: ClassVar[tuple[str, ...]] = ("past", "future", "cursor", "axis")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"curve-plot--{role}" for role in ROLES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"curve-plot--{role}" for role in ("accent", "rest", "mark", "dim")
+    }
 
     def __init__(self, *, has_cursor: bool) -> None:
-        """Begin without a curve."""
+        """Create an empty curve."""
         super().__init__()
         self.curve, self.is_log = Curve(""), False
         self._cursor: int | None = 0 if has_cursor else None
@@ -111,7 +108,7 @@ class CurvePlot(Dragged):
         return max(self.size.width - AXIS_COLUMNS, 0)
 
     def set_cursor(self, x: int) -> None:
-        """Put the cursor at an x."""
+        """Move the cursor to an x."""
         before, self._cursor = self._cursor, x
         scale, columns = self._scale, self._columns
         if scale.column_of(before or 0, columns) != scale.column_of(x, columns):
@@ -123,30 +120,30 @@ class CurvePlot(Dragged):
         if self._drawn is None or self._drawn[0] != (width, height):
             rows = curve_rows(self.curve, self._columns, max(height - 1, 0), is_log=self.is_log)
             self._drawn = ((width, height), rows)
-        cells = curve_line(
+        spans = curve_line(
             self.curve, self._drawn[1], self._cursor, y, width, height, is_log=self.is_log
         )
-        return role_strip(self, "curve-plot", cells, width)
+        return draw(spans, RoleStyles(self, "curve-plot"), width)
 
     def can_go(self) -> bool:
-        """Without points, or a cursor, there is no place on the curve."""
+        """Return whether the curve has points and a cursor."""
         return self._cursor is not None and bool(self.curve.points)
 
     def go(self, column: int) -> None:
-        """Go to the merge at a column."""
+        """Post the merge at a column."""
         x = self._scale.value_of(column - AXIS_COLUMNS, self._columns)
         if x != self._cursor:
             self.post_message(self.Moved(x))
 
 
 def scale_item(is_log: bool) -> BarItem:
-    """Give the switch between the two scales."""
-    linear: Role = "plain" if is_log else "chip"
-    log: Role = "chip" if is_log else "plain"
+    """Return the switch between the two scales."""
+    linear: Role = "text" if is_log else "heading"
+    log: Role = "heading" if is_log else "text"
     return BarItem(
-        (("linear", linear), (" │ ", "plain"), ("logarithmic", log)),
+        (Span("linear", linear), Span(" │ "), Span("logarithmic", log)),
         "screen.toggle_scale",
-        (("lin", linear), ("│", "plain"), ("log", log)),
+        (Span("lin", linear), Span("│"), Span("log", log)),
     )
 
 
@@ -159,28 +156,29 @@ def curve_line(
     height: int,
     *,
     is_log: bool = False,
-) -> Cells:
-    """Draw one row: a row of the curve, or the x axis."""
+) -> list[Span]:
+    """Draw a row of the curve, or the x axis."""
     if not curve.points:
-        rows = flow(words_of(curve.nothing), width)
-        return [(span.text, "axis") for row in rows[y : y + 1] for span in row]
+        rows = flow(words_of(curve.empty_text), width)
+        return [span._replace(role="dim") for row in rows[y : y + 1] for span in row]
     columns = width - AXIS_COLUMNS
     if height < 2 or columns <= 4:
         return []
     if y == height - 1:
-        return [(" " * AXIS_COLUMNS + x_axis(curve.last_x, columns), "axis")]
+        return [Span(" " * AXIS_COLUMNS + x_axis(curve.last_x, columns), "dim")]
     bottom, top, _ = curve.y_axis(is_log)
     label = curve.y_label(top) if y == 0 else curve.y_label(bottom) if y == height - 2 else ""
-    row, axis = blocks[y], (f"{label:>{AXIS_COLUMNS - 1}}▕", "axis")
+    row, axis = blocks[y], Span(f"{label:>{AXIS_COLUMNS - 1}}▕", "dim")
     if cursor is None:
-        return [axis, (row, "past")]
+        return [axis, Span(row, "accent")]
     column = Scale(curve.last_x, is_log).column_of(cursor, columns)
     mark = row[column] if row[column] != " " else "│"
-    return [axis, (row[:column], "past"), (mark, "cursor"), (row[column + 1 :], "future")]
+    before, after = Span(row[:column], "accent"), Span(row[column + 1 :], "rest")
+    return [axis, before, Span(mark, "mark"), after]
 
 
 def x_axis(last: int, width: int) -> str:
-    """Name the x axis between its two ends.
+    """Label the x axis: its two ends, and its name between them.
 
     >>> x_axis(4000, 30)
     '0         merges         4,000'

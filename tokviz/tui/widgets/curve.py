@@ -1,4 +1,4 @@
-"""A curve over the merges, drawn with block characters, and the scale of it and of the scrubber."""
+"""A curve over the merges, drawn with block characters, and the scale of its x axis."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class Scale(NamedTuple):
 
     Attributes:
         last: The last number.
-        is_log: Whether it is logarithmic: equal ways multiply the number, plus 1, by the same.
+        is_log: Whether it is logarithmic, in the number plus 1.
     """
 
     last: int
     is_log: bool = False
 
     def column_of(self, value: float, width: int) -> int:
-        """Say in which of `width` columns a number stands.
+        """Return the column of a number, one of `width`.
 
         >>> [Scale(4).column_of(value, 3) for value in range(5)]
         [0, 0, 1, 2, 2]
@@ -36,7 +36,7 @@ class Scale(NamedTuple):
         return min(max(round(share * (width - 1)), 0), width - 1)
 
     def value_at(self, column: float, width: int) -> float:
-        """Say which number stands in the middle of a column.
+        """Return the number at the middle of a column.
 
         >>> [Scale(999, is_log=True).value_at(column, 31) for column in (0, 30)]
         [0.0, 999.0]
@@ -49,7 +49,7 @@ class Scale(NamedTuple):
         return math.expm1(share * math.log1p(self.last)) if self.is_log else share * self.last
 
     def value_of(self, column: int, width: int) -> int:
-        """Say which whole number a column stands for; the edges are the ends.
+        """Return the whole number at a column; columns outside have the first or last one.
 
         >>> [Scale(4).value_of(column, 3) for column in (-1, 0, 1, 2, 9)]
         [0, 0, 2, 4, 4]
@@ -58,16 +58,16 @@ class Scale(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What is drawn.
+    """A curve and its axes.
 
     Attributes:
-        title: What the y axis is.
-        points: (x, y) with growing x: what is there after x merges.
+        title: The title of the y axis.
+        points: Pairs (x, y) with growing x: the value after x merges.
         last_x: The right edge of the x axis; its left edge is 0.
         y_range: The bottom and the top of the y axis.
-        y_label: Spells a number of the y axis.
-        log_from: The bottom of the y axis where it is drawn logarithmically; None if it never is.
-        nothing: What to say if there are no points.
+        y_label: Formats a number of the y axis.
+        log_from: The bottom of a logarithmic y axis; None if the y axis is always linear.
+        empty_text: The text shown if there are no points.
     """
 
     title: str
@@ -76,25 +76,25 @@ class Curve(NamedTuple):
     y_range: tuple[float, float] = (0.0, 1.0)
     y_label: Callable[[float], str] = str
     log_from: float | None = None
-    nothing: str = ""
+    empty_text: str = ""
 
     def y_axis(self, is_log: bool) -> tuple[float, float, bool]:
-        """Give the bottom, the top, and whether the axis is logarithmic."""
+        """Return the bottom, the top, and whether the axis is logarithmic."""
         if is_log and self.log_from is not None:
             return self.log_from, max(self.y_range[1], 2 * self.log_from), True
         return *self.y_range, False
 
 
 def compression_curve(
-    title: str, points: Sequence[tuple[float, float]], last_x: int, nothing: str = ""
+    title: str, points: Sequence[tuple[float, float]], last_x: int, empty_text: str = ""
 ) -> Curve:
-    """Make a curve of bytes per token, which begins with a token for every byte."""
+    """Return a curve of bytes per token, which starts with one token per byte."""
     top = max(2.0, math.ceil(max((ratio for _, ratio in points), default=2.0) * 2) / 2)
-    return Curve(title, points, last_x, (1.0, top), "{:.1f}".format, nothing=nothing)
+    return Curve(title, points, last_x, (1.0, top), "{:.1f}".format, empty_text=empty_text)
 
 
 def curve_rows(curve: Curve, width: int, height: int, *, is_log: bool = False) -> list[str]:
-    """Draw a curve as columns of blocks; columns beyond the last point stay empty.
+    """Draw a curve as columns of blocks; columns beyond the last point are empty.
 
     Returns:
         The rows from the top down, each `width` characters wide.
@@ -119,7 +119,7 @@ def curve_rows(curve: Curve, width: int, height: int, *, is_log: bool = False) -
 
 
 def _value_at(points: Sequence[tuple[float, float]], index: int, x: float) -> float | None:
-    """Give the value at an x, whose first point that is not before it has this index."""
+    """Return the value at an x; `index` is that of the first point at or after it."""
     if index == len(points):
         return None
     after = points[index]

@@ -1,7 +1,8 @@
-"""Inputs of one line, which never show what a terminal must not receive."""
+"""One-line inputs that never send unsafe characters to the terminal."""
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any, ClassVar
 
 from textual import events
@@ -10,18 +11,19 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from tokviz.text.glyphs import UNSAFE
+from tokviz.tui.undo import UndoHistory
 from tokviz.tui.widgets.fit import fit
 
 
 def first_line(text: str) -> str:
-    """Give the first line of a text without what a terminal must not receive."""
+    """Return the first line of a text without characters that are unsafe for the terminal."""
     return UNSAFE.sub("", next(iter(text.splitlines()), ""))
 
 
 class Field(Input):
-    """A one-line input that never shows what a terminal must not receive.
+    """A one-line input that never sends unsafe characters to the terminal.
 
-    Typing gives printable characters only; a paste can hold anything, so it is cleaned here.
+    Only printable characters can be typed; a paste can contain anything, so it is cleaned.
     """
 
     DEFAULT_CSS = """
@@ -35,10 +37,10 @@ class Field(Input):
     """
 
     MOST_PASTED: ClassVar[int] = 20_000
-    """Characters of a paste; with more, every key would take long, and undo would keep them all."""
+    """Characters of the longest paste: more would slow down every key and fill the undo history."""
 
     KEEPS_SPACES: ClassVar[bool] = False
-    """Whether the spaces around a paste count."""
+    """Whether the spaces around a paste are kept."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+a", "select_all", "Select all", show=False),
@@ -47,47 +49,41 @@ class Field(Input):
     ]
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """Take what an input takes."""
-        self._states, self._state = [""], 0
-        self._typed = (0, 0)
-        """Where the last change was, and how many characters it added."""
+        """Take the arguments of `Input`."""
+        self._history, self._last_change = UndoHistory(""), (0, 0)
         super().__init__(*args, **options)
-        self._states, self._state = [self.value], 0
+        self._history.restart(self.value)
 
     def watch_value(self, old: str, new: str) -> None:
-        """Keep what was there before; characters typed one behind the other go together."""
-        if new == self._states[self._state]:
+        """Record the value for undo; characters typed one after the other are one step."""
+        if new == self._history.state:
             return
-        pairs = enumerate(zip(old, new, strict=False))
-        at = next((n for n, (one, other) in pairs if one != other), min(len(old), len(new)))
-        step = len(new) - len(old)
-        (before, last_step), self._typed = self._typed, (at, step)
-        goes_on = self._state and step == last_step and abs(step) == 1 and at == before + step
-        self._states[self._state] = old
-        self._state += not goes_on
-        self._states[self._state :] = [new]
+        column = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))
+        )
+        n_added = len(new) - len(old)
+        if self._last_change != (column - n_added, n_added) or abs(n_added) != 1:
+            self._history.break_run()
+        self._last_change = column, n_added
+        self._history.record(new, run=n_added)
 
     def action_undo(self) -> None:
-        """Go back to what was in the field before."""
-        self._go(-1)
+        """Go back to the previous value."""
+        if self._history.undo():
+            self.put(self._history.state)
 
     def action_redo(self) -> None:
-        """Take an undo back."""
-        self._go(1)
-
-    def _go(self, by: int) -> None:
-        if 0 <= self._state + by < len(self._states):
-            self._state += by
-            self._typed = (0, 0)
-            self.put(self._states[self._state])
+        """Redo the change that was undone."""
+        if self._history.redo():
+            self.put(self._history.state)
 
     def put(self, text: str) -> None:
-        """Replace what is in the field; the cursor stands behind it."""
+        """Replace the value, and move the cursor to its end."""
         self.value = text
         self.cursor_position = len(text)
 
     def render_line(self, y: int) -> Strip:
-        """Draw the field; an ellipsis ends what it asks for where that is cut."""
+        """Draw the field; a placeholder that does not fit ends with an ellipsis."""
         asked = self.placeholder
         self.set_reactive(Input.placeholder, fit(asked, self.scrollable_content_region.width))
         try:
@@ -104,12 +100,12 @@ class Field(Input):
             return
         self.replace(text, *sorted(self.selection))
         if was_empty:
-            # Textual shows the beginning of the first value of all, until the cursor moves.
+            # Textual shows the start of the first value until the cursor moves.
             self.action_home()
             self.action_end()
 
     def fits(self, pasted: str) -> bool:
-        """Tell whether a paste is short enough, and the user if it is not."""
+        """Return whether a paste is short enough; notify the user if it is not."""
         if len(pasted) > self.MOST_PASTED:
             words = (
                 f"Not pasted: {len(pasted):,} characters, this field takes {self.MOST_PASTED:,}."
@@ -118,5 +114,5 @@ class Field(Input):
         return len(pasted) <= self.MOST_PASTED
 
     def clean_paste(self, text: str) -> str:
-        """Turn pasted text into what may stand in the field."""
+        """Return the part of a pasted text that the field accepts."""
         return first_line(text if self.KEEPS_SPACES else text.strip())

@@ -1,4 +1,4 @@
-"""Text in a number of columns: cut, filled up, or a bar."""
+"""Text cut or padded to a number of columns, and horizontal bars."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def fit(text: str, width: int) -> str:
-    """Return the text, or its beginning with an ellipsis if it is wider than `width` columns."""
+    """Return the text, or its start and an ellipsis if it is wider than `width` columns."""
     if len(text) <= width and cell_len(text) <= width:
         return text
     if width <= 0:
@@ -19,7 +19,7 @@ def fit(text: str, width: int) -> str:
 
 
 def column(text: str, width: int) -> str:
-    """Cut a text, or fill it up with spaces, to a number of columns.
+    """Cut a text or pad it with spaces to a number of columns.
 
     >>> column("abc", 5), column("abcdef", 5)
     ('abc  ', 'abcd…')
@@ -29,7 +29,7 @@ def column(text: str, width: int) -> str:
 
 
 def fit_end(text: str, width: int) -> str:
-    """Return the text, or its end behind an ellipsis: what tells more of a long path."""
+    """Return the text, or its end after an ellipsis, which says more about a long path."""
     if len(text) <= width and cell_len(text) <= width:
         return text
     end = text[-width:] if width > 0 else ""
@@ -39,7 +39,7 @@ def fit_end(text: str, width: int) -> str:
 
 
 def fit_name(text: str, width: int) -> str:
-    """Return the name, or its beginning and end: trainings of one corpus differ at the end.
+    """Return the name, or its start and end, because names of trainings differ at the end.
 
     >>> fit_name("book-10000-20261122-155315", 18)
     'book-10000-…155315'
@@ -51,7 +51,7 @@ def fit_name(text: str, width: int) -> str:
 
 
 def bar_text(value: float, most: float, width: int) -> str:
-    """Draw a horizontal bar in eighths of a cell; what is not nothing shows at least one eighth.
+    """Draw a horizontal bar in eighths of a cell; a positive value has at least one eighth.
 
     >>> bar_text(3, 6, 4), bar_text(1, 1000, 4), bar_text(0, 6, 4)
     ('██', '▏', '')

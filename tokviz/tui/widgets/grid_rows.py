@@ -1,4 +1,4 @@
-"""Rows of the id grid: what stands in them, where, and how they are drawn. Pure functions."""
+"""Layout and drawing of the rows of the id grid. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MIN_CELLS_BESIDE_GUTTER = 3
 
 
 class GridShape(NamedTuple):
-    """Where things stand in a row, in columns.
+    """The layout of a row, in columns.
 
     A row is `gutter` columns for the index of its first token (its last column is a gap; 0 columns
-    if there is no room), then `per_row` cells of `cell` columns, the last one of each a gap.
+    if it does not fit), then `per_row` cells of `cell` columns, the last one of each a gap.
     """
 
     gutter: int
@@ -30,7 +30,7 @@ class GridShape(NamedTuple):
     per_row: int
 
     def index_at(self, x: int, row: int, n_tokens: int) -> int | None:
-        """Return the token drawn at a column of a row, or None beside the tokens."""
+        """Return the token drawn at a column of a row, None if there is none."""
         place = (x - self.gutter) // self.cell
         if not 0 <= place < self.per_row:
             return None
@@ -50,7 +50,7 @@ def grid_shape(width: int, n_vocab: int, n_tokens: int) -> GridShape:
 
 
 def list_shape(width: int, n_tokens: int) -> GridShape:
-    """One token a row: its index, its id and its text."""
+    """Return the layout of a list: a token per row with its index, its id and its text."""
     gutter = min(_index_width(n_tokens), width // 3)
     return GridShape(gutter, max(1, width - gutter), 1)
 
@@ -60,27 +60,27 @@ def _index_width(n_tokens: int) -> int:
 
 
 def _round_number(per_row: int) -> int:
-    """Give up one cell of a row if the indexes of the rows become easier to count with."""
+    """Leave out one cell of a row if that makes the indexes of the rows rounder."""
     return per_row - 1 if per_row in (6, 11, 17, 21) else per_row
 
 
 class GridRow(NamedTuple):
-    """What one row shows, and nothing else: equal rows draw equally."""
+    """The content of a row. Equal rows are drawn the same."""
 
     first: int
     """The index of the first token."""
     tokens: tuple[tuple[int, int], ...]
     """The id and the hue of every token."""
     pending_after: frozenset[int] = frozenset()
-    """Places after which text follows that is not tokenized yet; -1 is before the first one."""
+    """Places followed by text that is not tokenized yet; -1 is before the first token."""
     hover: int | None = None
-    """The place under the pointer."""
+    """The place under the mouse."""
     pin: int | None = None
     """The place of the pinned token."""
 
 
-class GridLook(NamedTuple):
-    """The styles of a row, and which ids are special."""
+class GridStyles(NamedTuple):
+    """The styles of a row, and the special ids."""
 
     palette: TokenPalette
     base: Style
@@ -100,40 +100,40 @@ class GridLook(NamedTuple):
         return style
 
 
-def grid_strip(row: GridRow, shape: GridShape, width: int, look: GridLook) -> Strip:
+def grid_strip(row: GridRow, shape: GridShape, width: int, styles: GridStyles) -> Strip:
     """Draw a row of ids, each right-aligned in its cell."""
-    segments = _gutter(row, shape, look)
+    segments = _gutter(row, shape, styles)
     for place, (token_id, _) in enumerate(row.tokens):
-        segments.append(Segment(f"{token_id:>{shape.cell - 1}}", look.token(row, place)))
-        segments.append(_gap(row, place, look))
-    return Strip(segments).adjust_cell_length(width, look.base)
+        segments.append(Segment(f"{token_id:>{shape.cell - 1}}", styles.token(row, place)))
+        segments.append(_gap(row, place, styles))
+    return Strip(segments).adjust_cell_length(width, styles.base)
 
 
 def list_strip(
-    row: GridRow, shape: GridShape, width: int, look: GridLook, id_width: int, label: str
+    row: GridRow, shape: GridShape, width: int, styles: GridStyles, id_width: int, label: str
 ) -> Strip:
     """Draw a row of the list: index, id and text of one token."""
-    segments = _gutter(row, shape, look)
+    segments = _gutter(row, shape, styles)
     if row.tokens:
-        style = look.token(row, 0)
-        segments.append(Segment(f"{row.tokens[0][0]:>{id_width}}", look.dim))
-        segments.append(Segment(" ", look.base))
+        style = styles.token(row, 0)
+        segments.append(Segment(f"{row.tokens[0][0]:>{id_width}}", styles.dim))
+        segments.append(Segment(" ", styles.base))
         room = width - shape.gutter - id_width - 2
         segments.append(Segment(fit(label, max(1, room)), style))
-        segments.append(_gap(row, 0, look))
-    return Strip(segments).adjust_cell_length(width, look.base)
+        segments.append(_gap(row, 0, styles))
+    return Strip(segments).adjust_cell_length(width, styles.base)
 
 
-def _gutter(row: GridRow, shape: GridShape, look: GridLook) -> list[Segment]:
-    """Draw the index of the row's first token, if there is room for it."""
-    gap = _gap(row, -1, look)
+def _gutter(row: GridRow, shape: GridShape, styles: GridStyles) -> list[Segment]:
+    """Draw the index of the row's first token if it fits."""
+    gap = _gap(row, -1, styles)
     if not shape.gutter:
         return [gap] if -1 in row.pending_after and not row.tokens else []
     index = f"{row.first:>{shape.gutter - 1}}" if row.tokens else " " * (shape.gutter - 1)
-    return [Segment(index, look.dim), gap]
+    return [Segment(index, styles.dim), gap]
 
 
-def _gap(row: GridRow, place: int, look: GridLook) -> Segment:
+def _gap(row: GridRow, place: int, styles: GridStyles) -> Segment:
     if place in row.pending_after:
-        return Segment(PENDING, look.base + look.palette.pending)
-    return Segment(" ", look.base)
+        return Segment(PENDING, styles.base + styles.palette.pending)
+    return Segment(" ", styles.base)

@@ -1,4 +1,4 @@
-"""The ids of the document's tokens: as a grid of numbers, or as a list with their text."""
+"""The ids of the document's tokens, as a grid of numbers or as a list with their text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.grid_rows import (
-    GridLook,
     GridRow,
     GridShape,
+    GridStyles,
     grid_shape,
     grid_strip,
     list_shape,
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 
 _STRIPS_KEPT = 512
 _MOST_CHARS = 8192
-"""Characters that drawing a few rows may encode at once."""
+"""The most characters that drawing a few rows may encode."""
 _EMPTY = " Token ids appear here as you type."
 
 
 class IdGrid(TokenView):
-    """The ids of a live document, linked with the text by hovering and picking."""
+    """The ids of a live document. Hovering and picking a token mark it in the text too."""
 
+    PREFIX = "id-grid"
     COMPONENT_CLASSES: ClassVar[set[str]] = {"id-grid--dim"}
     DEFAULT_CSS = """
     IdGrid > .id-grid--dim {
@@ -54,91 +55,72 @@ class IdGrid(TokenView):
         self.as_list = False
         """Whether each row shows one token with its text."""
         self._shape = GridShape(0, 1, 1)
-        self._look: GridLook | None = None
+        self._grid_styles: GridStyles | None = None
         self._id_width = 1
-        self._drawn: dict[int, GridRow] = {}
         self._strips: LRUCache[GridRow, Strip] = LRUCache(_STRIPS_KEPT)
         self._shaped_for: tuple[int, object] = (0, None)
 
     def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
+        """Draw with another palette."""
         self._palette = palette
         self.restyle()
 
     def restyle(self) -> None:
-        """Forget what was drawn, and draw everything again."""
+        """Forget the drawn rows, and redraw."""
         self._forget_strips()
         super().restyle()
 
     def sync(self) -> None:
-        """Draw what changed in the document since the last time."""
+        """Show the document's tokens as they are now."""
         if not self.size:
             return
         self.live.ensure(0, 1)
-        if self._reshape():
-            self.refresh()
+        self._reshape()
         self.set_row_count(self._n_rows())
-        visible, drawn = self.visible_rows(), self._drawn
-        new = zip(visible, self._rows(visible), strict=False)
-        beyond = range(visible.stop, self.top_row + self.size.height)
-        gone = [row for row in beyond if drawn.pop(row, None) is not None]
-        self.refresh_rows([row for row, content in new if drawn.get(row) != content] + gone)
+        self.refresh()
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
-        """Mark the token under the pointer and the pinned one; with `scroll`, bring it in view."""
-        touched = {
-            index // self._shape.per_row
-            for old, new in ((self._hover, hover), (self.pinned, pin))
-            if old != new
-            for index in (old, new)
-            if index is not None
-        }
+        """Mark the token under the mouse and the pinned one; `scroll` scrolls to the latter."""
         self._hover, self.pinned = hover, pin
-        self.refresh_rows(touched)
+        self.refresh()
         if scroll and pin is not None and self.size:
             self.show_row(pin // self._shape.per_row)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
+        """Draw a row of the view."""
         if self._shaped_for[0] != self.row_width:
             self._reshape()
         row = self.top_row + y
-        look = self._current_look()
+        styles = self._current_styles()
         contents = self._rows(range(row, row + 1)) if row < self._n_rows() else []
         if not contents:
-            self._drawn.pop(row, None)
             words = "" if row or self.live.n_chars else fit(_EMPTY, self.row_width)
-            return Strip([Segment(words, look.base + look.dim)]).adjust_cell_length(
-                self.size.width, look.base
+            return Strip([Segment(words, styles.base + styles.dim)]).adjust_cell_length(
+                self.size.width, styles.base
             )
         content = contents[0]
-        if len(self._drawn) > _STRIPS_KEPT:
-            self._drawn.clear()
-        self._drawn[row] = content
         strip = self._strips.get(content)
         if strip is None:
-            strip = self._strips[content] = self._strip(content, look)
+            strip = self._strips[content] = self._strip(content, styles)
         return strip
 
-    def _strip(self, row: GridRow, look: GridLook) -> Strip:
+    def _strip(self, row: GridRow, styles: GridStyles) -> Strip:
         width = self.row_width
         if not self.as_list:
-            return grid_strip(row, self._shape, width, look)
+            return grid_strip(row, self._shape, width, styles)
         tokenizer = self.live.tokenizer
         label = ""
         if row.tokens and tokenizer is not None:
             label = token_label(tokenizer.token_bytes(row.tokens[0][0]))
-        return list_strip(row, self._shape, width, look, self._id_width, label)
+        return list_strip(row, self._shape, width, styles, self._id_width, label)
 
-    def _reshape(self) -> bool:
-        """Fit the cells to the width and the document; return whether everything must be drawn."""
+    def _reshape(self) -> None:
+        """Fit the cells to the width and the document."""
         made_for = (self.row_width, self.live.tokenizer)
         shape = self._new_shape()
-        if shape == self._shape and made_for == self._shaped_for:
-            return False
-        self._shape, self._shaped_for = shape, made_for
-        self._forget_strips()
-        return True
+        if shape != self._shape or made_for != self._shaped_for:
+            self._shape, self._shaped_for = shape, made_for
+            self._forget_strips()
 
     def _new_shape(self) -> GridShape:
         tokenizer = self.live.tokenizer
@@ -165,7 +147,7 @@ class IdGrid(TokenView):
         ]
 
     def _row(self, first: int, tokens: tuple[tuple[int, int], ...], gaps: Iterable[int]) -> GridRow:
-        # A gap before a row is drawn behind the last token of the row above, if there is one.
+        # A gap before a row is drawn after the last token of the row above, if there is one.
         places = range(-1 if first == 0 else 0, len(tokens))
         return GridRow(
             first,
@@ -176,11 +158,11 @@ class IdGrid(TokenView):
         )
 
     def _read(self, first: int, last: int) -> tuple[list[tuple[int, int]], list[int]]:
-        """Read tokens, and after which indexes text follows that is not tokenized yet.
+        """Read tokens, and the indexes that are followed by text that is not tokenized yet.
 
-        Asking for the tokens of a stretch may encode it, which moves the indexes: ask again then.
-        Two known tokens in a row may have megabytes between them that are not tokenized yet, so
-        only the beginning of a stretch is asked for; its tokens are the ones to show.
+        Reading the tokens of a part of the text may encode it, which moves the indexes; then they
+        are read again. There may be megabytes of such text between two known tokens, so only the
+        start of the part is read, which contains the tokens to show.
         """
         live = self.live
         spans: list[TokenSpan] = []
@@ -201,62 +183,51 @@ class IdGrid(TokenView):
                 before = span.index
         return live.tokens_slice(first, last), gaps
 
-    def _current_look(self) -> GridLook:
-        if self._look is None:
+    def _current_styles(self) -> GridStyles:
+        if self._grid_styles is None:
             tokenizer = self.live.tokenizer
             specials = tokenizer.special_tokens.values() if tokenizer is not None else ()
-            base = self.rich_style + self._palette.base
-            dim = base + self.get_component_rich_style("id-grid--dim", partial=True)
-            self._look = GridLook(self._palette, base, dim, frozenset(specials))
-        return self._look
+            base = self.role_styles.base + self._palette.base
+            dim = base + self.role_styles["dim"]
+            self._grid_styles = GridStyles(self._palette, base, dim, frozenset(specials))
+        return self._grid_styles
 
     def _forget_strips(self) -> None:
-        self._look = None
+        self._grid_styles = None
         self._strips.clear()
-        self._drawn.clear()
 
-    def on_resize(self) -> None:
-        """Fit the cells to the new width and keep the pinned token in view."""
-        self.sync()
-        if self.pinned is not None:
-            self.show_row(self.pinned // self._shape.per_row)
-
-    def on_show(self) -> None:
-        """Catch up with what happened while the grid was hidden."""
-        self.on_resize()
-
-    # -- where tokens stand, and what becomes of the one that is meant
+    # -- positions and marks
 
     @property
     def n_tokens(self) -> int:
-        """The number of tokens that are known."""
+        """The number of known tokens."""
         return self.live.n_tokens
 
     def row_of(self, index: int) -> int:
-        """Give the row of a token."""
+        """Return the row of a token."""
         return index // self._shape.per_row
 
     def row_tokens(self, number: int) -> range:
-        """Give the tokens of a row."""
+        """Return the tokens of a row."""
         first = number * self._shape.per_row
         return range(first, min(first + self._shape.per_row, self.n_tokens))
 
     def token_at(self, x: int, number: int) -> int | None:
-        """Find the token drawn at a column of a row."""
+        """Return the token drawn at a column of a row."""
         return self._shape.index_at(x, number, self.n_tokens)
 
     def hover(self, index: int | None) -> None:
-        """Light up the token under the pointer, and tell the screen."""
+        """Highlight the token under the mouse, and notify the screen."""
         self.set_marks(index, self.pinned)
         self.post_message(TokenHovered(index))
 
     def pin(self, index: int) -> None:
-        """Mark a token at once, and tell the screen."""
+        """Mark a token at once, and notify the screen."""
         self.set_marks(self._hover, index, scroll=True)
         self.post_message(TokenPicked(index))
 
     def action_move_rows(self, step: int) -> None:
-        """Pick the token some rows on, at the ends the first or the last one."""
+        """Pick a token some rows below; at the ends, the first or the last one."""
         self.action_move(step * self._shape.per_row)
 
     def action_pick(self) -> None:
@@ -264,17 +235,15 @@ class IdGrid(TokenView):
         index = self.pinned if self.pinned is not None else self._hover
         self.move_to(self.first_in_view() if index is None else index)
 
-    @action("Ids alone, or with their text", "l", section="In the IDs panel", footer="Grid / list")
+    @action("Ids only, or with their text", "l", section="In the IDs panel", footer="Grid / list")
     def action_toggle_list(self) -> None:
         """Change between a grid of ids and a list with the text of every token."""
         self.as_list = not self.as_list
-        self.sync()
-        if self.pinned is not None:
-            self.show_row(self.pinned // self._shape.per_row)
+        self.on_resize()
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 
 
 def _place(index: int | None, first: int, n_tokens: int) -> int | None:
-    """Return where a token stands in a row, or None if it is in another one."""
+    """Return the place of a token in a row, None if it is in another row."""
     return None if index is None or not 0 <= index - first < n_tokens else index - first

@@ -1,6 +1,6 @@
-"""Lists of rows of which one is highlighted, and which draw only what is visible.
+"""Lists of rows, one of which is highlighted. Only visible rows are drawn.
 
-`RowList` leaves the keyboard to a field above it, which calls `move`; `PickList` has it itself.
+A `RowList` is moved by a field above it, which has the focus; a `PickList` has the focus itself.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.tui.messages import RIGHT, WhyWanted
-from tokviz.tui.widgets.line_scroll_view import QuietScroll
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
+from tokviz.tui.widgets.spans import Role, Span, draw
 
 RowT = TypeVar("RowT")
-
-Cell = tuple[str, str]
-"""A stretch of a row: text that is safe for the terminal, and one of `RowList.ROLES` or ""."""
 
 MOVES: tuple[BindingType, ...] = (
     Binding("down", "move(1)", show=False),
@@ -32,18 +30,19 @@ MOVES: tuple[BindingType, ...] = (
     Binding("pagedown", "page(1)", show=False),
     Binding("pageup", "page(-1)", show=False),
 )
-"""The keys that move a highlight, for the list and for what has the keyboard in its place."""
+"""The keys that move the highlight, for the list and for the field that has the focus."""
 
 
-class RowList(QuietScroll, Generic[RowT], can_focus=False):
+class RowList(LineScrollView, Generic[RowT], can_focus=False):
     """Rows of any kind, one of them highlighted.
 
-    The cost of a frame is that of the visible rows, so 100,000 rows are as quick as ten.
+    A frame draws only the visible rows, so 100,000 rows are as fast as ten.
     """
 
+    PREFIX = "row-list"
     HEARS_RIGHT: ClassVar[bool] = True
-    TELLS_WHY: ClassVar[bool] = False
-    """Whether the right button also asks why a row is as it is."""
+    ANSWERS_WHY: ClassVar[bool] = False
+    """Whether a right click also requests an explanation of the row."""
     DEFAULT_CSS = """
     RowList {
         height: 1fr;
@@ -54,19 +53,17 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
             background: $block-cursor-background;
             color: $block-cursor-foreground;
         }
-        & > .row-list--strong { text-style: bold; }
-        & > .row-list--muted { color: $text-muted; }
+        & > .row-list--heading { text-style: bold; }
+        & > .row-list--dim { color: $text-muted; }
         & > .row-list--accent { color: $text-accent; }
         & > .row-list--warning { color: $text-warning; }
         &:nocolor > .row-list--highlighted { text-style: reverse; }
     }
     """
 
-    ROLES: ClassVar[tuple[str, ...]] = ("strong", "muted", "accent", "warning")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "row-list--hover",
-        "row-list--highlighted",
-        *(f"row-list--{role}" for role in ROLES),
+        f"row-list--{name}"
+        for name in ("hover", "highlighted", "heading", "dim", "accent", "warning")
     }
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,9 +73,9 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         Binding("enter", "pick", show=False),
     ]
 
-    highlighted: reactive[int | None] = reactive(None, repaint=False)
+    highlighted: reactive[int | None] = reactive(None)
     """Index of the highlighted row."""
-    hovered: reactive[int | None] = reactive(None, repaint=False)
+    hovered: reactive[int | None] = reactive(None)
     """Index of the row under the mouse."""
 
     _is_following = False
@@ -92,7 +89,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         def __init__(self, rows: RowList[Any], index: int) -> None:
             """Take the list, and the index of the row.
 
-            By the time this is heard the list may show others: `row` is the one that was meant.
+            The list may show other rows when the message is handled: `row` is the intended one.
             """
             super().__init__()
             self.rows = rows
@@ -108,21 +105,21 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         """The user pressed Enter on a row, or clicked it."""
 
         def __init__(self, rows: RowList[Any], index: int, again: bool) -> None:
-            """Take the list, the row's index, and whether it was the highlighted one already."""
+            """Take the list, the row's index, and whether the row was highlighted already."""
             super().__init__(rows, index)
             self.again = again
 
-    def __init__(self, paint: Callable[[RowT, int], Sequence[Cell]], *, id: str | None = None):
-        """Take the function that draws a row: from the row and the width in cells, its cells."""
+    def __init__(self, paint: Callable[[RowT, int], Sequence[Span]], *, id: str | None = None):
+        """Take the function that returns the spans of a row for a width in cells."""
         super().__init__(id=id)
         self._paint = paint
         self._clicked: RowT | None = None
         self.rows: Sequence[RowT] = ()
-        self.nothing = ""
-        """What stands in the place of the rows where there are none."""
+        self.empty_text = ""
+        """The text shown if there are no rows."""
 
     def show(self, rows: Sequence[RowT], highlighted: int | None) -> None:
-        """Show other rows, highlight one, and bring it into view."""
+        """Show other rows, highlight one of them, and scroll to it."""
         self.rows = rows
         self.hovered = None
         self.virtual_size = Size(0, len(rows))
@@ -133,7 +130,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         self.refresh()
 
     def follow(self, index: int) -> None:
-        """Highlight a row from outside; one that is out of view comes to its middle."""
+        """Highlight a row; if it is out of view, scroll it to the middle."""
         height, top = self.scrollable_content_region.height, self.top_row
         if height and not top <= index < top + height:
             self.scroll_to(y=max(0, index - height // 2), animate=False, force=True)
@@ -183,16 +180,11 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
 
     # -- drawing
 
-    def watch_highlighted(self, old: int | None, new: int | None) -> None:
-        """Bring the row into view, draw the two that change, and tell."""
-        self.row_at_hand = new or 0
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        """Bring the row into view, and post `Highlighted`."""
+        self.current_row = highlighted or 0
         self._reveal()
-        self.refresh_rows((old, new))
         self.post_message(self.Highlighted())
-
-    def watch_hovered(self, old: int | None, new: int | None) -> None:
-        """Draw the row under the mouse, and the one before."""
-        self.refresh_rows((old, new))
 
     def on_resize(self) -> None:
         """Keep the highlighted row in view."""
@@ -201,7 +193,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
     def _reveal(self) -> None:
         """Scroll as little as needed to show the highlighted row.
 
-        `force` because a list that has just got its rows has no scroll bar yet.
+        `force` is needed because a list whose rows were just set has no scrollbar yet.
         """
         height = self.scrollable_content_region.height
         if self.highlighted is None or self._is_following or not height:
@@ -213,45 +205,39 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
             self.scroll_to(y=y, animate=False, force=True)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one visible row."""
+        """Draw a row of the view."""
         width = self.row_width
         index = y + self.top_row
+        styles = self.role_styles
         if index >= len(self.rows):
-            words = "" if self.rows or y else self.nothing
-            style = self.ground + self._part("muted")
-            return Strip([Segment(words, style)]).adjust_cell_length(width, self.ground)
+            return draw([Span("" if self.rows or y else self.empty_text, "dim")], styles, width)
         mark = self._mark_of(index)
-        style = self.ground + self._part(mark)
+        style = styles.base + styles[mark]
         plain = mark == "highlighted" and self.app.no_color
         segments = [
-            Segment(text, style if plain else style + self._cell_style(role, mark))
-            for text, role in self._paint(self.rows[index], width)
+            Segment(span.text, style if plain else style + self._span_style(span.role, mark))
+            for span in self._paint(self.rows[index], width)
         ]
         return Strip(segments).adjust_cell_length(width, style)
 
-    def _cell_style(self, role: str, mark: str) -> Style:
-        """Give the look of a cell in a row that is marked "highlighted" or "hover", or is not."""
-        return self._part(role)
+    def _span_style(self, role: Role, mark: str) -> Style:
+        """Return the style of a role in a row that is marked "highlighted", "hover" or "text"."""
+        return self.role_styles[role]
 
     def _mark_of(self, index: int) -> str:
         if index == self.highlighted:
             return "highlighted"
-        return "hover" if index == self.hovered else ""
-
-    def _part(self, name: str) -> Style:
-        if not name:
-            return Style.null()
-        return self.get_component_rich_style(f"row-list--{name}", partial=True)
+        return "hover" if index == self.hovered else "text"
 
     # -- mouse
 
     def index_at(self, event: events.MouseEvent) -> int | None:
-        """Give the index of the row under the mouse."""
+        """Return the index of the row under the mouse."""
         place = self.place_at(event)
         return None if place is None else place.y
 
-    def point_at(self, place: Offset | None) -> None:
-        """Mark the row under the mouse, or none."""
+    def hover_at(self, place: Offset | None) -> None:
+        """Mark the row under the mouse."""
         self.hovered = None if place is None else place.y
 
     def on_click(self, event: events.Click) -> None:
@@ -259,9 +245,9 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         self.take_click(event)
 
     def take_click(self, event: events.Click) -> int | None:
-        """Pick the row under the mouse, or only highlight it for the right button.
+        """Pick the row under the mouse; a right click only highlights it.
 
-        The second click of two does not pick a row that has come there since.
+        The second click of a double click does not pick another row that has moved there.
 
         Returns:
             The row's index, None if none was picked.
@@ -277,7 +263,7 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
         self.highlighted = index
         if event.button == RIGHT:
             self.post_message(RowList.Moved(self, index))
-            if self.TELLS_WHY:
+            if self.ANSWERS_WHY:
                 self.post_message(WhyWanted())
             return None
         self.post_message(RowList.Picked(self, index, again))
@@ -285,9 +271,9 @@ class RowList(QuietScroll, Generic[RowT], can_focus=False):
 
 
 class PickList(RowList[RowT], can_focus=True):
-    """Rows of which the user picks one: by moving to it, by Enter, or by a click."""
+    """A list in which the user picks a row by moving to it, by Enter or by a click."""
 
-    TELLS_WHY = True
+    ANSWERS_WHY = True
     DEFAULT_CSS = """
     PickList {
         &:blur > .row-list--highlighted {

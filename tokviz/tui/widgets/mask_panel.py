@@ -1,4 +1,4 @@
-"""The Mask panel: which tokens of the text at hand a model would learn from, and why."""
+"""Mask panel: the tokens of the current text that a model would learn from, and why."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, kept_pin, known_pin
 from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.mask.flow import MaskFlow
-from tokviz.tui.widgets.mask.look import MARKS
+from tokviz.tui.widgets.mask.styles import MARKS
 from tokviz.tui.widgets.mask.why import why_content
 
 PAUSE_SECONDS = 0.15
-"""How long nothing must have changed before the mask is made anew."""
+"""Seconds without a change after which the mask is computed again."""
 MOST_CHARS = 1_000_000
-"""A longer text has no mask."""
+"""The most characters of a text with a mask."""
 _LOW_ROWS = 14
-"""A panel of fewer rows says less of a token."""
+"""A panel with fewer rows describes a token briefly."""
 _MOST_ROWS = {False: 5, True: 3}
-"""How many rows may say what the text is, in a low panel or not."""
+"""The most rows of the description of the text, by whether the panel is low."""
 _CUT = 8
-"""Columns by which what is said of the text is cut until it fits."""
+"""Columns by which the description of the text is shortened until it fits."""
 
 
 class _About(Static):
-    """What is said of the text, with links that are actions of the panel."""
+    """The description of the text, with links to actions of the panel."""
 
     async def action_of_panel(self, action: str) -> None:
-        """Do what a link says."""
+        """Run the action of a link."""
         if isinstance(self.parent, MaskPanel):
             await self.parent.run_action(action)
 
 
 class MaskPanel(Vertical):
-    """Shows the mask of the document's text as a conversation.
+    """The mask of the document's text, read as a conversation.
 
-    A text in a template's own form keeps its tokens, so they light up in the editor too; a
+    A text in a template's format keeps its tokens, so they are marked in the editor too; a
     conversation as JSON is rendered first.
     """
 
@@ -88,12 +88,12 @@ class MaskPanel(Vertical):
         self._why = Static(id="mask-why")
         self._pin: int | None = None
         self._at_cursor: int | None = None
-        self._made_of: tuple[int, object, bool] | None = None
+        self._mask_state: tuple[int, object, bool] | None = None
         self._timer: Timer | None = None
         self.can_focus = False
 
     def compose(self) -> ComposeResult:
-        """Yield what the text is, its tokens, and why one of them is as it is."""
+        """Yield the description of the text, its tokens, and the explanation of one of them."""
         yield self._about
         yield self.flow
         yield self._why
@@ -103,59 +103,64 @@ class MaskPanel(Vertical):
         self.sync()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Say less where there are few rows."""
+        """Shorten the texts if there are few rows."""
         self.set_class(event.size.height < _LOW_ROWS, "-low")
-        self.call_after_refresh(self._say_again)
+        self.call_after_refresh(self._update_text)
 
-    def _say_again(self) -> None:
+    def _update_text(self) -> None:
         self._show_about()
         self._set_pin(self._pin)
 
     def focus(self, scroll_visible: bool = True, from_app_focus: bool = False) -> MaskPanel:
-        """Give the keyboard to the tokens."""
+        """Focus the tokens."""
         self.flow.focus(scroll_visible)
         return self
 
-    # -- what every panel can do
+    # -- called by the screen
 
     def sync(self) -> None:
-        """Make the mask anew soon, if the document has changed."""
-        if self._made_of == self._state():
+        """Compute the mask again soon if the document has changed."""
+        if self.is_up_to_date:
             return
         if self._timer is not None:
             self._timer.stop()
         delay = PAUSE_SECONDS if self.masked is not None else 0.001
-        self._timer = self.set_timer(delay, self._make)
+        self._timer = self.set_timer(delay, self._start_masking)
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
-        """Mark the token at the cursor, where the tokens are those of the document."""
+        """Mark the token at the cursor if the tokens are those of the document."""
         self._at_cursor = pin
-        if self.masked is not None and self.masked.aligned and self._made_of == self._state():
+        if self.masked is not None and self.masked.aligned and self.is_up_to_date:
             self._set_pin(pin, scroll=scroll)
 
     @property
+    def is_up_to_date(self) -> bool:
+        """Whether the mask is that of the current text."""
+        return self._mask_state == self._state()
+
+    @property
     def is_of_text(self) -> bool:
-        """Whether its tokens are those of the text, which the editor marks too."""
+        """Whether the tokens are those of the text, so that the editor can mark them too."""
         return self.masked is None or self.masked.aligned
 
-    # -- making the mask
+    # -- computing the mask
 
     def _state(self) -> tuple[int, object, bool]:
         return self.live.revision, self.live.tokenizer, self.live.parse_specials
 
-    def _make(self) -> None:
+    def _start_masking(self) -> None:
         self._timer = None
         self.workers.cancel_group(self, "mask")
         tokenizer = self.live.tokenizer
         if tokenizer is None:
             return
         if not self.live.n_chars:
-            self._made_of = self._state()
+            self._mask_state = self._state()
             self._show(None, "The mask shows which tokens of a conversation a model learns from.")
             return
         if self.live.n_chars > MOST_CHARS:
-            self._made_of = self._state()
-            self._show(None, f"A text of more than {MOST_CHARS:,} characters is not masked here.")
+            self._mask_state = self._state()
+            self._show(None, f"Texts of more than {MOST_CHARS:,} characters are not masked here.")
             return
         state, text = self._state(), self.live.text
         in_thread(
@@ -169,7 +174,7 @@ class MaskPanel(Vertical):
     def _take(
         self, state: tuple[int, object, bool], masked: MaskedText | None, problem: str
     ) -> None:
-        self._made_of = state
+        self._mask_state = state
         self._show(masked, problem)
         if state != self._state():
             self.sync()
@@ -185,7 +190,7 @@ class MaskPanel(Vertical):
         self._set_pin(pin)
 
     def _show_about(self) -> None:
-        """Say what the text is, so far cut that the links behind it are seen."""
+        """Show the description of the text, shortened so that the links after it are visible."""
         masked, width = self.masked, self._about.content_size.width
         sentence = safe(self._problem if masked is None else masked.sentence)
         most = _MOST_ROWS[self.has_class("-low")]
@@ -216,7 +221,7 @@ class MaskPanel(Vertical):
         return Content.assemble(*parts)
 
     def _link(self, title: str, key: str, action: str) -> Content:
-        """Draw a link, with its key where it works: elsewhere it would be typed into the text."""
+        """Return a link, with its key if the tokens have the focus, when it works."""
         shown = f"{title} ({key})" if self.flow.has_focus else title
         link = Content.styled(shown, "$text-accent").stylize(
             Style.from_meta({"@click": f"of_panel('{action}')"})
@@ -236,7 +241,7 @@ class MaskPanel(Vertical):
 
     @action("Show an example of a conversation", "e", section="In the Mask panel")
     def action_show_example(self) -> None:
-        """Put a short conversation in place of the text. Undo takes it back."""
+        """Replace the text with a short conversation. Undo restores the text."""
         self.post_message(TextWanted(EXAMPLE))
 
     # -- tokens
@@ -251,10 +256,10 @@ class MaskPanel(Vertical):
         self._why.update(why_content(self.flow.tokens, index, roles, width, brief=brief))
 
     def on_mask_token_picked(self, event: MaskTokenPicked) -> None:
-        """Explain a token, and go to it in the text if it is one of the text's own."""
+        """Explain a token, and go to it in the text if it is one of the text's tokens."""
         event.stop()
         self._set_pin(event.index)
-        if self.masked is not None and self.masked.aligned and self._made_of == self._state():
+        if self.masked is not None and self.masked.aligned and self.is_up_to_date:
             self.post_message(TokenPicked(event.index))
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]

@@ -1,4 +1,4 @@
-"""Rows of words that scroll: what they say is made elsewhere, by pure functions."""
+"""Scrolling rows of spans, which pure functions elsewhere create."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tokviz.tui.messages import RIGHT, CopyRequested, WhyWanted
-from tokviz.tui.widgets.flow import Action, Copy, Do, GoTo, Role, Row, ToToken
-from tokviz.tui.widgets.line_scroll_view import QuietScroll
-from tokviz.tui.widgets.roles import TARGET
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
+from tokviz.tui.widgets.spans import TARGET, Action, Copy, GoTo, Role, Row, RunAction, ToToken
 
 if TYPE_CHECKING:
     from tokviz.tui.palette import TokenPalette
 
 
 _WORDS = ("text", "label", "heading", "dim", "warning", "good")
-"""What is said in words: the rest is tokens, and what can be clicked."""
+"""Roles of words; the others are tokens and links."""
 _TOKENS = ("token", "special", "made", "new", "left", "right", "result")
-"""What is a token, or a pre-token of one."""
+"""Roles of tokens and parts of tokens."""
 
 
 class Link(NamedTuple):
-    """The words of a row that belong to one action; `row` and the columns they take."""
+    """Neighboring spans of a row that have the same action, and their columns."""
 
     row: int
     start: int
@@ -38,9 +37,10 @@ class Link(NamedTuple):
     action: Action
 
 
-class RowsView(QuietScroll):
-    """Shows rows for its width; words that do something are underlined under the mouse."""
+class RowsView(LineScrollView):
+    """Rows made for the width of the view. Links are underlined under the mouse."""
 
+    PREFIX = "rows-view"
     HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
     RowsView {
@@ -61,38 +61,37 @@ class RowsView(QuietScroll):
         "rows-view--pointed"
     }
 
-    tells_why = True
-    """Whether the tokens here are what the screen's “Why?” is about, once they are followed."""
+    answers_why = True
+    """Whether the screen's *Why?* explains the tokens here."""
 
     class Picked(Message):
-        """The user chose words that do something for the screen."""
+        """The user chose a link that the screen handles."""
 
         def __init__(self, action: Action) -> None:
-            """Take what they do."""
+            """Take its action."""
             super().__init__()
             self.action = action
 
     def __init__(self, palette: TokenPalette | None = None, *, id: str | None = None) -> None:
-        """Begin empty.
+        """Create an empty view.
 
         Args:
-            palette: How tokens look; not needed for rows without any.
+            palette: The styles of tokens; not needed for rows without tokens.
             id: The widget's id.
         """
         super().__init__(id=id)
         self._palette = palette
         self._make: Callable[[int], Sequence[Row]] = lambda width: ()
         self.rows: Sequence[Row] = ()
-        """What is shown."""
+        """The rows shown."""
         self._made_for = -1
         self._pointed: Link | None = None
-        self._styles: dict[tuple[Role, int], Style] = {}
 
     def show(self, make: Callable[[int], Sequence[Row]], *, from_top: bool = False) -> None:
         """Show other rows.
 
         Args:
-            make: Makes them for a width in columns; it is asked again when the width changes.
+            make: Returns the rows for a width in columns; called again when the width changes.
             from_top: Whether to scroll to the first row.
         """
         self._make = make
@@ -101,39 +100,33 @@ class RowsView(QuietScroll):
             self.scroll_to(y=0, animate=False)
 
     def lay_out(self) -> None:
-        """Make the rows again, and draw those in view that changed."""
+        """Make the rows again."""
         self._made_for = self.row_width if self.size else 0
         if self._made_for <= 0:
             return
-        self.point_at(None)
-        before, self.rows = self.rows, self._make(self._made_for)
+        self.hover_at(None)
+        self.rows = self._make(self._made_for)
         self.set_row_count(len(self.rows))
-        in_view, now = range(self.top_row, self.top_row + self.size.height), self.rows
-        self.refresh_rows(row for row in in_view if before[row : row + 1] != now[row : row + 1])
+        self.refresh()
 
     def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
+        """Draw with another palette."""
         self._palette = palette
-        self.restyle()
-
-    def restyle(self) -> None:
-        """Forget the styles, and draw everything again."""
-        self._styles.clear()
-        super().restyle()
+        self.refresh()
 
     def on_resize(self) -> None:
-        """Set the words again for the new width."""
+        """Make the rows again for the new width."""
         if self.row_width != self._made_for:
             self.lay_out()
 
     def on_show(self) -> None:
-        """Catch up with what happened while the rows were hidden."""
+        """Catch up with changes that happened while the rows were hidden."""
         self.lay_out()
 
     # -- drawing
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
+        """Draw a row of the view."""
         number = self.top_row + y
         segments: list[Segment] = []
         x = 0
@@ -143,7 +136,7 @@ class RowsView(QuietScroll):
                 style += TARGET
             for link, name in self._marked():
                 if link is not None and link.row == number and link.start <= x < link.stop:
-                    style += self._part(name)
+                    style += self.role_styles[name]
             segments.append(Segment(span.text, style))
             x += cell_len(span.text)
         return Strip(segments).adjust_cell_length(self.row_width, self._style("text", -1))
@@ -151,42 +144,36 @@ class RowsView(QuietScroll):
     def _marked(self) -> list[tuple[Link | None, str]]:
         return [(self._pointed, "pointed")]
 
-    def _part(self, name: str) -> Style:
-        return self.get_component_rich_style(f"rows-view--{name}", partial=True)
-
     @property
     def base_style(self) -> Style:
-        """What every row is drawn on."""
-        return self.rich_style
+        """The style below every row."""
+        return self.role_styles.base
 
     def _style(self, role: Role, hue: int) -> Style:
-        style = self._styles.get((role, hue))
-        if style is None:
-            style = self.base_style + self._part(role)
-            palette = self._palette
-            if palette is not None:
-                if hue >= 0:
-                    style += palette.hues[hue % len(palette.hues)]
-                if role == "special":
-                    style += palette.special
-                elif role in ("left", "result"):
-                    style += palette.pin
-                elif role == "right":
-                    style += palette.hover
-            self._styles[role, hue] = style
+        style = self.base_style + self.role_styles[role]
+        palette = self._palette
+        if palette is not None:
+            if hue >= 0:
+                style += palette.hues[hue % len(palette.hues)]
+            if role == "special":
+                style += palette.special
+            elif role in ("left", "result"):
+                style += palette.pin
+            elif role == "right":
+                style += palette.hover
         return style
 
     # -- the mouse
 
-    def point_at(self, place: Offset | None) -> None:
-        """Underline what a click would act on."""
+    def hover_at(self, place: Offset | None) -> None:
+        """Underline the link under the mouse."""
         link = self._link_at(place)
         if link != self._pointed:
-            before, self._pointed = self._pointed, link
-            self.refresh_rows(changed.row for changed in (before, link) if changed is not None)
+            self._pointed = link
+            self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Do what the words under the mouse say; the right button asks why of a token."""
+        """Follow the link under the mouse; a right click requests an explanation of a token."""
         place = self.place_at(event)
         link = self._link_at(place)
         action = None if link is None else link.action
@@ -194,18 +181,18 @@ class RowsView(QuietScroll):
             if action is not None:
                 event.stop()
                 self.follow(action)
-        elif self.tells_why and isinstance(action, GoTo | ToToken):
+        elif self.answers_why and isinstance(action, GoTo | ToToken):
             self.follow(action)
             self.post_message(WhyWanted())
-        elif self.tells_why and place is not None and self._role_at(place) in _TOKENS:
+        elif self.answers_why and place is not None and self._role_at(place) in _TOKENS:
             self.post_message(WhyWanted())
 
     def follow(self, action: Action) -> None:
-        """Copy, do an action, or tell the screen what was picked."""
+        """Copy a text, run an action, or post `Picked`."""
         match action:
             case Copy(text, what):
                 self.post_message(CopyRequested(text, what))
-            case Do(call):
+            case RunAction(call):
                 self.call_later(self.app.run_action, call, self.screen)
             case _:
                 self.post_message(self.Picked(action))
@@ -226,7 +213,7 @@ class RowsView(QuietScroll):
         return None
 
     def _word_at(self, place: Offset) -> Link | None:
-        """Give the word of the glossary at a place, unless a token stands there."""
+        """Return a link to the glossary's entry for the word at a position, None for tokens."""
         from tokviz.guide.glossary import words_in  # which the first frame need not wait for
 
         text = "".join(
@@ -236,12 +223,12 @@ class RowsView(QuietScroll):
         for first, last, name in words_in(text):
             start, stop = cell_len(text[:first]), cell_len(text[:last])
             if start <= place.x < stop:
-                return Link(place.y, start, stop, Do(f"app.define({name!r})"))
+                return Link(place.y, start, stop, RunAction(f"app.define({name!r})"))
         return None
 
 
 def links_of(number: int, row: Row) -> Iterator[Link]:
-    """Find the links of a row; words side by side with the same action are one."""
+    """Yield the links of a row; neighboring spans with the same action are one link."""
     link: Link | None = None
     x = 0
     for span in row:
@@ -262,7 +249,7 @@ def links_of(number: int, row: Row) -> Iterator[Link]:
 
 
 def _same_link(before: Sequence[Link], chosen: int, links: Sequence[Link]) -> int:
-    """Find a link among others that have come before it; its number if it is gone."""
+    """Find a link after the rows changed; return its old number if it is gone."""
 
     def alike(among: Sequence[Link]) -> list[int]:
         action = before[chosen].action
@@ -278,7 +265,7 @@ def _same_link(before: Sequence[Link], chosen: int, links: Sequence[Link]) -> in
 
 
 class LinkRows(RowsView):
-    """Rows with the keyboard: the arrow keys go from link to link, Enter does what one says."""
+    """Rows with keyboard support: the arrow keys go from link to link, Enter follows one."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows-view--chosen"}
     DEFAULT_CSS = """
@@ -310,7 +297,7 @@ class LinkRows(RowsView):
     _chosen: int | None = None
 
     def show(self, make: Callable[[int], Sequence[Row]], *, from_top: bool = False) -> None:
-        """Show other rows; `from_top` for other things, with no link chosen."""
+        """Show other rows; with `from_top`, no link is chosen."""
         if from_top:
             self._chosen = None
         super().show(make, from_top=from_top)
@@ -333,7 +320,7 @@ class LinkRows(RowsView):
         return marked
 
     def watch_has_focus(self, _has_focus: bool) -> None:
-        """Show the chosen link while the keyboard is here."""
+        """Show the chosen link while the view has the focus."""
         super().watch_has_focus(_has_focus)
         if _has_focus and self._chosen is None and self._links:
             top = self.top_row
@@ -346,7 +333,7 @@ class LinkRows(RowsView):
             self._choose(self._chosen + step)
 
     def action_step_row(self, step: int) -> None:
-        """Choose the nearest link of the next or the previous row that has another; else scroll."""
+        """Choose the nearest other link in a row below or above; scroll if there is none."""
         here = None if self._chosen is None else self._links[self._chosen]
         beyond = [
             link
@@ -364,7 +351,7 @@ class LinkRows(RowsView):
         self._choose(nearest)
 
     def action_page(self, step: int) -> None:
-        """Go on by a page."""
+        """Move by a page."""
         rows = step * max(1, self.size.height - 1)
         if self._chosen is None:
             self.scroll_relative(y=rows, animate=False)
@@ -392,12 +379,12 @@ class LinkRows(RowsView):
             self.refresh()
 
     def action_choose(self) -> None:
-        """Do what the chosen link says."""
+        """Follow the chosen link."""
         if self._chosen is not None:
             self.follow(self._links[self._chosen].action)
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the link under the mouse: the row view does what it says."""
+        """Choose the link under the mouse, which `RowsView.on_click` follows."""
         link = self._link_at(self.place_at(event))
         if link in self._links:
             self._chosen = self._links.index(link)

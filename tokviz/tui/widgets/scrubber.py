@@ -1,10 +1,8 @@
-"""Widgets on which a drag of the mouse follows numbers, and a line with a handle that is one."""
+"""Widgets in which the mouse drags a number, and a line with a handle."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from itertools import groupby
-from operator import itemgetter
 from typing import ClassVar
 
 from textual import events
@@ -13,38 +11,38 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokviz.tui.widgets.curve import Scale
-from tokviz.tui.widgets.roles import role_strip
+from tokviz.tui.widgets.spans import RoleStyles, Span, draw
 
 
 class Dragged(Widget):
-    """Turns presses and drags into columns, and tells what stands there."""
+    """Base of widgets in which presses and drags of the mouse choose a number."""
 
     class Moved(Message):
-        """The user pointed out another place."""
+        """The user moved to another number."""
 
         def __init__(self, value: int) -> None:
-            """Take the number of the place."""
+            """Take the number."""
             super().__init__()
             self.value = value
 
         def can_replace(self, message: Message) -> bool:
-            """Only the newest place matters."""
+            """Only the newest number matters."""
             return isinstance(message, Dragged.Moved)
 
-    # To select text by a drag would paint the whole screen anew at every move.
+    # Selecting text by a drag would redraw the whole screen at every move.
     ALLOW_SELECT = False
     _is_dragged = False
 
     def can_go(self) -> bool:
-        """Tell whether there is anywhere to go."""
+        """Return whether the mouse can choose a number."""
         return True
 
     @abstractmethod
     def go(self, column: int) -> None:
-        """Go where the pointer is; the column may lie outside the widget."""
+        """Choose the number at a column, which may be outside the widget."""
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Go there."""
+        """Choose the number under the mouse, and start dragging."""
         if self.can_go():
             event.stop()
             self._is_dragged = True
@@ -52,14 +50,14 @@ class Dragged(Widget):
             self.go(event.x)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Follow the mouse while it is pressed: the release may have gone to another window."""
+        """Follow the mouse while a button is pressed; another window may receive the release."""
         if self._is_dragged and not event.button:
             self._let_go()
         elif self._is_dragged:
             self.go(event.x)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Stay here."""
+        """Stop dragging."""
         if self._is_dragged:
             event.stop()
             self._let_go()
@@ -70,16 +68,16 @@ class Dragged(Widget):
 
 
 class Scrubber(Dragged, can_focus=True):
-    """Shows a value between 0 and a last one; a click or a drag changes it.
+    """A value between 0 and a last one, which a click or a drag changes.
 
-    The arrow keys are left to the screen, which knows what one step is.
+    The screen handles the arrow keys, because it defines the size of a step.
     """
 
     DEFAULT_CSS = """
     Scrubber {
         height: 1;
         width: 1fr;
-        & > .scrubber--done { color: $text-accent; }
+        & > .scrubber--accent { color: $text-accent; }
         & > .scrubber--rest { color: $border-blurred; }
         & > .scrubber--mark { color: $text-warning; text-style: bold; }
         & > .scrubber--handle { color: $text-accent; text-style: bold; }
@@ -88,17 +86,17 @@ class Scrubber(Dragged, can_focus=True):
     }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"scrubber--{role}" for role in ("done", "rest", "mark", "handle")
+        f"scrubber--{role}" for role in ("accent", "rest", "mark", "handle")
     }
 
     def __init__(self, *, id: str | None = None) -> None:
-        """Begin with the range 0 to 0."""
+        """Create a scrubber with the range 0 to 0."""
         super().__init__(id=id)
         self._value, self._scale = 0, Scale(0)
         self._mark: int | None = None
 
     def show(self, value: int, scale: Scale, mark: int | None = None) -> None:
-        """Show a value on a scale, and perhaps a mark at another value."""
+        """Show a value on a scale, and optionally a mark at another value."""
         if (value, scale, mark) != (self._value, self._scale, self._mark):
             self._value, self._scale, self._mark = value, scale, mark
             self.refresh()
@@ -109,18 +107,16 @@ class Scrubber(Dragged, can_focus=True):
         if width < 1:
             return Strip([])
         handle = self._scale.column_of(self._value, width)
-        cells = ["━"] * handle + ["●"] + ["─"] * (width - handle - 1)
-        roles = ["done"] * handle + ["handle"] + ["rest"] * (width - handle - 1)
+        spans = [Span("━", "accent")] * handle + [Span("●", "handle")]
+        spans += [Span("─", "rest")] * (width - handle - 1)
         if self._mark is not None:
             column = self._scale.column_of(self._mark, width)
             if column != handle:
-                cells[column], roles[column] = "◆", "mark"
-        runs = groupby(zip(cells, roles, strict=True), key=itemgetter(1))
-        words = (("".join(cell for cell, _ in run), role) for role, run in runs)
-        return role_strip(self, "scrubber", words, width)
+                spans[column] = Span("◆", "mark")
+        return draw(spans, RoleStyles(self, "scrubber"), width)
 
     def go(self, column: int) -> None:
-        """Take the handle to a column."""
+        """Move the handle to a column."""
         value = self._scale.value_of(column, self.size.width)
         if value != self._value:
             self.show(value, self._scale, self._mark)

@@ -1,12 +1,10 @@
-"""One line of numbers: what the document comes to, and what the selection does."""
+"""A line with the counts of the document and of the selection."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, NamedTuple
 
-from rich.cells import cell_len
-from rich.style import Style
 from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
@@ -14,26 +12,14 @@ from textual.widget import Widget
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.roles import role_strip
+from tokviz.tui.widgets.spans import Role, RoleStyles, RunAction, Span, draw, span_at, width_of
 
 SEPARATOR = " · "
 _BAR_COLUMNS = 10
 
-Role = Literal[
-    "count", "plain", "good", "warning", "toggle", "progress", "selection", "cost", "ids"
-]
-
-
-_ACTIONS: dict[Role | None, str] = {
-    "toggle": "screen.toggle_specials",
-    "cost": "screen.prices",
-    "ids": "screen.decode_ids",
-}
-"""What a click on a part of the line does."""
-
 
 class SelectionCounts(NamedTuple):
-    """What the selection comes to."""
+    """Counts of the selection."""
 
     tokens: int
     chars: int
@@ -41,20 +27,20 @@ class SelectionCounts(NamedTuple):
 
 
 class CostNote(NamedTuple):
-    """What the text costs with a model of the user's price table."""
+    """Cost of the text with a model of the user's price table."""
 
     model: str
     """The model's name."""
     full: str
     """The cost and the share of the context window."""
     short: str
-    """One of them."""
+    """The cost or the share."""
     too_long: bool = False
     """Whether the text does not fit into the context window."""
 
 
 class IdsNote(NamedTuple):
-    """That the text is nothing but token ids."""
+    """A note that the text consists of token ids."""
 
     n_ids: int
     key: str
@@ -62,162 +48,152 @@ class IdsNote(NamedTuple):
 
 
 class StatusState(NamedTuple):
-    """Everything the status line knows."""
+    """The content of the status line."""
 
     tokens: int = 0
     """Tokens known so far."""
     chars: int = 0
     bytes: int = 0
     pending_chars: int = 0
-    """Characters whose tokens are not known yet."""
+    """Characters that are not tokenized yet."""
     failure: str = ""
-    """Why their tokens cannot be known, empty if they can."""
+    """Why they cannot be tokenized, empty if they can."""
     lossless: bool = True
-    """Whether the tokens give the text back, byte for byte: what "lossless" means on the screen."""
+    """Whether the tokens decode to the same bytes as the text."""
     loss: str = ""
-    """Why the tokens do not give the text back, in a word or two; only if not lossless."""
+    """Why they do not, in a word or two; only if not lossless."""
     specials_parsed: bool = True
     seconds: float | None = None
     """How long the last update took."""
     selection: SelectionCounts | None = None
     notes: tuple[str, ...] = ()
-    """Things to know about the document, such as "2 invalid bytes kept"."""
+    """Notes about the document, such as "2 invalid bytes kept"."""
     cost: CostNote | None = None
-    """Whose cost is shown, None for nobody's."""
+    """The cost shown, None for none."""
     ids: IdsNote | None = None
     share_read: float | None = None
-    """How much of the text is there, from 0 to 1; None once all of it is."""
+    """The share of the text that is read, from 0 to 1; None once all of it is."""
 
 
-class StatusSegment(NamedTuple):
-    """A pre-token of the line and what it is, for its colour and for clicks."""
+class _Fact(NamedTuple):
+    """A fact on the line, in shorter and shorter forms.
 
-    text: str
-    role: Role | None
-    """None for the separators."""
-
-
-class _Part(NamedTuple):
-    """A part of the line in shorter and shorter forms.
-
-    `forms` is a sequence of (squeeze, text): the form is used from that squeeze on. The line is
-    drawn with the smallest squeeze at which it fits; an empty text leaves the part out.
+    Attributes:
+        forms: Pairs (squeeze, text): the text is used from that squeeze on. The line is drawn with
+            the smallest squeeze at which it fits; an empty text leaves the fact out.
+        role: The role of the text.
+        action: The action of the screen that a click runs.
     """
 
-    role: Role
     forms: Sequence[tuple[int, str]]
-
-    def at(self, squeeze: int) -> str:
-        return next((text for start, text in reversed(self.forms) if start <= squeeze), "")
+    role: Role = "text"
+    action: str = ""
 
 
 _MOST_SQUEEZED = 15
 
 
-def status_text(state: StatusState, width: int) -> list[StatusSegment]:
-    """Lay the line out in at most `width` columns, leaving out what matters least."""
-    parts = list(_parts(state))
-    segments: list[StatusSegment] = []
+def status_spans(state: StatusState, width: int) -> list[Span]:
+    """Lay the line out in at most `width` columns, leaving out the least important facts."""
+    facts = list(_facts(state))
+    spans: list[Span] = []
     for squeeze in range(_MOST_SQUEEZED + 1):
-        segments = _joined(parts, squeeze)
-        if sum(cell_len(segment.text) for segment in segments) <= width:
-            return segments
-    return [StatusSegment(fit(segments[0].text, width), segments[0].role)]
+        spans = _joined(facts, squeeze)
+        if width_of(spans) <= width:
+            return spans
+    return [spans[0]._replace(text=fit(spans[0].text, width))]
 
 
-def _joined(parts: list[_Part], squeeze: int) -> list[StatusSegment]:
-    segments: list[StatusSegment] = []
-    for part in parts:
-        text = part.at(squeeze)
+def _joined(facts: list[_Fact], squeeze: int) -> list[Span]:
+    spans: list[Span] = []
+    for forms, role, action in facts:
+        text = next((text for start, text in reversed(forms) if start <= squeeze), "")
         if text:
-            segments += [StatusSegment(SEPARATOR, None), StatusSegment(text, part.role)]
-    return segments[1:]
+            spans += [Span(SEPARATOR), Span(text, role, RunAction(action) if action else None)]
+    return spans[1:]
 
 
-def _parts(state: StatusState) -> Iterator[_Part]:
-    """Give the parts in the order of the line; the numbers in them are their importance."""
+def _facts(state: StatusState) -> Iterator[_Fact]:
+    """Yield the facts in the order of the line."""
     if state.share_read is not None:
         percent = f"{int(state.share_read * 100)} %"
-        yield _Part("count", [(0, f"opening… {percent}"), (1, percent)])
+        yield _Fact([(0, f"opening… {percent}"), (1, percent)], "heading")
         return
     yield _tokens(state)
-    yield _Part("plain", [(0, pluralize(state.chars, "char")), (11, "")])
-    yield _Part(
-        "plain", [(0, pluralize(state.bytes, "byte")), (13, f"{state.bytes:,} B"), (14, "")]
-    )
+    yield _Fact([(0, pluralize(state.chars, "char")), (11, "")])
+    yield _Fact([(0, pluralize(state.bytes, "byte")), (13, f"{state.bytes:,} B"), (14, "")])
     if state.tokens and not state.pending_chars:
         ratio = f"{state.bytes / state.tokens:.2f}"
-        yield _Part("plain", [(0, f"{ratio} bytes/token"), (3, f"{ratio} B/tok"), (7, "")])
+        yield _Fact([(0, f"{ratio} bytes/token"), (3, f"{ratio} B/tok"), (7, "")])
     if state.cost is not None:
         yield _cost(state.cost)
     yield _lossless(state)
     how = "on" if state.specials_parsed else "as text"
-    yield _Part("toggle", [(0, f"special tokens: {how}"), (2, f"specials: {how}"), (9, "")])
+    forms = [(0, f"special tokens: {how}"), (2, f"specials: {how}"), (9, "")]
+    yield _Fact(forms, "toggle", "screen.toggle_specials")
     if state.failure:
         words = "⚠ not tokenized"
         forms = [(0, f"{words}: {safe(state.failure)}"), (2, words), (15, "")]
-        yield _Part("warning", forms)
+        yield _Fact(forms, "warning")
     elif state.pending_chars:
         yield _progress(state)
     elif state.seconds is not None:
-        yield _Part("plain", [(0, duration(state.seconds)), (1, "")])
+        yield _Fact([(0, duration(state.seconds)), (1, "")])
     if state.ids is not None:
         yield _ids(state.ids)
     for note in state.notes:
-        yield _Part("warning", [(0, f"⚠ {safe(note)}"), (8, f"⚠ {fit(safe(note), 10)}"), (10, "")])
+        yield _Fact([(0, f"⚠ {safe(note)}"), (8, f"⚠ {fit(safe(note), 10)}"), (10, "")], "warning")
     if state.selection is not None:
         yield _selection(state.selection)
 
 
-def _tokens(state: StatusState) -> _Part:
+def _tokens(state: StatusState) -> _Fact:
     more = "+" if state.pending_chars else ""
     unit = "token" if state.tokens == 1 and not more else "tokens"
     number = f"{state.tokens:,}{more}"
-    return _Part("count", [(0, f"{number} {unit}"), (15, f"{number} tok")])
+    return _Fact([(0, f"{number} {unit}"), (15, f"{number} tok")], "heading")
 
 
-def _lossless(state: StatusState) -> _Part:
+def _lossless(state: StatusState) -> _Fact:
     if state.lossless:
-        return _Part("good", [(0, "✓ lossless"), (6, "")])
+        return _Fact([(0, "✓ lossless"), (6, "")], "good")
     loss = f"⚠ lossy: {safe(state.loss)}" if state.loss else "⚠ lossy"
-    return _Part("warning", [(0, loss), (6, "⚠ lossy"), (14, "⚠")])
+    return _Fact([(0, loss), (6, "⚠ lossy"), (14, "⚠")], "warning")
 
 
-def _cost(note: CostNote) -> _Part:
+def _cost(note: CostNote) -> _Fact:
     sign = "⚠ " if note.too_long else ""
     name, full = fit(safe(note.model), 20), safe(note.full)
-    return _Part(
-        "warning" if note.too_long else "cost",
-        [(0, f"{sign}{name}: {full}"), (2, f"{sign}{full}"), (5, f"{sign}{safe(note.short)}"),
-         (11, "")],
-    )  # fmt: skip
+    short = safe(note.short)
+    forms = [(0, f"{sign}{name}: {full}"), (2, sign + full), (5, sign + short), (11, "")]
+    return _Fact(forms, "warning" if note.too_long else "text", "screen.prices")
 
 
-def _ids(note: IdsNote) -> _Part:
+def _ids(note: IdsNote) -> _Fact:
     what, how = pluralize(note.n_ids, "token id"), f"{note.key} decodes"
-    return _Part("ids", [(0, f"{what}? {how}"), (9, how), (15, "")])
+    return _Fact([(0, f"{what}? {how}"), (9, how), (15, "")], "link", "screen.decode_ids")
 
 
-def _progress(state: StatusState) -> _Part:
+def _progress(state: StatusState) -> _Fact:
     done = 1 - state.pending_chars / max(state.chars, state.pending_chars)
     percent = f"{int(done * 100)} %"
     filled = int(done * _BAR_COLUMNS)
     bar = "━" * filled + "╌" * (_BAR_COLUMNS - filled)
-    return _Part("progress", [(0, f"{bar} {percent}"), (5, percent), (15, "")])
+    return _Fact([(0, f"{bar} {percent}"), (5, percent), (15, "")], "accent")
 
 
-def _selection(counts: SelectionCounts) -> _Part:
+def _selection(counts: SelectionCounts) -> _Fact:
     tokens, chars = pluralize(counts.tokens, "token"), pluralize(counts.chars, "char")
     full = f"selected: {tokens} · {chars} · {pluralize(counts.bytes, 'byte')}"
-    return _Part(
-        "selection",
-        [(0, full), (2, f"selected: {tokens} · {chars}"), (4, f"selected: {tokens}"),
-         (8, f"{counts.tokens:,} selected"), (14, f"sel {counts.tokens:,}"), (15, "")],
-    )  # fmt: skip
+    forms = [
+        (0, full), (2, f"selected: {tokens} · {chars}"), (4, f"selected: {tokens}"),
+        (8, f"{counts.tokens:,} selected"), (14, f"sel {counts.tokens:,}"), (15, ""),
+    ]  # fmt: skip
+    return _Fact(forms, "selection")
 
 
 def duration(seconds: float) -> str:
-    """Write a short time the way people read it: 0.4 ms, 37 ms, 1.24 s."""
+    """Format a short time, such as 0.4 ms, 37 ms or 1.24 s."""
     if seconds < 0.00995:
         return f"{seconds * 1000:.1f} ms"
     if seconds < 0.9995:
@@ -226,83 +202,79 @@ def duration(seconds: float) -> str:
 
 
 _MEANING = (
-    "Lossless: the tokens give the text back, byte for byte. Special tokens on: text such as "
+    "Lossless: the tokens decode to the same bytes as the text. Special tokens on: text such as "
     "<|endoftext|> is one token; a click changes that."
 )
 
 
 class StatusLine(Widget):
-    """The status line. A click on some of its words does an action of the screen."""
+    """The status line. A click on some of its facts runs an action of the screen."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"status-line--{role}" for role in get_args(Role)}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"status-line--{role}"
+        for role in ("heading", "good", "warning", "toggle", "link", "accent", "selection")
+    }
     DEFAULT_CSS = """
     StatusLine {
         height: 1;
         width: 1fr;
         padding: 0 1;
         color: $text-muted;
-        & > .status-line--count { color: $foreground; text-style: bold; }
+        & > .status-line--heading { color: $foreground; text-style: bold; }
         & > .status-line--good { color: $text-success; }
         & > .status-line--warning { color: $text-warning; }
         & > .status-line--toggle { text-style: underline; }
-        & > .status-line--ids { color: $text-accent; text-style: underline; }
-        & > .status-line--progress { color: $text-accent; }
+        & > .status-line--link { color: $text-accent; text-style: underline; }
+        & > .status-line--accent { color: $text-accent; }
         & > .status-line--selection { color: $foreground; }
     }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
-        """Start with the numbers of an empty document."""
+        """Create a line with the numbers of an empty document."""
         super().__init__(id=id)
         self.tooltip = _MEANING
         self.state = StatusState()
-        """What the line shows."""
-        self._laid_out: tuple[int, list[StatusSegment]] | None = None
-        self._styles: dict[str, Style] = {}
+        """The state that the line shows."""
+        self._laid_out: tuple[int, list[Span]] | None = None
+        self._styles: RoleStyles | None = None
 
     @property
     def text(self) -> str:
-        """The line as it reads now."""
-        return "".join(segment.text for segment in self._segments())
+        """The text of the line."""
+        return "".join(span.text for span in self._spans())
 
     def show(self, state: StatusState) -> None:
-        """Show these numbers, drawing only if the line reads differently."""
+        """Show a state; redraw only if the line reads differently."""
         if state == self.state:
             return
-        before = self._segments()
+        before = self._spans()
         self.state = state
         self._laid_out = None
-        if self._segments() != before:
+        if self._spans() != before:
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Draw the line."""
-        words = ((text, role or "") for text, role in self._segments())
-        return role_strip(self, "status-line", words, self.size.width, _ACTIONS, self._styles)
+        if self._styles is None:
+            self._styles = RoleStyles(self, "status-line")
+        return draw(self._spans(), self._styles, self.size.width)
 
     def notify_style_update(self) -> None:
-        """Ask for the styles again."""
+        """Forget the styles of the previous theme."""
         super().notify_style_update()
-        self._styles.clear()
+        self._styles = None
 
     async def on_click(self, event: events.Click) -> None:
-        """Do what the words under the mouse are for."""
+        """Run the action of the fact under the mouse."""
         place = event.get_content_offset(self)
-        role = None if place is None else self._role_at(place.x)
-        if role in _ACTIONS:
+        action = None if place is None else span_at(self._spans(), place.x).action
+        if isinstance(action, RunAction):
             event.stop()
-            await self.run_action(_ACTIONS[role])
+            await self.run_action(action.call)
 
-    def _role_at(self, x: int) -> Role | None:
-        end = 0
-        for text, role in self._segments():
-            end += cell_len(text)
-            if x < end:
-                return role
-        return None
-
-    def _segments(self) -> list[StatusSegment]:
+    def _spans(self) -> list[Span]:
         width = self.size.width
         if self._laid_out is None or self._laid_out[0] != width:
-            self._laid_out = width, status_text(self.state, width)
+            self._laid_out = width, status_spans(self.state, width)
         return self._laid_out[1]

@@ -1,4 +1,4 @@
-"""Everything about one token: the pinned one, else the one under the pointer."""
+"""The details of a token: the pinned one, else the one under the mouse."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from textual.binding import Binding, BindingType
-from textual.cache import LRUCache
 from textual.timer import Timer
 
 from tokviz.errors import TokvizError
@@ -23,8 +22,8 @@ from tokviz.tui.actions import action, actions, bindings_of, declared_in
 from tokviz.tui.messages import Notice, TokenPicked
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.card_rows import HINT, selection_rows, token_copies, token_rows
-from tokviz.tui.widgets.flow import Action, GoTo, Row, Step, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Action, GoTo, Row, Step, flow, words_of
 
 if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument
@@ -33,18 +32,17 @@ if TYPE_CHECKING:
 
 OCCURRENCES_LISTED = 24
 AT_ONCE_TOKENS = 20_000
-"""Documents up to this many tokens are searched for a token without waiting."""
-_ENTRIES_KEPT = 256
+"""The most tokens of a document that is searched for a token without a delay."""
 _HEADING = "In the Token panel"
-PATIENCE = 0.15
-"""Seconds of rest after which what takes longer is worked out."""
+DELAY = 0.15
+"""Seconds without a change after which slow details are computed."""
 
 
 class TokenCard(RowsView):
     """The details of a token, and why a selection is not one token.
 
-    What is quick is shown at once. Occurrences in a long document and explanations of selections
-    follow when nothing has moved for a moment.
+    Fast details are shown at once. Occurrences in a long document and explanations of selections
+    follow when nothing has changed for a moment.
     """
 
     DEFAULT_CSS = "TokenCard { padding: 0 1; }"
@@ -53,48 +51,44 @@ class TokenCard(RowsView):
         Binding("right", "move(1)", "Next token", show=False),
     ]
 
-    def __init__(
-        self, live: LiveDocument, palette: TokenPalette, *, patience: float = PATIENCE
-    ) -> None:
-        """Show tokens of `live`; slow answers wait for `patience` seconds of rest."""
+    def __init__(self, live: LiveDocument, palette: TokenPalette, *, delay: float = DELAY) -> None:
+        """Show tokens of `live`; slow details follow after `delay` seconds without a change."""
         super().__init__(palette)
         self.live = live
         self._make = self._make_rows
-        self._patience = patience
+        self._delay = delay
         self._hover: int | None = None
         self._pin: int | None = None
         self._selection: tuple[int, int] | None = None
-        self._is_old = False
+        self._is_stale = False
         self._timer: Timer | None = None
-        self._entries: LRUCache[int, Entry] = LRUCache(_ENTRIES_KEPT)
-        self._entries_of: Tokenizer | None = None
         self._found: tuple[object, int, int, Occurrences] | None = None
         self._explained: tuple[object, bool, bytes, Explanation] | None = None
 
-    # -- what the screen tells
+    # -- called by the screen
 
     def sync(self) -> None:
-        """Read the token again, once its new place is told: the document has changed."""
-        self._is_old = True
+        """Note a change of the document; `set_marks` reads the token again."""
+        self._is_stale = True
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
-        """Show the pinned token, or the one under the pointer if none is pinned.
+        """Show the pinned token, or the one under the mouse if none is pinned.
 
-        `scroll` means something to the other panels; the card stays at the facts being compared.
+        `scroll` is for other panels; the card keeps its scroll position, to compare tokens.
         """
         before = self._subject
         self._hover, self._pin = hover, pin
-        if self._is_old or self._subject != before:
-            self._is_old = False
+        if self._is_stale or self._subject != before:
+            self._is_stale = False
             self.lay_out()
 
     def set_selection(self, span: tuple[int, int] | None) -> None:
-        """Explain this stretch of characters if it touches several tokens."""
+        """Explain a range of characters if it touches several tokens."""
         if span != self._selection:
             self._selection = span
             self.lay_out()
 
-    # -- what it shows
+    # -- content
 
     @property
     def _subject(self) -> int | None:
@@ -116,28 +110,18 @@ class TokenCard(RowsView):
         if index is None:
             return rows or flow(words_of(HINT, "dim"), width)
         place = place_of(self.live, tok, index)
-        entry = self._entry(tok, index)
+        entry = entry_of(tok, self.live.token(index).id)
         return rows + token_rows(place, entry, self._occurrences(tok, entry), width)
 
-    def _entry(self, tok: Tokenizer, index: int) -> Entry:
-        token_id = self.live.token(index).id
-        if self._entries_of is not tok:
-            self._entries_of = tok
-            self._entries.clear()
-        entry = self._entries.get(token_id)
-        if entry is None:
-            entry = self._entries[token_id] = entry_of(tok, token_id)
-        return entry
-
     def _occurrences(self, tok: Tokenizer, entry: Entry) -> Occurrences | None:
-        """Return where the token occurs, or did before the last edit while that is counted."""
+        """Return the token's occurrences, or those before the last edit while they are counted."""
         known, revision, token_id, occurrences = self._found or (None, -1, -1, None)
         same_token = known is tok and token_id == entry.id
         if same_token and revision == self._known_state():
             return occurrences
         if self.live.n_tokens <= AT_ONCE_TOKENS:
             return self._find(tok, entry.id)
-        self._wait()
+        self._schedule()
         return occurrences if same_token else None
 
     def _find(self, tok: Tokenizer, token_id: int) -> Occurrences:
@@ -147,7 +131,7 @@ class TokenCard(RowsView):
         return occurrences
 
     def _known_state(self) -> int:
-        """Return a number that changes whenever tokens do."""
+        """Return a number that changes with the tokens."""
         return hash((self.live.revision, self.live.n_tokens))
 
     def _explanation(self, tok: Tokenizer, selected: SelectedTokens) -> Explanation | None:
@@ -156,18 +140,18 @@ class TokenCard(RowsView):
         asked = (tok, self.live.parse_specials, selected.data)
         if self._explained is not None and self._explained[:3] == asked:
             return self._explained[3]
-        self._wait()
+        self._schedule()
         return None
 
-    def _wait(self) -> None:
-        """Work out what is missing when nothing has changed for a moment."""
+    def _schedule(self) -> None:
+        """Compute the missing details when nothing has changed for a moment."""
         if self._timer is None:
-            self._timer = self.set_interval(self._patience, self._work_out, pause=True)
+            self._timer = self.set_interval(self._delay, self._compute, pause=True)
         self._timer.reset()
         self._timer.resume()
 
-    def _work_out(self) -> None:
-        """Find the occurrences and the explanation, then show them."""
+    def _compute(self) -> None:
+        """Compute the occurrences and the explanation, and show them."""
         if self._timer is not None:
             self._timer.pause()
         tok = self.live.tokenizer
@@ -183,7 +167,7 @@ class TokenCard(RowsView):
         self.lay_out()
 
     def _explain(self, tok: Tokenizer, data: bytes, parsed: bool) -> None:
-        """Find out why a stretch is not one token, in a thread where another process is asked."""
+        """Explain why a selection is not one token; in a thread if that needs another process."""
 
         def take(explanation: Explanation) -> None:
             self._explained = (tok, parsed, data, explanation)
@@ -193,7 +177,7 @@ class TokenCard(RowsView):
             return why_not_one_token(tok, data, parsed)
 
         def give_up(error: TokvizError) -> None:
-            take(Explanation("split", ((f"That cannot be found out: {error}",),)))
+            take(Explanation("split", ((f"This cannot be explained: {error}",),)))
 
         if tok.in_child:
             in_thread(self, "explain", explain, take, failed=give_up)
@@ -202,14 +186,14 @@ class TokenCard(RowsView):
 
     @property
     def base_style(self) -> Style:
-        """Draw on the ground of the tokens."""
+        """The base style of tokens."""
         palette = self._palette
-        return self.rich_style if palette is None else self.rich_style + palette.base
+        return self.role_styles.base if palette is None else self.role_styles.base + palette.base
 
-    # -- what the user does
+    # -- actions
 
     def follow(self, action: Action) -> None:
-        """Go to another token; else copy or run what the words say."""
+        """Go to another token, or copy a text or run an action."""
         match action:
             case GoTo(index):
                 self.post_message(TokenPicked(index))
@@ -219,36 +203,36 @@ class TokenCard(RowsView):
                 super().follow(action)
 
     def action_move(self, step: int) -> None:
-        """Pick the token some places on."""
+        """Pick a following or preceding token."""
         index = self._subject
         if index is not None and 0 <= index + step < self.live.n_tokens:
             self.post_message(TokenPicked(index + step))
 
     @action(
-        "Next place of this token",
+        "Next occurrence of this token",
         "n",
         section=_HEADING,
-        help="Go to where the token that is shown occurs next in the text.",
+        help="Go to the next occurrence of the token shown.",
         id="next_place",
         call="step_occurrence(1)",
-        footer="Next place",
+        footer="Next occurrence",
     )
     @action(
-        "Previous place of this token",
+        "Previous occurrence of this token",
         "p",
         section=_HEADING,
-        help="Go to where it occurs before.",
+        help="Go to its previous occurrence.",
         id="previous_place",
         call="step_occurrence(-1)",
     )
     def action_step_occurrence(self, step: int) -> None:
-        """Pick the next (1) or the previous (-1) place where the token occurs."""
+        """Pick the next (1) or the previous (-1) occurrence of the token."""
         index = self._subject
         if index is None:
             return
         found = self.live.next_occurrence(self.live.token(index).id, index, step)
         if found is None or found == index:
-            self.post_message(Notice(f"No {'next' if step > 0 else 'previous'} place."))
+            self.post_message(Notice(f"No {'next' if step > 0 else 'previous'} occurrence."))
         else:
             self.post_message(TokenPicked(found))
 
@@ -258,7 +242,7 @@ class TokenCard(RowsView):
                 f"Copy this token's {what}",
                 what[0],
                 section=_HEADING,
-                help=f"Copy the {what} of the token that is shown.",
+                help=f"Copy the {what} of the token shown.",
                 id=f"copy_{what}",
                 call=f"copy('the token {what}')",
             )
@@ -270,7 +254,7 @@ class TokenCard(RowsView):
         tok, index = self.live.tokenizer, self._subject
         if tok is None or index is None:
             return
-        for copy in token_copies(self._entry(tok, index)):
+        for copy in token_copies(entry_of(tok, self.live.token(index).id)):
             if copy.what == what:
                 self.follow(copy)
 

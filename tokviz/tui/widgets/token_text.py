@@ -22,7 +22,7 @@ from tokviz.tui.widgets.editor.document import ExactDocument
 from tokviz.tui.widgets.editor.painting import HOVERED, PINNED, Marks, row_looks
 from tokviz.tui.widgets.editor.row_painter import RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
-from tokviz.tui.widgets.line_scroll_view import QuietScroll
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextTokens:
-    """The tokens of a text, and those to light up.
+    """The tokens of a text, and the highlighted parts.
 
     Attributes:
         ids: The token ids; shape (n,).
-        byte_ends: Where each token ends, in bytes; shape (n,).
-        lit_starts: Where each lit stretch begins, ascending; shape (m,).
-        lit_middles: Where it is divided into two tokens, or was; shape (m,).
-        lit_ends: Where it ends; shape (m,).
+        byte_ends: The end of each token, in bytes; shape (n,).
+        highlight_starts: The start of each highlighted part, ascending, in bytes; shape (m,).
+        highlight_middles: The border of the two tokens that it is or was; shape (m,).
+        highlight_ends: The end of each highlighted part; shape (m,).
     """
 
     ids: npt.NDArray[np.int64]
     byte_ends: npt.NDArray[np.int64]
-    lit_starts: npt.NDArray[np.int64]
-    lit_middles: npt.NDArray[np.int64]
-    lit_ends: npt.NDArray[np.int64]
+    highlight_starts: npt.NDArray[np.int64]
+    highlight_middles: npt.NDArray[np.int64]
+    highlight_ends: npt.NDArray[np.int64]
 
 
-class TokenText(QuietScroll):
-    """Shows a text and its tokens. Another tokenization costs as much as the rows in view."""
+class TokenText(LineScrollView):
+    """A text and its tokens. Showing another tokenization only draws the rows in view."""
 
     HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
@@ -69,11 +69,11 @@ class TokenText(QuietScroll):
     def __init__(
         self, palette: TokenPalette, *, show_invisibles: bool = True, id: str | None = None
     ) -> None:
-        """Begin with an empty text.
+        """Create an empty view.
 
         Args:
-            palette: How tokens look.
-            show_invisibles: Whether spaces, line ends and the like are drawn as glyphs.
+            palette: The styles of tokens.
+            show_invisibles: Whether invisible characters, such as spaces, are drawn as glyphs.
             id: The widget's id.
         """
         super().__init__(id=id)
@@ -82,19 +82,19 @@ class TokenText(QuietScroll):
         self._specials: frozenset[int] = frozenset()
         self._tokens: TextTokens | None = None
         self.asked: int | None = None
-        """The character whose token was asked about last."""
+        """The character whose token was last asked about."""
         self._take_text("")
 
     def _take_text(self, text: str) -> None:
         self.live = LiveDocument(text, None)
-        """The text, without tokens of its own."""
+        """The text, without tokens."""
         self._wrapped: ExactWrappedDocument | None = None
         self._painter = RowPainter(self.live, self._palette, self._glyphs, self._looks)
 
-    # -- what the screen tells
+    # -- called by the screen
 
     def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
+        """Draw with another palette."""
         self._palette = palette
         self._painter.set_palette(palette)
         self.refresh()
@@ -111,21 +111,25 @@ class TokenText(QuietScroll):
 
     def show_tokens(self, tokens: TextTokens | None) -> None:
         """Show other tokens of the text."""
-        if not _are_equal(tokens, self._tokens):
-            self.refresh()
         self._tokens = tokens
+        self.refresh()
 
-    def reveal_lit(self) -> None:
-        """Scroll to the first lit token if none is in view."""
+    def reveal_highlight(self) -> None:
+        """Scroll to the next highlighted part below, else to the first, if none is in view."""
         tokens, wrapped = self._tokens, self._wrapped
-        if tokens is None or wrapped is None or not len(tokens.lit_starts) or not self.size.height:
+        if (
+            tokens is None
+            or wrapped is None
+            or not len(tokens.highlight_starts)
+            or not self.size.height
+        ):
             return
         top = self._start_byte(self.top_row)
         below = self._start_byte(self.top_row + self.size.height)
-        first = int(tokens.lit_starts.searchsorted(top))
-        if first < len(tokens.lit_starts) and tokens.lit_starts[first] < below:
+        first = int(tokens.highlight_starts.searchsorted(top))
+        if first < len(tokens.highlight_starts) and tokens.highlight_starts[first] < below:
             return
-        target = int(tokens.lit_starts[first % len(tokens.lit_starts)])
+        target = int(tokens.highlight_starts[first % len(tokens.highlight_starts)])
         place = self.live.location(self.live.char_offset(target))
         self.show_row(wrapped.location_to_offset(place).y)
 
@@ -139,7 +143,7 @@ class TokenText(QuietScroll):
     # -- drawing
 
     def _fit(self) -> None:
-        """Break the text into rows of the present width."""
+        """Wrap the text for the current width."""
         width = self.row_width
         if width > 0 and (self._wrapped is None or self._wrapped.width != width):
             document = ExactDocument(self.live)
@@ -147,27 +151,27 @@ class TokenText(QuietScroll):
             self.set_row_count(self._wrapped.height)
 
     def _stay(self, row: int, change: int) -> None:
-        """Let what is seen stay where it is when rows above prove to be more or fewer."""
+        """Keep the visible text in place when the number of rows above it changes."""
         self.set_row_count(self.virtual_size.height + change)
         if row < self.top_row:
             self.set_scroll(None, max(row, self.top_row + change))
         self.refresh()
 
     def on_resize(self) -> None:
-        """Break the text for the new width."""
+        """Wrap the text for the new width."""
         self._fit()
 
     def on_show(self) -> None:
-        """Catch up with what happened while the text was hidden."""
+        """Catch up with changes that happened while the text was hidden."""
         self._fit()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
+        """Draw a row of the view."""
         self._fit()
-        self._painter.set_ground(self.ground)
+        self._painter.set_ground(self.role_styles.base)
         wrapped, row, width = self._wrapped, self.top_row + y, self.row_width
         if wrapped is None:
-            return Strip.blank(width, self.ground)
+            return Strip.blank(width, self.role_styles.base)
         return self._painter.strip(wrapped, row, 0, width, Marks())
 
     def _looks(self, start: int, n_chars: int, marks: Marks) -> list[int]:
@@ -179,7 +183,7 @@ class TokenText(QuietScroll):
         offsets = char_offsets(self.live.text_in(start, end), first_byte)
         spans = spans_in(tokens, offsets, start)
         looks = row_looks(start, n_chars, spans, self._specials, marks)
-        for first, last, bit in lit_chars(tokens, offsets):
+        for first, last, bit in highlighted_chars(tokens, offsets):
             for index in range(first, last):
                 looks[index] |= bit
         return looks
@@ -187,7 +191,7 @@ class TokenText(QuietScroll):
     # -- the mouse
 
     def on_click(self, event: events.Click) -> None:
-        """Tell which token was clicked."""
+        """Post the token that was clicked."""
         place, wrapped, tokens = self.place_at(event), self._wrapped, self._tokens
         if place is None or wrapped is None or tokens is None:
             return
@@ -203,34 +207,20 @@ class TokenText(QuietScroll):
             self.post_message(self.Picked(int(tokens.ids[index])))
 
 
-def _are_equal(tokens: TextTokens | None, others: TextTokens | None) -> bool:
-    """Tell whether two tokenizations of a text look the same."""
-    if tokens is None or others is None:
-        return tokens is others
-    return all(
-        len(mine) == len(theirs) and bool((mine == theirs).all())
-        for mine, theirs in (
-            (tokens.ids, others.ids),
-            (tokens.byte_ends, others.byte_ends),
-            (tokens.lit_middles, others.lit_middles),
-        )
-    )
-
-
 def char_offsets(text: str, first_byte: int) -> list[int]:
-    """Give the byte offset of every character of a stretch, and of its end."""
+    """Return the byte offset of every character of a part of a text, and of its end."""
     if text.isascii():
         return list(range(first_byte, first_byte + len(text) + 1))
     return list(accumulate(map(bytetext.n_bytes, text), initial=first_byte))
 
 
 def spans_in(tokens: TextTokens, offsets: list[int], start: int) -> list[TokenSpan]:
-    """Give the tokens that touch a stretch of text, clipped to it.
+    """Return the tokens that overlap a part of a text, clipped to it.
 
     Args:
         tokens: The tokens of the whole text.
-        offsets: The byte offset of every character of the stretch, and of its end.
-        start: The first character of the stretch in the whole text.
+        offsets: The byte offset of every character of the part, and of its end.
+        start: The first character of the part in the whole text.
     """
     if offsets[0] == offsets[-1]:
         return []
@@ -253,18 +243,18 @@ def spans_in(tokens: TextTokens, offsets: list[int], start: int) -> list[TokenSp
     return spans
 
 
-def lit_chars(tokens: TextTokens, offsets: list[int]) -> list[tuple[int, int, int]]:
-    """Give the lit characters of a stretch: first, behind last, and the bit of their look.
+def highlighted_chars(tokens: TextTokens, offsets: list[int]) -> list[tuple[int, int, int]]:
+    """Return highlighted characters: the first, the index after the last, and their style bit.
 
-    Where a lit stretch is two tokens, they look different, so that the border between shows.
+    The two tokens of a highlighted part have different styles, so that their border is visible.
     """
-    first = int(tokens.lit_ends.searchsorted(offsets[0], "right"))
-    last = int(tokens.lit_starts.searchsorted(offsets[-1], "left"))
+    first = int(tokens.highlight_ends.searchsorted(offsets[0], "right"))
+    last = int(tokens.highlight_starts.searchsorted(offsets[-1], "left"))
     found: list[tuple[int, int, int]] = []
     for index in range(first, last):
         start, middle, end = (
             int(places[index])
-            for places in (tokens.lit_starts, tokens.lit_middles, tokens.lit_ends)
+            for places in (tokens.highlight_starts, tokens.highlight_middles, tokens.highlight_ends)
         )
         border = int(tokens.byte_ends.searchsorted(middle))
         is_two = border < len(tokens.byte_ends) and tokens.byte_ends[border] == middle

@@ -1,4 +1,4 @@
-"""Tokens in rows, one under the pointer and one pinned: what the views of them have in common."""
+"""Base of the views that show tokens in rows, one under the mouse and one pinned."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Offset
 
 from tokviz.tui.messages import RIGHT, WhyWanted
-from tokviz.tui.widgets.line_scroll_view import QuietScroll
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
 
 
-class TokenView(QuietScroll):
-    """Shows tokens in rows; keys and clicks pin one. A subclass says where they stand."""
+class TokenView(LineScrollView):
+    """Tokens in rows; keys and clicks pin one. A subclass arranges them."""
 
     HEARS_RIGHT: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -30,11 +30,11 @@ class TokenView(QuietScroll):
     ]
 
     _hover: int | None = None
-    """The token under the pointer."""
+    """The token under the mouse."""
     pinned: int | None = None
     """The token that is explained."""
 
-    # -- where tokens stand
+    # -- positions
 
     @property
     @abstractmethod
@@ -43,39 +43,55 @@ class TokenView(QuietScroll):
 
     @abstractmethod
     def row_of(self, index: int) -> int:
-        """Give the row of a token."""
+        """Return the row of a token."""
 
     @abstractmethod
     def row_tokens(self, number: int) -> range:
-        """Give the tokens of a row."""
+        """Return the tokens of a row."""
 
     @abstractmethod
     def token_at(self, x: int, number: int) -> int | None:
-        """Find the token drawn at a column of a row."""
+        """Return the token drawn at a column of a row."""
 
-    # -- what becomes of the one that is meant
+    # -- marks
 
     @abstractmethod
     def hover(self, index: int | None) -> None:
-        """Light up the token under the pointer, which is another one now."""
+        """Highlight another token, which is under the mouse now."""
 
     @abstractmethod
     def pin(self, index: int) -> None:
-        """Mark a token at once, so that held keys count from it, and tell the screen."""
+        """Mark a token at once, so that repeated keys move on from it, and notify the screen."""
 
     def enter(self) -> None:
-        """Go to where the pinned token is from, after a second click; most views have nowhere."""
+        """Go to the origin of the pinned token after a double click. The default does nothing."""
+
+    # -- size
+
+    @abstractmethod
+    def sync(self) -> None:
+        """Lay out and draw the current tokens."""
+
+    def on_resize(self) -> None:
+        """Lay out for the new size, and keep the pinned token in view."""
+        self.sync()
+        if self.pinned is not None and self.size and 0 <= self.pinned < self.n_tokens:
+            self.show_row(self.row_of(self.pinned))
+
+    def on_show(self) -> None:
+        """Catch up with changes that happened while the tokens were hidden."""
+        self.on_resize()
 
     # -- mouse
 
-    def point_at(self, place: Offset | None) -> None:
-        """Light up the token under the pointer, or none."""
+    def hover_at(self, place: Offset | None) -> None:
+        """Highlight the token under the mouse."""
         index = self._index_at(place)
         if index != self._hover:
             self.hover(index)
 
     def on_click(self, event: events.Click) -> None:
-        """Pin the token under the pointer."""
+        """Pin the token under the mouse."""
         index = self._index_at(self.place_at(event))
         if index is not None:
             self._pick(index)
@@ -94,19 +110,19 @@ class TokenView(QuietScroll):
             self.pin(index)
 
     def move_to(self, index: int) -> None:
-        """Pin a token, or the nearest there is."""
+        """Pin a token, or the nearest one."""
         self._pick(max(0, min(index, self.n_tokens - 1)))
 
     def first_in_view(self) -> int:
-        """Give the first token in view."""
+        """Return the first token in view."""
         return self.row_tokens(min(self.top_row, max(0, self.virtual_size.height - 1))).start
 
     def action_move(self, step: int) -> None:
-        """Pin the token some places on, or the first one in view if none is pinned."""
+        """Pin a following or preceding token, or the first one in view if none is pinned."""
         self.move_to(self.first_in_view() if self.pinned is None else self.pinned + step)
 
     def action_move_rows(self, step: int) -> None:
-        """Pin the token above or below, or the first one in view if none is pinned."""
+        """Pin a token some rows below, or the first one in view if none is pinned."""
         if self.pinned is None or not self.n_tokens:
             self.action_move(0)
             return
@@ -118,7 +134,7 @@ class TokenView(QuietScroll):
             self.move_to(target.start + max(0, into))
 
     def action_move_pages(self, step: int) -> None:
-        """Pin the token some pages on."""
+        """Pin a token some pages below."""
         self.action_move_rows(step * max(1, self.size.height - 1))
 
     def action_first(self) -> None:

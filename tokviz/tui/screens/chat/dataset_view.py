@@ -13,9 +13,9 @@ from tokviz.chat.dataset_lint import Lengths
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Row, Span, flow, words_of
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.mask.counts import percent
+from tokviz.tui.widgets.spans import Row, Span, flow, words_of
 
 
 class RowWords(NamedTuple):
@@ -67,7 +67,7 @@ class DatasetRows(RowList[int], can_focus=True):
         top = round(self.scroll_offset.y)
         return self.rows[top : top + max(1, self.size.height)]
 
-    def _paint_row(self, row: int, width: int) -> list[Cell]:
+    def _paint_row(self, row: int, width: int) -> list[Span]:
         words = self.describe(row)
         digits = len(f"{self.rows[-1] + 1:,}") if self.rows else 1
         number = f"{row + 1:>{digits},} "
@@ -76,7 +76,13 @@ class DatasetRows(RowList[int], can_focus=True):
         room = max(1, width - cell_len(number) - 2 - len(length))
         text = "…" if words.text is None else fit(safe(words.text), room)
         gap = " " * max(0, room - cell_len(text))
-        return [(number, "muted"), (sign, "warning"), (text, ""), (gap, ""), (length, "muted")]
+        return [
+            Span(number, "dim"),
+            Span(sign, "warning"),
+            Span(text),
+            Span(gap),
+            Span(length, "dim"),
+        ]
 
 
 def lengths_rows(found: Lengths | None, n_without: int, progress: str, width: int) -> list[Row]:

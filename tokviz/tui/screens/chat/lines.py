@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tokviz.chat.render import Rendering
-from tokviz.tui.widgets.bar import BarItem, Role
+from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.mask.counts import percent
+from tokviz.tui.widgets.spans import Span
 
 _SOURCES = {
     "template": "the template",
@@ -63,21 +64,21 @@ def row_items(
     more = "" if complete else "+"
     items = [_item(f"row {row + 1:,}", f" of {n_rows:,}{more}", "show_rows")]
     if n_listed is not None:
-        items.append(BarItem(((f"filter: {n_listed:,}", "chip"),), "screen.filter_rows"))
+        items.append(BarItem((Span(f"filter: {n_listed:,}", "heading"),), "screen.filter_rows"))
     if progress:
-        items.insert(0, BarItem(((progress, "plain"),), "screen.filter_rows"))
+        items.insert(0, BarItem((Span(progress),), "screen.filter_rows"))
     return items
 
 
 def _item(strong: str, plain: str, action: str, shorter: str = "") -> BarItem:
-    def words(after: str) -> tuple[tuple[str, Role], ...]:
-        return ((strong, "chip"), (after, "plain")) if after else ((strong, "chip"),)
+    def words(after: str) -> tuple[Span, ...]:
+        return (Span(strong, "heading"), Span(after)) if after else (Span(strong, "heading"),)
 
     return BarItem(words(plain), f"screen.{action}", words(shorter))
 
 
 def _note(text: str, shorter: str) -> BarItem:
-    return BarItem(((text, "plain"),), "screen.show_view('roles')", ((shorter, "plain"),))
+    return BarItem((Span(text),), "screen.show_view('roles')", (Span(shorter),))
 
 
 def _findings(n: int) -> list[BarItem]:

@@ -50,8 +50,8 @@ class Messages(Controller):
             "kind": self._ask_kind,
         }
 
-    @on(MessageList.Asked)
-    def _asked(self, message: MessageList.Asked) -> None:
+    @on(MessageList.ActionRequested)
+    def _asked(self, message: MessageList.ActionRequested) -> None:
         """Do what was clicked in the list; nothing where a click just before took it away."""
         name, _, role = message.action.partition(":")
         conversation, place = self._chat.conversation, message.place

@@ -17,10 +17,10 @@ from tokviz.tui.screens.chat.views import VIEWS, ChatViews
 from tokviz.tui.screens.single_pane import OnePart
 from tokviz.tui.widgets.conversation.rows import PartPlace, end_of
 from tokviz.tui.widgets.conversation.view import MessageList
-from tokviz.tui.widgets.flow import ToFinding
 from tokviz.tui.widgets.mask.base import MaskTokenPicked, MaskView, kept_pin
 from tokviz.tui.widgets.mask.counts import byte_of_token, token_at_byte
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import ToFinding
 from tokviz.tui.widgets.view_switcher import Turns
 
 
@@ -180,7 +180,6 @@ class Looking(Controller):
     def follow_cursor(self) -> None:
         """Choose the token at the cursor, unless the cursor went there because of a token."""
         editor = self._chat.messages.editor
-        editor.set_marks(None, editor.token_at_cursor())
         if editor.has_focus:
             self.pick_token(self.wanted_pin())
 

@@ -50,6 +50,7 @@ from tokviz.tui.widgets.conversation.rows import MessageBlocks
 from tokviz.tui.widgets.conversation.view import MessageList
 from tokviz.tui.widgets.mask.base import MaskView
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Span
 from tokviz.tui.widgets.view_switcher import Turn, Turns
 from tokviz.workspace.session import Request, ShowConversation, UseTokenizer
 
@@ -113,7 +114,7 @@ class ChatScreen(TokvizScreen):
         self.views = ChatViews()
         self.status = Bar(id="status")
         self.chat = chat = ConversationAtHand(self.messages, self._show_state, self.say)
-        editor.make_room = chat.make_room
+        editor.should_replace_all = chat.make_room
         self.rendered = RenderedConversation(self, chat, self._show_rendering)
         self.rows = Rows(self, chat, left, listed, lengths, self._show_lines)
         self.files = Files(self, chat, self.rows.open_path, self._show_lines)
@@ -178,7 +179,7 @@ class ChatScreen(TokvizScreen):
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
         """Tokenize by another tokenizer."""
         self.messages.editor.live.set_tokenizer(tokenizer)
-        self.messages.editor.sync()
+        self.messages.editor.refresh()
         self.rendered.refresh()
 
     def _asked_why(self) -> Asked | str:
@@ -273,9 +274,9 @@ class ChatScreen(TokvizScreen):
         models = f" ({title})" if title.lower() != template else ""
         return [
             BarItem(
-                ((safe(template), "chip"), (models, "plain"), (" ▾", "key")),
+                (Span(safe(template), "heading"), Span(models), Span(" ▾", "key")),
                 "screen.pick_template",
-                ((f"{safe(template)} ▾", "chip"),),
+                (Span(f"{safe(template)} ▾", "heading"),),
             ),
             tokenizer_item(self.session.tokenizer),
         ]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +12,7 @@ from tokviz.chat.request import DEFAULT_MAX_TOKENS
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.storage.files import FileState
 from tokviz.tui.screens.chat import editing
+from tokviz.tui.undo import UndoHistory
 from tokviz.tui.widgets.conversation.rows import PartPlace
 from tokviz.tui.widgets.conversation.view import MessageList
 
@@ -22,12 +21,6 @@ if TYPE_CHECKING:
 
 _SAVED_KEPT = 64
 _LEFT_KEPT = 16
-
-
-_MAX_STATES = 1_000
-_MAX_CHARS = 64_000_000
-_SECONDS_PER_RUN = 2.0
-_CHARS_PER_RUN = 100
 
 
 class Origin(NamedTuple):
@@ -60,116 +53,22 @@ class State(NamedTuple):
     location: tuple[int, int] = (0, 0)
 
 
-@dataclass(slots=True)
-class _Entry:
-    state: State
-    cost: int
-    run: PartPlace | None
-    began: float
-    length: int
-
-
-class History:
-    """States in order, one of which is the present one.
-
-    Typing in one part without a pause is one step. The oldest steps are forgotten when there are
-    too many or when they hold too much text.
-    """
-
-    def __init__(self, first: State, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin with a state that cannot be undone.
-
-        Args:
-            first: The state.
-            clock: Gives the seconds that tell a pause in typing.
-        """
-        self._clock = clock
-        self._entries = [_Entry(first, 0, None, 0.0, 0)]
-        self._at = 0
-
-    @property
-    def state(self) -> State:
-        """The present state."""
-        return self._entries[self._at].state
+class History(UndoHistory[State]):
+    """Undo history of the conversation."""
 
     def move(self, place: PartPlace | None, location: tuple[int, int]) -> None:
-        """Remember where the cursor is in the present state."""
-        entry = self._entries[self._at]
-        entry.state = entry.state._replace(place=place, location=location)
+        """Remember the position of the cursor in the current state."""
+        self.state = self.state._replace(place=place, location=location)
 
     def relocate(self, conversation: Conversation, origin: Origin) -> None:
-        """Say where a conversation is from now on: it has been saved there."""
-        for entry in self._entries:
+        """Change the origin of a conversation after it was saved."""
+        for entry in self.entries:
             if entry.state.conversation is conversation:
                 entry.state = entry.state._replace(origin=origin)
 
     def is_ahead(self, conversation: Conversation) -> bool:
-        """Tell whether a conversation is the present one, or one that redo leads to."""
-        return any(entry.state.conversation is conversation for entry in self._entries[self._at :])
-
-    def restart(self, first: State) -> None:
-        """Forget all states, and begin with another one."""
-        self._entries = [_Entry(first, 0, None, 0.0, 0)]
-        self._at = 0
-
-    def break_run(self) -> None:
-        """Let what is typed next be a step of its own."""
-        self._entries[self._at].run = None
-
-    def record(
-        self,
-        state: State,
-        *,
-        typed_in: PartPlace | None = None,
-        n_chars: int = 0,
-        instead: bool = False,
-    ) -> None:
-        """Go to a new state; what was undone can no longer be done again.
-
-        Args:
-            state: The state.
-            typed_in: The part that was typed in, None for any other change.
-            n_chars: How much text the state holds that the one before did not.
-            instead: Whether it takes the place of the present state, if there is one before that.
-        """
-        if instead and self._at > 0:
-            self._at -= 1
-        del self._entries[self._at + 1 :]
-        now = self._clock()
-        last = self._entries[-1]
-        if (
-            typed_in is not None
-            and last.run == typed_in
-            and now - last.began < _SECONDS_PER_RUN
-            and last.length < _CHARS_PER_RUN
-        ):
-            last.state, last.cost = state, n_chars
-            last.length += 1
-            return
-        self._entries.append(_Entry(state, n_chars, typed_in, now, 1))
-        self._at += 1
-        self._forget()
-
-    def _forget(self) -> None:
-        n_chars = sum(entry.cost for entry in self._entries)
-        while len(self._entries) > 2 and (len(self._entries) > _MAX_STATES or n_chars > _MAX_CHARS):
-            n_chars -= self._entries.pop(0).cost
-            self._at -= 1
-
-    def undo(self) -> State | None:
-        """Go back a step; None if there is none."""
-        return self._step(-1)
-
-    def redo(self) -> State | None:
-        """Go forward a step; None if there is none."""
-        return self._step(1)
-
-    def _step(self, step: int) -> State | None:
-        if not 0 <= self._at + step < len(self._entries):
-            return None
-        self._at += step
-        self.break_run()
-        return self.state
+        """Return whether a conversation is the current one, or one that redo leads to."""
+        return any(entry.state.conversation is conversation for entry in self.entries[self.index :])
 
 
 class ConversationAtHand:
@@ -342,7 +241,7 @@ class ConversationAtHand:
         conversation = editing.with_text(old.conversation, place, text)
         location = self.messages.editor.cursor_location
         state = old._replace(conversation=conversation, place=place, location=location)
-        self._record(state, typed_in=place, n_chars=len(text))
+        self._record(state, run=place, n_chars=len(text))
         return True
 
     def _record(self, state: State, **how: Any) -> None:
@@ -367,14 +266,14 @@ class ConversationAtHand:
 
     def step_back(self) -> None:
         """Take back the last change."""
-        if self.history.undo() is None:
+        if not self.history.undo():
             self._say("There is nothing to undo.")
         else:
             self._show()
 
     def step_forward(self) -> None:
         """Do again what was taken back."""
-        if self.history.redo() is None:
+        if not self.history.redo():
             self._say("There is nothing to redo.")
         else:
             self._show()

@@ -17,13 +17,13 @@ from tokviz.chat.render import Rendering
 from tokviz.text.glyphs import safe
 from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of
-from tokviz.tui.widgets.flow import Role, Row, Span, ToFinding, flow, words_of
 from tokviz.tui.widgets.mask.base import MaskView, known_pin
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_rows
 from tokviz.tui.widgets.mask.flow import MaskFlow
 from tokviz.tui.widgets.mask.rows import MaskRows
 from tokviz.tui.widgets.mask.why import reason_words, why_content
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
+from tokviz.tui.widgets.spans import Role, Row, Span, ToFinding, flow, words_of
 from tokviz.tui.widgets.view_switcher import Turn, Turns
 
 VIEWS = (

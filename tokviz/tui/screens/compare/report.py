@@ -25,8 +25,8 @@ from tokviz.tui.screens.compare.scripts import cell_rows
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import StoppedError, Task
 from tokviz.tui.widgets.fit import column
-from tokviz.tui.widgets.flow import Do, Row, Span, Word, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Row, RunAction, Span, Word, flow, words_of
 
 _NAME, _BEST = 20, 5
 """Columns: of a tokenizer's name, of the mark of the best."""
@@ -35,8 +35,8 @@ _DOT = Span("· ", "dim")
 """Stands between two links: each may be several words."""
 _COPIES = (
     (Span("copy as", "dim"),),
-    (Span("Markdown", "link", Do("copy_report('Markdown')")),),
-    (_DOT, Span("JSON", "link", Do("copy_report('JSON')"))),
+    (Span("Markdown", "link", RunAction("copy_report('Markdown')")),),
+    (_DOT, Span("JSON", "link", RunAction("copy_report('JSON')"))),
 )
 
 
@@ -172,7 +172,7 @@ def report_rows(
     name = short_name(english[base].tokenizer)
     head = words_of(f"Tokens, bytes per token, difference to {name};", "dim")
     links: list[Word] = [
-        (_DOT, Span(order, "link", Do(f"sort_report({number})")))
+        (_DOT, Span(order, "link", RunAction(f"sort_report({number})")))
         for number, order in enumerate(orders)
     ]
     links[0] = links[0][1:]

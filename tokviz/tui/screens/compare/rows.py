@@ -11,7 +11,7 @@ from tokviz.compare.figures import HEADS, NONE, Figures, figure_cells
 from tokviz.text.glyphs import safe
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import column, fit, fit_name
-from tokviz.tui.widgets.flow import Do, Role, Row, Span, Word, flow, words_of
+from tokviz.tui.widgets.spans import Role, Row, RunAction, Span, Word, flow, words_of
 from tokviz.workspace.prices import ModelPrice, percent, short_cost
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def table_rows(lines: Sequence[Line], base: int, can_add: bool, width: int) -> l
     for number, (row, line) in enumerate(zip(cells, (None, *lines), strict=True)):
         head = line is None
         is_base = number == base + 1
-        pick = None if head else Do(f"use_base({number - 1})")
+        pick = None if head else RunAction(f"use_base({number - 1})")
         role: Role = "dim" if head else "heading" if is_base else "link"
         spans = [Span("▸ " if is_base else "  ", role, pick)]
         spans.append(Span(column(fit_name(row[0], widths[0]), widths[0]), role, pick))
@@ -91,12 +91,15 @@ def table_rows(lines: Sequence[Line], base: int, can_add: bool, width: int) -> l
                 plain: Role = "dim" if head else "text"
                 spans.append(Span(f"  {' ' * (widths[at] - cell_len(row[at]))}{row[at]}", plain))
         if number > 1:
-            spans += [Span(" ", "text"), Span("×", "link", Do(f"remove_tokenizer({number - 1})"))]
+            spans += [
+                Span(" ", "text"),
+                Span("×", "link", RunAction(f"remove_tokenizer({number - 1})")),
+            ]
         rows.append(tuple(spans))
         if line is not None and line.figures is not None and line.note:
             rows += flow(words_of(line.note, "warning"), width, (Span("  "),))
     if can_add:
-        rows.append((Span("  + add a tokenizer (a)", "link", Do("add_tokenizer")),))
+        rows.append((Span("  + add a tokenizer (a)", "link", RunAction("add_tokenizer")),))
     return rows
 
 

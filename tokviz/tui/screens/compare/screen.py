@@ -26,8 +26,8 @@ from tokviz.tui.screens.exporting import Exporting, Shown
 from tokviz.tui.screens.lanes import Lanes
 from tokviz.tui.screens.price_table import read_prices
 from tokviz.tui.screens.why import NO_TOKEN, RIGHT_CLICK, Asked, Explaining, asked_at
-from tokviz.tui.widgets.flow import ToToken
 from tokviz.tui.widgets.rows_view import LinkRows, RowsView
+from tokviz.tui.widgets.spans import ToToken
 from tokviz.tui.widgets.splits.view import GlossView
 from tokviz.workspace.session import ShowToken
 
@@ -67,7 +67,7 @@ class CompareScreen(TokvizScreen):
         self.table = LinkRows(palette, id="table")
         self.card = LinkRows(palette, id="card")
         self.vocabulary_rows = LinkRows(palette, id="vocabularies")
-        self.vocabulary_rows.tells_why = False
+        self.vocabulary_rows.answers_why = False
         self.script_rows = LinkRows(palette, id="scripts")
         self.report_rows = LinkRows(palette, id="report")
         empty = Static(_EMPTY, id="empty")

@@ -11,8 +11,8 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.fit import column, fit
-from tokviz.tui.widgets.flow import Row, Span, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Row, Span, flow, words_of
 
 _NAME, _NUMBER, _LEAST = 14, 9, 8
 """Columns: of a name, of the number behind it, and at least of a tokenizer."""

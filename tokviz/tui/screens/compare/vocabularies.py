@@ -17,8 +17,8 @@ from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import column, fit
-from tokviz.tui.widgets.flow import Do, Row, Span, ToToken, Word, flow, words_of
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Row, RunAction, Span, ToToken, Word, flow, words_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +80,7 @@ class Vocabularies(Controller):
             self._rows.show(lambda width: flow(words_of(sentence, "dim"), width), from_top=True)
             return
         head = [
-            (names[number], None if number == against else Do(f"compare_with({number})"))
+            (names[number], None if number == against else RunAction(f"compare_with({number})"))
             for number in others
         ]
         links = base == 0
@@ -116,7 +116,7 @@ class Vocabularies(Controller):
 
 
 def _head_rows(
-    base: str, others: Sequence[tuple[str, Do | None]], width: int, note: str = ""
+    base: str, others: Sequence[tuple[str, RunAction | None]], width: int, note: str = ""
 ) -> list[Row]:
     words: list[Word] = [(Span(base, "heading"),), (Span("and", "dim"),)]
     for name, link in others:

@@ -13,8 +13,7 @@ from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.card_rows import label_of, merge_cells, sentence_words, tree_rows
 from tokviz.tui.widgets.fit import bar_text, column, fit
-from tokviz.tui.widgets.flow import Copy, Light, Row, Span, ToToken, Word, flow, words_of
-from tokviz.tui.widgets.lists import Cell
+from tokviz.tui.widgets.spans import Copy, Highlight, Role, Row, Span, ToToken, Word, flow, words_of
 
 _MOST_LABEL = 48
 
@@ -81,8 +80,11 @@ def card_rows(
         corpus = "" if n_bytes is None else f" The corpus is {n_bytes:,} tokens long."
         return flow(words_of(f"The start: every byte is a token of its own.{corpus}"), width)
     reasons: list[Word] = [
-        [span._replace(role="result" if span.action == Light(lit) else span.role) for span in word]
-        for word in sentence_words(terms, Light)
+        [
+            span._replace(role="result" if span.action == Highlight(lit) else span.role)
+            for span in word
+        ]
+        for word in sentence_words(terms, Highlight)
     ]
     reasons += [word for sentence in why for word in sentence_words(sentence)]
     numbers = _numbers(step)
@@ -137,7 +139,7 @@ def _copy(token: bytes) -> Copy:
     return Copy(token.decode("utf-8", "replace"), "the token text")
 
 
-def paint_candidate(row: Candidate, width: int) -> list[Cell]:
+def paint_candidate(row: Candidate, width: int) -> list[Span]:
     """Draw a candidate for the next merge as a bar: mark, pair, bar, count, the merge that came.
 
     The bar's length is the count relative to the first candidate's.
@@ -152,17 +154,17 @@ def paint_candidate(row: Candidate, width: int) -> list[Cell]:
     pair_width = max(8, min(room * 2 // 5, 26))
     bar_width = room - pair_width - 1
     label = column(f"{token_label(pair.left)} + {token_label(pair.right)}", pair_width)
-    role = "accent" if pair.is_next else "muted"
-    cells: list[Cell] = [(mark, "accent"), (label, "strong" if pair.is_next else "")]
+    role: Role = "accent" if pair.is_next else "dim"
+    cells: list[Span] = [Span(mark, "accent"), Span(label, "heading" if pair.is_next else "text")]
     if bar_width > 2:
-        cells += [(" ", ""), (bar_text(row.share, 1, bar_width).ljust(bar_width), role)]
-    cells.append((f" {count:>{row.count_width}} ", "strong" if pair.is_next else ""))
+        cells += [Span(" "), Span(bar_text(row.share, 1, bar_width).ljust(bar_width), role)]
+    cells.append(Span(f" {count:>{row.count_width}} ", "heading" if pair.is_next else "text"))
     if later_width:
-        cells.append((f"{later:>{later_width}}", "muted"))
+        cells.append(Span(f"{later:>{later_width}}", "dim"))
     return cells
 
 
-def paint_merge(step: MergeStep, width: int) -> list[Cell]:
+def paint_merge(step: MergeStep, width: int) -> list[Span]:
     """Draw a row of the list of merges."""
     pair = (step.left, step.right) if step.is_reached else None
     return merge_cells(step.k, step.token, pair, step.count, width)

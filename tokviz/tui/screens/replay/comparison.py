@@ -14,7 +14,17 @@ from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.card_rows import label_of, sentence_words
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Action, Do, Row, Span, ToMerge, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.spans import (
+    Action,
+    Row,
+    RunAction,
+    Span,
+    ToMerge,
+    ToToken,
+    Word,
+    flow,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from tokviz.compare import boundaries
@@ -60,7 +70,7 @@ class Comparison:
 
 def nothing_rows(width: int) -> list[Row]:
     """Say how to compare."""
-    choose = Span("Press D to choose.", "link", Do("screen.compare"))
+    choose = Span("Press D to choose.", "link", RunAction("screen.compare"))
     return flow([*words_of(NOTHING, "dim"), (choose,)], width)
 
 
@@ -81,7 +91,7 @@ def comparison_rows(comparison: Comparison, at: int, width: int) -> list[Row]:
     for letter, name in zip(NAMES, comparison.names, strict=False):
         rows += flow(((Span(f"{letter} ", "heading"), Span(safe(name))),), width)
     if len(comparison.names) == 2:
-        third = Span("Compare with a third", "link", Do("screen.compare_with_third"))
+        third = Span("Compare with a third", "link", RunAction("screen.compare_with_third"))
         rows += flow([(third,)], width)
     for letter, one in zip(NAMES[1:], (diff, *diff.more), strict=False):
         for what, in_a, in_b in one.settings:

@@ -20,7 +20,7 @@ from tokviz.tui.screens.replay.merge_frame import (
 )
 from tokviz.tui.screens.replay.position import Position
 from tokviz.tui.widgets.fit import column, fit
-from tokviz.tui.widgets.flow import Role, Row, Span, ToMerge, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.spans import Role, Row, Span, ToMerge, ToToken, Word, flow, words_of
 
 if TYPE_CHECKING:
     from tokviz.training.replay.replay import Replay

@@ -9,8 +9,8 @@ from textual import on
 from tokviz.tui.actions import action
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.state import ReplayState
-from tokviz.tui.widgets.flow import Light
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Highlight
 
 
 class Lighting(Controller):
@@ -25,16 +25,16 @@ class Lighting(Controller):
 
     @on(RowsView.Picked)
     def _picked(self, event: RowsView.Picked) -> None:
-        if isinstance(event.action, Light):
+        if isinstance(event.action, Highlight):
             self._light(event.action.pre_token)
 
     def _light(self, pre_token: bytes) -> None:
-        """Light a pre-token up; if it is, no more."""
+        """Highlight a pre-token up; if it is, no more."""
         state = self._state
         state.lit = state.position.number, b"" if pre_token == state.lit_pre_token else pre_token
         self._show()
 
-    @action("Light up the next word of the count", "h", section="This merge", priority=False,
+    @action("Highlight the next word of the count", "h", section="This merge", priority=False,
             words="term sum arithmetic pre-tokens")  # fmt: skip
     def light_next(self) -> None:
         """Show where in the corpus the count of the merge comes from, one word after another."""

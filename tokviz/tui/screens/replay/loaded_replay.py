@@ -117,7 +117,7 @@ def corpus_compression(replay: Replay) -> Curve:
     title = "Bytes per token"
     n_bytes = replay.n_bytes
     if not replay.has_counts or n_bytes is None:
-        return Curve(title, nothing="No corpus is known.")
+        return Curve(title, empty_text="No corpus is known.")
 
     def count(k: int) -> int:
         return (replay.step(k).n_tokens_after or 1) if k else n_bytes
@@ -129,7 +129,7 @@ def text_compression(text: ReplayText, last: int) -> Curve:
     """Give the curve of the user's text, which stands in where there is no corpus."""
     title = "Bytes per token of your text"
     if not text.data:
-        return Curve(title, nothing="Your text is empty.")
+        return Curve(title, empty_text="Your text is empty.")
     return _compression(title, len(text.data), text.n_tokens, last)
 
 
@@ -137,7 +137,7 @@ def merge_counts(replay: Replay) -> Curve:
     """Give the curve of the merges' counts."""
     title = "Count of each merge"
     if not replay.has_counts:
-        return Curve(title, nothing="Not known: the vocabulary came without its corpus.")
+        return Curve(title, empty_text="Not known: the vocabulary came without its corpus.")
     points = [(float(k), float(replay.step(k).count or 1)) for k in spread(replay.n_merges) if k]
     top = max(count for _, count in points)
     return Curve(title, points, replay.n_merges, (0.0, top), short_number, log_from=1.0)

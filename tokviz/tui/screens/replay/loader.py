@@ -24,8 +24,9 @@ from tokviz.tui.screens.replay.loaded_replay import (
 )
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.tasks import StoppedError
-from tokviz.tui.widgets.bar import BarItem, Role
+from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.fit import fit_name
+from tokviz.tui.widgets.spans import Span
 from tokviz.workspace.session import ReplayRequest, ShowScreen, UseTokenizer
 
 
@@ -154,16 +155,16 @@ class Opening(Controller):
         opened, opening = self._state.opened, self.source
         source = opening if opened is None else opened.source
         name = "choose…" if source is None else safe(self._name(source))
-        words: list[tuple[str, Role]] = [(fit_name(name, LONGEST_NAME), "chip")]
+        words: list[Span] = [Span(fit_name(name, LONGEST_NAME), "heading")]
         short = fit_name(name, SHORTENED_NAME)
         if opened is not None and opening is not None:
-            words = [(f"opening {safe(self._name(opening))}… Esc stops it", "plain")]
+            words = [Span(f"opening {safe(self._name(opening))}… Esc stops it")]
             short = "opening…"
         elif opened is not None:
-            words.append((f" ({pluralize(opened.replay.n_merges, 'merge')})", "plain"))
-        shorter: tuple[tuple[str, Role], ...]
-        shorter = (short, "chip"), (" ▾", "chip")
-        return BarItem((*words, (" ▾", "key")), "screen.choose_replay", shorter, least=CUT_NAME)
+            words.append(Span(f" ({pluralize(opened.replay.n_merges, 'merge')})"))
+        shorter: tuple[Span, ...]
+        shorter = Span(short, "heading"), Span(" ▾", "heading")
+        return BarItem((*words, Span(" ▾", "key")), "screen.choose_replay", shorter, least=CUT_NAME)
 
     def _name(self, source: Source) -> str:
         """Call a training as it is called now; the user may have renamed it since."""

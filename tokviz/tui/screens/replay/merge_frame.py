@@ -130,7 +130,9 @@ def make_frame(
         own = own_frame(text.at(before.k), text.at(number))
         if number and not replay.has_counts:
             tokens = len(own.before.ids), len(own.after.ids)
-            reasons = (effect_on_text(replay.step(number), len(own.after.lit_starts), *tokens),)
+            reasons = (
+                effect_on_text(replay.step(number), len(own.after.highlight_starts), *tokens),
+            )
             if beside is not None:
                 reasons = (*reasons, beside.sentence(number))
     return Frame(

@@ -24,6 +24,7 @@ from tokviz.tui.screens.why import Asked, asked_at, asked_in
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem, columns
 from tokviz.tui.widgets.editor import TokenEditor
+from tokviz.tui.widgets.spans import Span
 from tokviz.tui.widgets.token_text import TokenText
 
 REST_SECONDS = 0.25
@@ -92,7 +93,7 @@ class OwnText(Vertical):
             self._show_head("empty: Enter or a click on “edit” begins one")
             return
         n_bytes = int(tokens.byte_ends[-1])
-        n_lit = len(tokens.lit_starts)
+        n_lit = len(tokens.highlight_starts)
         places = pluralize(n_lit, "place") if n_lit else "no place"
         here = [f"merged in {places}"] if position.number else []
         specials = [] if state.parse_specials else ["specials: as text"]
@@ -101,7 +102,7 @@ class OwnText(Vertical):
         before, self._shown_at = self._shown_at, monotonic()
         self._rest.pause()
         if self._shown_at - before > REST_SECONDS and not state.player.playing:
-            self.tokens.reveal_lit()
+            self.tokens.reveal_highlight()
         elif not state.player.playing:
             self._rest.reset()
             self._rest.resume()
@@ -109,7 +110,7 @@ class OwnText(Vertical):
     def _come_to_rest(self) -> None:
         self._rest.pause()
         if not self._state.player.playing:
-            self.tokens.reveal_lit()
+            self.tokens.reveal_highlight()
 
     def on_resize(self) -> None:
         """Show the buttons that there is room for."""
@@ -119,17 +120,17 @@ class OwnText(Vertical):
         """Show as many facts as there is room for, the most important first."""
         self._facts = facts
         if self.is_editing:
-            buttons = [BarItem((("done", "key"), (" F5", "plain")), "screen.edit_text")]
+            buttons = [BarItem((Span("done", "key"), Span(" F5")), "screen.edit_text")]
         else:
             buttons = [
-                BarItem((("edit", "key"),), "screen.edit_text"),
-                BarItem((("from Tokens", "key"),), "screen.text_at_hand"),
+                BarItem((Span("edit", "key"),), "screen.edit_text"),
+                BarItem((Span("from Tokens", "key"),), "screen.text_at_hand"),
             ][: 2 if self.size.width >= _ROOMY_COLUMNS else 1]
-        title = BarItem((("Your text", "active"),), "", (("Yours", "active"),))
-        counts = BarItem(((" · ".join(facts), "plain"),))
+        title = BarItem((Span("Your text", "heading"),), "", (Span("Yours", "heading"),))
+        counts = BarItem((Span(" · ".join(facts)),))
         while len(facts) > 1 and columns([title, counts, *buttons]) > self.size.width:
             facts = facts[:-1]
-            counts = BarItem(((" · ".join(facts), "plain"),))
+            counts = BarItem((Span(" · ".join(facts)),))
         self.head.show([title, counts], buttons)
 
     # -- editing
@@ -154,7 +155,7 @@ class OwnText(Vertical):
                 palette_of(self.app),
                 show_invisibles=self._show_invisibles,
             )
-            editor.make_room = lambda: is_sample and editor.history.version is None
+            editor.should_replace_all = lambda: is_sample and editor.history.version is None
             editor.on_edited = self._encode_long
             self._encode_long()
             self.add_class("-editing")
@@ -166,7 +167,7 @@ class OwnText(Vertical):
         """Colour what is edited as it is after the merge at hand."""
         if self._editor is not None:
             self._editor.live.set_tokenizer(self._now())
-            self._editor.sync()
+            self._editor.refresh()
             self._encode_long()
 
     def _encode_long(self) -> None:
@@ -180,7 +181,7 @@ class OwnText(Vertical):
                 if editor.live.encode_pending(0.1):
                     return
 
-        in_thread(self, "own text", work, lambda _: editor.sync())
+        in_thread(self, "own text", work, lambda _: editor.refresh())
 
     def _now(self) -> Tokenizer | None:
         """Give the tokenizer after the merges that are done."""

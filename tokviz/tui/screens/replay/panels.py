@@ -14,8 +14,8 @@ from tokviz.tui.screens.replay.loaded_replay import Opened
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.cursor_curve import CursorCurve
-from tokviz.tui.widgets.flow import Row
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Row, Span
 
 
 class CorpusSide(Vertical):
@@ -42,7 +42,7 @@ class CorpusSide(Vertical):
         opened, frame, position = self._state.opened, self._state.frame, self._state.shown
         if opened is None or frame is None:
             self.tokens.show(lambda width: ())
-            self.head.show([BarItem((("Corpus", "active"),))])
+            self.head.show([BarItem((Span("Corpus", "heading"),))])
             return
         replay, ladder = opened.replay, opened.ladder
         lit = self._state.lit_pre_token
@@ -63,15 +63,17 @@ class CorpusSide(Vertical):
             heads = (n for n, row in rungs if row and row[0].role == "heading")
             self.tokens.show_row(next(heads, last))
         n_tokens = replay.state(position.n_done).n_tokens
-        self.head.show([BarItem((("Corpus", "active"),)), _counts(n_tokens, replay.n_bytes or 0)])
+        self.head.show(
+            [BarItem((Span("Corpus", "heading"),)), _counts(n_tokens, replay.n_bytes or 0)]
+        )
 
 
 def _counts(n_tokens: int | None, n_bytes: int) -> BarItem:
     if n_tokens is None:
-        return BarItem((("not known", "plain"),))
+        return BarItem((Span("not known"),))
     counts = pluralize(n_tokens, "token")
     ratio = f" · {n_bytes / max(n_tokens, 1):.2f} bytes/token"
-    return BarItem(((counts + ratio, "plain"),), "", ((counts, "plain"),))
+    return BarItem((Span(counts + ratio),), "", (Span(counts),))
 
 
 class Curves(Vertical):

@@ -21,7 +21,8 @@ from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import Views
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.field import Field
-from tokviz.tui.widgets.lists import Cell, PickList
+from tokviz.tui.widgets.lists import PickList
+from tokviz.tui.widgets.spans import Span
 
 if TYPE_CHECKING:
     from tokviz.training.replay.replay import Replay
@@ -52,7 +53,7 @@ class MergesPanel(Vertical):
             yield self._told
         yield self.merges
 
-    def _paint(self, number: int, width: int) -> list[Cell]:
+    def _paint(self, number: int, width: int) -> list[Span]:
         replay = self._state.replay
         return [] if replay is None else paint_merge(replay.step(number), width)
 

@@ -25,10 +25,10 @@ from tokviz.tui.screens.replay.position import (
 from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.curve import Scale
-from tokviz.tui.widgets.flow import ToMerge, ToToken
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.scrubber import Dragged, Scrubber
+from tokviz.tui.widgets.spans import Span, ToMerge, ToToken
 from tokviz.tui.widgets.token_text import TokenText
 
 FRAMES_PER_SECOND = 30
@@ -310,14 +310,14 @@ def transport_items(player: Player) -> list[BarItem]:
         _button("step_forward", "on ▶", "▶"),
         _button("go_start", "▏◀ start", "▏◀"),
         _button("go_end", "end ▶▕", "▶▕"),
-        BarItem((("−" if speed > SPEEDS[0] else " ", "key"),), "screen.slower"),
-        BarItem(((pace[0], "active"),), "", ((pace[1], "active"),)),
-        BarItem((("+" if speed < SPEEDS[-1] else " ", "key"),), "screen.faster"),
+        BarItem((Span("−" if speed > SPEEDS[0] else " ", "key"),), "screen.slower"),
+        BarItem((Span(pace[0], "heading"),), "", (Span(pace[1], "heading"),)),
+        BarItem((Span("+" if speed < SPEEDS[-1] else " ", "key"),), "screen.faster"),
     ]
 
 
 def _button(action: str, words: str, shorter: str) -> BarItem:
-    return BarItem(((words, "key"),), f"screen.{action}", ((shorter, "key"),))
+    return BarItem((Span(words, "key"),), f"screen.{action}", (Span(shorter, "key"),))
 
 
 def status_items(position: Position, n_merges: int, *, is_log: bool = False) -> list[BarItem]:
@@ -328,9 +328,9 @@ def status_items(position: Position, n_merges: int, *, is_log: bool = False) -> 
     phase = "after" if position.merged else "before"
     if not position.number:
         phase = "start"
-    scale = BarItem((("logarithmic", "plain"),), "screen.toggle_scale", (("log", "plain"),))
+    scale = BarItem((Span("logarithmic"),), "screen.toggle_scale", (Span("log"),))
     return [
         *((scale,) if is_log else ()),
-        BarItem(((phase, "plain"),), "", (("", "plain"),)),
-        BarItem((("merge ", "plain"), (where, "chip")), "", ((where, "chip"),)),
+        BarItem((Span(phase),), "", (Span(""),)),
+        BarItem((Span("merge "), Span(where, "heading")), "", (Span(where, "heading"),)),
     ]

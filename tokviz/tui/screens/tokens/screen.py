@@ -124,10 +124,11 @@ class TokensScreen(TokvizScreen):
         self.editor.soft_wrap = settings.wrap
         self.editor.tab_behavior = "indent"
         self.editor.indent_type = "tabs"
+        self.editor.has_pin = True
         self.editor.on_edited, self.editor.on_moved = self._edited, self._cursor_moved
         self.editor.disable_messages(TextArea.Changed, TextArea.SelectionChanged)
         self.editor.placeholder = "Type, paste, or open a file (Ctrl+O)."
-        self.editor.make_room = lambda: session.is_sample and session.path is None
+        self.editor.should_replace_all = lambda: session.is_sample and session.path is None
         panels = SidePanels(session)
         right = Container(id="right")
         detail = TokenDetail(session)
@@ -242,7 +243,7 @@ class TokensScreen(TokvizScreen):
     def _show_tokens(self) -> None:
         """Show the tokens that have become known."""
         self.unstable.note()
-        self.editor.sync()
+        self.editor.refresh()
         self.side.pin_cursor_token()
         self.side.sync()
         self._show_status()

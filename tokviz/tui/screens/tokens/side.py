@@ -73,7 +73,7 @@ class Side(Controller):
         if self._token(self.hover) != self._pointed:
             self.hover = self._pointed = None
         self.pin = self._text.editor.token_at_cursor()
-        self._text.editor.set_marks(self.hover, self.pin)
+        self._text.editor.set_hover(self.hover)
 
     def _token(self, index: int | None) -> object:
         """Give what tells a token from others that have its index at another time."""
@@ -85,7 +85,7 @@ class Side(Controller):
         if message.index == self.hover:
             return
         self.hover, self._pointed = message.index, self._token(message.index)
-        self._text.editor.set_marks(self.hover, self.pin)
+        self._text.editor.set_hover(self.hover)
         for panel in self._in_view():
             panel.set_marks(self.hover, self.pin)
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
 
 from tokviz.formats.source_labels import short_name
 from tokviz.text.sentences import pluralize
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.widgets.fit import fit
+from tokviz.tui.widgets.spans import Row, RunAction, Span
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
     from tokviz.tui.screens.lanes import Lanes
     from tokviz.tui.widgets.rows_view import RowsView
+
+
+_OPEN = RunAction("app.show_screen('compare')")
+_CLOSE = Span(" ×", "link", RunAction("toggle_strip"))
+_NONE = "No other tokenizer is chosen: the Compare screen adds some."
 
 
 class OtherCounts(Controller):
@@ -76,8 +86,6 @@ class OtherCounts(Controller):
     def _show(self) -> None:
         if not self.settings.strip or not self.screen.is_current:
             return
-        from tokviz.tui.widgets.strip_rows import strip_rows
-
         live = self.session.live
         items = []
         for other in self.session.others:
@@ -109,3 +117,20 @@ class OtherCounts(Controller):
                 f"{abs(more):,} {'more' if more > 0 else 'fewer'} than" if more else "as many as"
             )
             self.say(f"{name}: {pluralize(n_tokens, 'token')}, {change} {other}")
+
+
+def strip_rows(items: Sequence[tuple[str, str, str]], width: int) -> list[Row]:
+    """Draw the strip in one row: names, counts, and differences where there is room for them.
+
+    Args:
+        items: By tokenizer: its name, its count, the difference to the tokenizer in use.
+        width: Columns of the row.
+    """
+    for longest in (24, 20, 16, 12, 8, 4):
+        spans: list[Span] = []
+        for name, number, more in items:
+            spans += [Span(f"{' · ' if spans else ''}{fit(name, longest)} ", "dim", _OPEN)]
+            spans += [Span(number, "heading", _OPEN), Span(more if longest > 12 else "", "text")]
+        if spans and (longest == 4 or sum(cell_len(span.text) for span in spans) + 2 <= width):
+            return [(*spans, _CLOSE)]
+    return [(Span(fit(_NONE, width - 2), "dim", _OPEN), _CLOSE)]

@@ -31,7 +31,7 @@ class TextAtHand:
 
     def load(self, text: str, path: Path | None) -> None:
         """Show another text instead of this one; its undo history begins anew."""
-        self.editor.load_byte_text(text)
+        self.editor.load_text(text)
         self.session.edits, self.session.version = 0, self.editor.history.version
         self.session.mark_replaced(path)
         self.refresh()

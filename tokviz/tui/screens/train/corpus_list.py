@@ -16,7 +16,8 @@ from tokviz.text.glyphs import safe
 from tokviz.training.corpus.entries import EXCLUDE, CorpusEntry
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.widgets.fit import fit, fit_end
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Role, Span
 
 _REMOVE = " ✕ "
 MOST_ROWS = 6
@@ -76,19 +77,20 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
 
 
-def paint_corpus_entry(entry: CorpusEntry, width: int) -> list[Cell]:
+def paint_corpus_entry(entry: CorpusEntry, width: int) -> list[Span]:
     """Draw a row: the name, the number of files and their size or what is wrong, and a ✕."""
+    role: Role = "dim"
     if entry.error:
         about, role = f"! {entry.error}", "warning"
     elif entry.source.startswith(EXCLUDE):
-        about, role = "left out", "muted"
+        about = "left out"
     elif entry.n_files is None:
-        about, role = "looking…", "muted"
+        about = "looking…"
     else:
         files = "" if entry.n_files == 1 else f"{entry.n_files:,} files"
-        about, role = f"{files}  {size_label(entry.n_bytes):>7}", "muted"
+        about = f"{files}  {size_label(entry.n_bytes):>7}"
     room = width - len(_REMOVE)
     about = fit(about, max(8, room * 2 // 3))
     name = fit_end(safe(home_label(Path(entry.source))), room - cell_len(about) - 2)
     gap = " " * max(1, room - cell_len(name) - cell_len(about))
-    return [(name, ""), (gap, ""), (about, role), (_REMOVE, "muted")]
+    return [Span(name), Span(gap), Span(about, role), Span(_REMOVE, "dim")]

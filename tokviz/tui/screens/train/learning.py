@@ -14,7 +14,7 @@ from tokviz.text.sentences import pluralize
 from tokviz.training.progress import NewMerge, TrainProgress
 from tokviz.tui.widgets.card_rows import merge_cells
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.lists import Cell
+from tokviz.tui.widgets.spans import Span
 
 _PHASES = ("reading", "merging", "saving")
 _MEASURED = ("reading", "merging")
@@ -177,7 +177,7 @@ def clock(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02} h"
 
 
-def paint_merge(row: NumberedMerge, width: int) -> list[Cell]:
+def paint_merge(row: NumberedMerge, width: int) -> list[Span]:
     """Draw a row of the list of merges."""
     left, right, count = row.merge.left, row.merge.right, row.merge.count
     return merge_cells(row.number, left + right, (left, right), count, width)

@@ -11,7 +11,7 @@ from tokviz.text.glyphs import safe
 from tokviz.tokenizer.report import FileFinding, Report
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.widgets.fit import bar_text
-from tokviz.tui.widgets.flow import Filter, Role, Row, Search, Span, flow, words_of
+from tokviz.tui.widgets.spans import Filter, Role, Row, Search, Span, flow, words_of
 
 _SIGNS: dict[str, tuple[str, Role]] = {
     "error": ("✗ ", "warning"),

@@ -25,9 +25,9 @@ from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, p
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import Row, Span, Step, flow, words_of
 from tokviz.tui.widgets.lists import RowList
 from tokviz.tui.widgets.rows_view import LinkRows
+from tokviz.tui.widgets.spans import Row, Span, Step, flow, words_of
 from tokviz.tui.widgets.view_switcher import Turn, Turns
 
 if TYPE_CHECKING:

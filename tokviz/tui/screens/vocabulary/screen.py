@@ -27,9 +27,9 @@ from tokviz.tui.screens.vocabulary.token_actions import TokenActions
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
-from tokviz.tui.widgets.flow import Filter, GoTo, Search, Step, ToToken
 from tokviz.tui.widgets.lists import MOVES
 from tokviz.tui.widgets.rows_view import RowsView
+from tokviz.tui.widgets.spans import Filter, GoTo, Search, Span, Step, ToToken
 from tokviz.tui.widgets.status_line import duration
 from tokviz.workspace.session import Request, ShowToken
 
@@ -253,7 +253,7 @@ class VocabularyScreen(TokvizScreen):
         searching = self.searching
         index, selection = searching.index, searching.selection
         if index is None or selection is None:
-            self.status.show([BarItem((("reading the vocabulary…", "plain"),))])
+            self.status.show([BarItem((Span("reading the vocabulary…"),))])
             return
         n, total = len(selection.rows), len(index)
         found = f"{n:,} of {pluralize(total, 'token')}" if n < total else pluralize(total, "token")
@@ -262,10 +262,10 @@ class VocabularyScreen(TokvizScreen):
         order = f"{_ORDER_WORDS[searching.order]} {'▼' if searching.descending else '▲'}"
         self.status.show(
             [
-                BarItem(((found, "chip"),)),
-                *([BarItem(((unused, "plain"),))] if n_ids > total else []),
-                BarItem(((f"sorted {order}", "plain"),), "screen.next_order"),
-                BarItem(((f"found in {duration(selection.seconds)}", "plain"),)),
+                BarItem((Span(found, "heading"),)),
+                *([BarItem((Span(unused),))] if n_ids > total else []),
+                BarItem((Span(f"sorted {order}"),), "screen.next_order"),
+                BarItem((Span(f"found in {duration(selection.seconds)}"),)),
             ]
         )
 

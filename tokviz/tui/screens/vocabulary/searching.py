@@ -22,8 +22,9 @@ from tokviz.tui.screens.bars import short_key
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.vocabulary.table import TableHead
 from tokviz.tui.tasks import Task
-from tokviz.tui.widgets.bar import Bar, BarItem, Role
+from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.field import Field
+from tokviz.tui.widgets.spans import Role, Span
 from tokviz.tui.widgets.view_switcher import neighbour
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ HELP = "screen.show_page('syntax')"
 """The action that shows what can be typed."""
 
 
-_MORE = BarItem((("…", "key"),), HELP, weight=2)
+_MORE = BarItem((Span("…", "key"),), HELP, weight=2)
 """Stands for the filters that there is no room for: the search help tells them all."""
 
 
@@ -207,7 +208,7 @@ class Filtering(Controller):
         self._searching, self._field = searching, field
         self.bar = Bar(id="filters")
         self.how = Bar(id="how")
-        self.how.show([BarItem(((short_key(SYNTAX_KEY), "key"), (" search help", "plain")), HELP)])
+        self.how.show([BarItem((Span(short_key(SYNTAX_KEY), "key"), Span(" search help")), HELP)])
 
         # At once, and not with the message that the field sends: the letter and what it finds come
         # in one frame.
@@ -307,11 +308,11 @@ class Filtering(Controller):
 
 
 def _item(flag: Flag, number: int | None, is_active: bool) -> BarItem:
-    role: Role = "active" if is_active else "plain"
+    role: Role = "heading" if is_active else "text"
     shown = "…" if number is None else f"{number:,}"
-    words: tuple[tuple[str, Role], ...] = (
-        ("● " if is_active else "○ ", "key"),
-        (f"{_FLAG_WORDS[flag]} ", role),
-        (shown, role),
+    words: tuple[Span, ...] = (
+        Span("● " if is_active else "○ ", "key"),
+        Span(f"{_FLAG_WORDS[flag]} ", role),
+        Span(shown, role),
     )
-    return BarItem(words, f"screen.only_{flag}", (words[0], (_SHORT_FLAG_WORDS[flag], role)))
+    return BarItem(words, f"screen.only_{flag}", (words[0], Span(_SHORT_FLAG_WORDS[flag], role)))

@@ -17,7 +17,8 @@ from tokviz.explain.vocabulary.scripts import SCRIPTS
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.lists import Cell, RowList
+from tokviz.tui.widgets.lists import RowList
+from tokviz.tui.widgets.spans import Role, Span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -223,7 +224,7 @@ def head_content(columns: Sequence[Column], order: Order, descending: bool) -> C
 class TokenTable(RowList[int]):
     """A list of tokens, by their rows in the index. The field above it keeps the keyboard."""
 
-    TELLS_WHY = True
+    ANSWERS_WHY = True
     COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--label"}
     DEFAULT_CSS = """
     TokenTable {
@@ -321,22 +322,22 @@ class TokenTable(RowList[int]):
         self._head.show(self._columns, self._order, self._descending)
         self.refresh()
 
-    def _cells(self, row: int, width: int) -> list[Cell]:
+    def _cells(self, row: int, width: int) -> list[Span]:
         assert self._index is not None
         token = token_row(self._index, row, self._uses.get(int(self._index.ids[row]), 0))
-        cells: list[Cell] = [(" ", "")]
+        cells: list[Span] = [Span(" ")]
         for column in self._columns:
             text = token.cell(column)
             gap = " " * (column.width - cell_len(text) + 2)
-            cells += [(text, _role_of(token, column)), (gap, "")]
+            cells += [Span(text, _role_of(token, column)), Span(gap)]
         return cells
 
-    def _cell_style(self, role: str, mark: str) -> RichStyle:
+    def _span_style(self, role: Role, mark: str) -> RichStyle:
         if role == "special":
-            return self._cell_style("label", mark) + self._palette.special
-        if (mark and role == "label") or (mark == "highlighted" and role == "muted"):
+            return self._span_style("label", mark) + self._palette.special
+        if (mark and role == "label") or (mark == "highlighted" and role == "dim"):
             return RichStyle.null()
-        return super()._cell_style(role, mark)
+        return super()._span_style(role, mark)
 
 
 def _digits(index: VocabularyIndex | None) -> tuple[int, int]:
@@ -351,9 +352,9 @@ def _digits(index: VocabularyIndex | None) -> tuple[int, int]:
     return len(str(int(index.ids[-1]))), 0 if same else len(str(int(index.ranks.max()) + 1))
 
 
-def _role_of(token: TokenRow, column: Column) -> str:
+def _role_of(token: TokenRow, column: Column) -> Role:
     if column.name == "token":
         return "special" if token.special else "label"
     if column.name == "kind" and (token.unreachable or token.partial):
         return "warning"
-    return "" if column.name == "id" else "muted"
+    return "text" if column.name == "id" else "dim"

@@ -19,7 +19,7 @@ from tokviz.tui.widgets.card_rows import (
     token_copies,
 )
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.flow import GoTo, Role, Row, Span, ToToken, Word, flow, words_of
+from tokviz.tui.widgets.spans import GoTo, Role, Row, Span, ToToken, Word, flow, words_of
 
 PLACES_LISTED = 30
 _CHILDREN_SHOWN = 120

@@ -1,1 +1,1 @@
-"""The messages of a conversation: a list of blocks, one of which is edited in place."""
+"""The messages of a conversation, one part of which is edited in place."""

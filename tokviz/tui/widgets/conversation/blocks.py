@@ -1,13 +1,12 @@
-"""The rows of a conversation's messages, drawn; what is clicked is told."""
+"""Widget that draws the rows of a conversation's messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple, get_args
+from itertools import accumulate
+from typing import ClassVar
 
 from rich.cells import cell_len
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
 from textual.geometry import Offset
@@ -24,126 +23,85 @@ from tokviz.tui.widgets.conversation.rows import (
 )
 from tokviz.tui.widgets.editor.cells import glyph_table, lay_out
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.line_scroll_view import DiffedScroll
+from tokviz.tui.widgets.line_scroll_view import LineScrollView
+from tokviz.tui.widgets.spans import Role, RunAction, Span, draw, span_at, width_of
 
 GUTTER = 2
-"""Columns before a text, for the sign of what is learned."""
+"""Columns before a text, for the sign that it is in the loss."""
 _SIGNS = ("│ ", "┃ ")
 _STRIPS_KEPT = 512
 _WORDED = ("header", "kind", "add")
-"""The rows between the texts, which are made of words."""
+"""The kinds of rows between the texts."""
 
 
-Look = Literal[
-    "rule", "role", "live", "muted", "warning", "button", "main", "text", "learned", "other"
-]
-LOOKS: tuple[Look, ...] = get_args(Look)
-
-
-class Words(NamedTuple):
-    """Some words of a row.
-
-    Attributes:
-        text: What is drawn, safe for the terminal.
-        look: How.
-        action: What a click does, empty for nothing.
-    """
-
-    text: str
-    look: Look
-    action: str = ""
-
-
-def header_words(block: MessageBlock, index: int, width: int, *, is_live: bool) -> list[Words]:
+def header_spans(block: MessageBlock, index: int, width: int, *, is_live: bool) -> list[Span]:
     """Draw the header of a message.
 
-    A click on the role asks for another one, and the signs at the right move and delete it; a
-    narrow list leaves out what the note says last, the note, and then them.
+    A click on the role opens the list of roles; the buttons at the right move and delete the
+    message. A narrow list leaves out the note from its end, and then the buttons.
     """
-    look: Look = "live" if is_live else "role"
-    role = Words(f"{fit(safe(block.role), 16)} ▾", look, "role")
-    left = [Words(f"{index + 1} ", look), role, Words(" ", "rule")]
-    said = block.note.split(", ") if block.note else []
-    notes = [", ".join(said[:n]) for n in range(len(said), 0, -1)]
-    signs = [
-        Words(" ", "rule"),
-        Words("↑", "button", "up"),
-        Words(" ", "rule"),
-        Words("↓", "button", "down"),
-        Words(" ", "rule"),
-        Words("✕", "button", "delete"),
+    role: Role = "key" if is_live else "heading"
+    name = Span(f"{fit(safe(block.role), 16)} ▾", role, RunAction("role"))
+    left = [Span(f"{index + 1} ", role), name, Span(" ", "rule")]
+    facts = block.note.split(", ") if block.note else []
+    notes = [", ".join(facts[:n]) for n in range(len(facts), 0, -1)]
+    buttons = [
+        Span(" ", "rule"),
+        Span("↑", "dim", RunAction("up")),
+        Span(" ", "rule"),
+        Span("↓", "dim", RunAction("down")),
+        Span(" ", "rule"),
+        Span("✕", "dim", RunAction("delete")),
     ]
-    noted = ([Words(f" {note} ", "warning" if block.warns else "muted"), *signs] for note in notes)
-    for right in (*noted, signs, []):
-        rule = width - _width(left) - _width(right)
+    noted = ([Span(f" {note} ", "warning" if block.warns else "dim"), *buttons] for note in notes)
+    for right in (*noted, buttons, []):
+        rule = width - width_of(left) - width_of(right)
         if rule >= 1:
             break
-    return _cut([*left, Words("─" * max(0, rule), "rule"), *right], width)
+    return _cut([*left, Span("─" * max(0, rule), "rule"), *right], width)
 
 
-def kind_words(kind: str, width: int, *, is_live: bool) -> list[Words]:
+def kind_spans(kind: str, width: int, *, is_live: bool) -> list[Span]:
     """Draw the row above a part that names its kind."""
-    look: Look = "live" if is_live else "muted"
-    words = [
-        Words(f"{safe(kind)} ▾", look, "kind"),
-        Words("  ", "rule"),
-        Words("✕", "button", "delete_part"),
-    ]
-    return _cut(words, width)
+    name = Span(f"{safe(kind)} ▾", "key" if is_live else "dim", RunAction("kind"))
+    return _cut([name, Span("  ", "rule"), Span("✕", "dim", RunAction("delete_part"))], width)
 
 
-def add_words(roles: Sequence[str], width: int) -> list[Words]:
-    """Draw the last row: a button for each role, the one whose turn it is first."""
-    words: list[Words] = []
+def add_spans(roles: Sequence[str], width: int) -> list[Span]:
+    """Draw the last row: a button for each role, the expected role first."""
+    spans: list[Span] = []
     for number, role in enumerate(roles):
-        words.append(Words(f" + {safe(role)} ", "button" if number else "main", f"add:{role}"))
-        words.append(Words(" ", "rule"))
-    return _cut(words, width)
+        spans.append(
+            Span(f" + {safe(role)} ", "dim" if number else "key", RunAction(f"add:{role}"))
+        )
+        spans.append(Span(" ", "rule"))
+    return _cut(spans, width)
 
 
-def action_at(words: Sequence[Words], x: int) -> str:
-    """Find what a click at a column does."""
-    for word in words:
-        x -= cell_len(word.text)
-        if x < 0:
-            return word.action
-    return ""
+def _cut(spans: Sequence[Span], width: int) -> list[Span]:
+    """Leave out the spans that do not fit."""
+    ends = accumulate(cell_len(span.text) for span in spans)
+    return [span for span, end in zip(spans, ends, strict=True) if end <= width]
 
 
-def _width(words: Sequence[Words]) -> int:
-    return sum(cell_len(word.text) for word in words)
+class Blocks(LineScrollView, can_focus=False):
+    """The rows of all messages. The editor covers those of the edited part."""
 
-
-def _cut(words: Sequence[Words], width: int) -> list[Words]:
-    """Leave out what does not fit."""
-    kept: list[Words] = []
-    for word in words:
-        width -= cell_len(word.text)
-        if width < 0:
-            break
-        kept.append(word)
-    return kept
-
-
-class Blocks(DiffedScroll, can_focus=False):
-    """The rows of all messages; those of the part that is edited are behind the editor."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"blocks--{look}" for look in LOOKS}
+    PREFIX = "blocks"
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"blocks--{role}" for role in ("rule", "heading", "key", "dim", "warning", "good")
+    }
     DEFAULT_CSS = """
     Blocks {
         layer: blocks;
         width: 1fr;
         height: 1fr;
         .blocks--rule { color: $border-quiet; }
-        .blocks--role { color: $foreground; text-style: bold; }
-        .blocks--live { color: $text-accent; text-style: bold; }
-        .blocks--muted { color: $text-muted; }
+        .blocks--heading { color: $foreground; text-style: bold; }
+        .blocks--key { color: $text-accent; text-style: bold; }
+        .blocks--dim { color: $text-muted; }
         .blocks--warning { color: $text-warning; }
-        .blocks--button { color: $text-muted; }
-        .blocks--main { color: $text-accent; text-style: bold; }
-        .blocks--text { color: $foreground; }
-        .blocks--learned { color: $text-success; text-style: bold; }
-        .blocks--other { color: $border-quiet; }
+        .blocks--good { color: $text-success; text-style: bold; }
     }
     """
 
@@ -151,83 +109,68 @@ class Blocks(DiffedScroll, can_focus=False):
         """The user clicked a row."""
 
         def __init__(self, action: str, row: BlockRow, x: int) -> None:
-            """Take what the click asks for, the row, and the column in its text."""
+            """Take the action, the row, and the column in its text."""
             super().__init__()
             self.action = action
             self.row = row
             self.x = x
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Create an empty list."""
         super().__init__()
         self.blocks = MessageBlocks((), [].__getitem__)
         self.live: PartPlace | None = None
         self.roles: Sequence[str] = ()
         self.show_invisibles = True
         self.cells = 0
-        """The columns of a row, told with the rows: asking for them at every row takes time."""
+        """The columns of a row, set together with the rows because computing them takes time."""
         self.rows: BlockRows | None = None
         self._strips: LRUCache[object, Strip] = LRUCache(_STRIPS_KEPT)
-        self._styles: dict[str, Style] = {}
-        self._hovered: tuple[int, str] | None = None
+        self._hovered: tuple[int, RunAction] | None = None
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
+        """Draw a row of the view."""
         number = self.top_row + y
         if self.rows is None or number >= self.rows.n_rows:
             return self._draw([])
         row = self.rows.row(number)
-        hovered = self._hovered[1] if self._hovered and self._hovered[0] == number else ""
+        hovered = self._hovered[1] if self._hovered and self._hovered[0] == number else None
         if row.kind in _WORDED:
-            key: object = (tuple(self._words(row)), hovered, self.cells)
+            key: object = (tuple(self._spans(row)), hovered, self.cells)
         else:
             part = self.blocks[row.message].parts[row.part]
             shown = part.text[row.start : row.end]
             key = (shown, row.kind, part.learned, self.cells, self.show_invisibles)
         strip = self._strips.get(key)
         if strip is None:
-            strip = self._strips[key] = self._draw(self._words(row), hovered)
+            strip = self._strips[key] = self._draw(self._spans(row), hovered)
         return strip
 
     def _glyphs(self, text: str) -> str:
         return "".join(lay_out(text, glyph_table(self.show_invisibles)).glyphs)
 
-    def _words(self, row: BlockRow) -> list[Words]:
+    def _spans(self, row: BlockRow) -> list[Span]:
         width = self.cells
         if row.kind == "add":
-            return add_words(self.roles, width)
+            return add_spans(self.roles, width)
         block = self.blocks[row.message]
         if row.kind == "header":
             is_live = self.live is not None and self.live.message == row.message
-            return header_words(block, row.message, width, is_live=is_live)
+            return header_spans(block, row.message, width, is_live=is_live)
         part = block.parts[row.part]
-        gutter = Words(_SIGNS[part.learned], "learned" if part.learned else "other")
+        gutter = Span(_SIGNS[part.learned], "good" if part.learned else "rule")
         if row.kind == "kind":
             is_live = self.live == (row.message, row.part)
-            return [gutter, *kind_words(part.kind, width - GUTTER, is_live=is_live)]
+            return [gutter, *kind_spans(part.kind, width - GUTTER, is_live=is_live)]
         if row.kind == "more":
-            return [gutter, Words("… there is more: click to see it all", "muted")]
-        return [gutter, Words(self._glyphs(part.text[row.start : row.end]), "text")]
+            return [gutter, Span("… click to show all of it", "dim")]
+        return [gutter, Span(self._glyphs(part.text[row.start : row.end]))]
 
-    def _draw(self, words: Sequence[Words], hovered: str = "") -> Strip:
-        underline = Style(underline=True)
-        segments = []
-        for word in words:
-            style = self._style(word.look)
-            is_hovered = hovered and word.action == hovered
-            segments.append(Segment(word.text, style + underline if is_hovered else style))
-        return Strip(segments).adjust_cell_length(self.size.width, self.ground)
-
-    def _style(self, look: str) -> Style:
-        style = self._styles.get(look)
-        if style is None:
-            component = self.get_component_rich_style(f"blocks--{look}", partial=True)
-            style = self._styles[look] = self.ground + component
-        return style
+    def _draw(self, spans: Sequence[Span], hovered: RunAction | None = None) -> Strip:
+        return draw(spans, self.role_styles, self.size.width, hovered, are_targets=False)
 
     def restyle(self) -> None:
-        """Forget what was drawn, and draw everything again."""
-        self._styles.clear()
+        """Forget the drawn rows, and redraw."""
         self._strips.clear()
         super().restyle()
 
@@ -238,18 +181,23 @@ class Blocks(DiffedScroll, can_focus=False):
             return None
         return place.y, self.rows.row(place.y), place.x
 
-    def point_at(self, place: Offset | None) -> None:
-        """Underline what a click would do."""
+    def _action_at(self, row: BlockRow, x: int) -> RunAction | None:
+        action = span_at(self._spans(row), x).action
+        return action if isinstance(action, RunAction) else None
+
+    def hover_at(self, place: Offset | None) -> None:
+        """Underline the action under the mouse."""
         at = self._at(place)
-        action = "" if at is None else action_at(self._words(at[1]), at[2])
-        hovered = (at[0], action) if at is not None and action else None
+        action = None if at is None else self._action_at(*at[1:])
+        hovered = None if at is None or action is None else (at[0], action)
         if hovered != self._hovered:
             self._hovered = hovered
             self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Tell what was clicked."""
+        """Post what was clicked."""
         at = self._at(self.place_at(event))
         if at is not None:
             _, row, x = at
-            self.post_message(self.Clicked(action_at(self._words(row), x), row, x - GUTTER))
+            action = self._action_at(row, x)
+            self.post_message(self.Clicked(action.call if action else "", row, x - GUTTER))

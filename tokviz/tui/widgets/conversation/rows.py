@@ -1,7 +1,7 @@
-"""Where the rows of a conversation stand: pure functions, without a widget.
+"""Layout of a conversation's messages in rows, as pure functions.
 
 Every message is a header row, and for each of its parts the wrapped rows of its text, below a row
-that names the part's kind where it has one. The part that is edited leaves room for the editor.
+that names the part's kind if it has one. The edited part leaves space for the editor.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
-from operator import is_, itemgetter
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from tokviz.tui.widgets.editor.cells import breaks, glyph_table
@@ -18,16 +18,16 @@ from tokviz.tui.widgets.editor.cells import breaks, glyph_table
 RowKind = Literal["header", "kind", "text", "more", "editor", "add"]
 
 MOST_ROWS = 400
-"""A part that is not being edited shows so many rows."""
+"""The most rows of a part that is not being edited."""
 _LONG_LINE = 8192
-"""Characters of a line that are laid out in a part that is not being edited."""
+"""The most characters of a line that are laid out in a part that is not being edited."""
 _KEPT = 256
 _MOST_CHARS = 4
-"""Characters of a cell that are looked at: more are combining ones, or have no width."""
+"""The most characters of a cell that are laid out: more are combining or have no width."""
 
 
 def end_of(text: str) -> tuple[int, int]:
-    r"""Give the line and column behind the last character of a text.
+    r"""Return the line and column after the last character of a text.
 
     >>> end_of("one"), end_of("one\ntwo")
     ((0, 3), (1, 3))
@@ -41,7 +41,7 @@ class PartBlock(NamedTuple):
     Attributes:
         kind: The kind of a part, empty for a message whose content is a text.
         text: Its text.
-        learned: Whether any of its tokens is supervised.
+        learned: Whether any of its tokens is in the loss.
     """
 
     kind: str
@@ -55,20 +55,20 @@ class MessageBlock(NamedTuple):
     role: str
     parts: tuple[PartBlock, ...]
     note: str = ""
-    """What is said of it at the right: its tokens, or what is wrong with it."""
+    """The note at the right: its tokens, or what is wrong with it."""
     warns: bool = False
-    """Whether a finding is about it."""
+    """Whether there is a finding about it."""
 
 
 class PartPlace(NamedTuple):
-    """A part by the index of its message and its own in the message."""
+    """A part: the index of its message, and its index in the message."""
 
     message: int
     part: int = 0
 
 
 class BlockRow(NamedTuple):
-    """What a row is about."""
+    """The content of a row."""
 
     kind: RowKind
     message: int
@@ -79,11 +79,11 @@ class BlockRow(NamedTuple):
 
 
 class WrappedText(NamedTuple):
-    """The rows of a text: offsets of their first characters and behind their last ones."""
+    """The rows of a text: the offset of the first character and the one after the last."""
 
     rows: tuple[tuple[int, int], ...]
     complete: bool
-    """Whether the rows show all of the text."""
+    """Whether the rows contain all of the text."""
 
 
 def wrap_text(text: str, width: int, show_invisibles: bool) -> WrappedText:
@@ -92,7 +92,7 @@ def wrap_text(text: str, width: int, show_invisibles: bool) -> WrappedText:
     >>> wrap_text("one two\nx", 4, False).rows
     ((0, 4), (4, 7), (8, 9))
     """
-    # What is kept is kept with its text, so of a long one only what its rows can show.
+    # The cache keeps the text, so only the part of a long text that its rows can contain.
     shown = text[: _MOST_CHARS * MOST_ROWS * max(1, width)]
     wrapped = _wrap(shown, width, show_invisibles)
     return wrapped if shown == text else wrapped._replace(complete=False)
@@ -118,14 +118,14 @@ def _wrap(text: str, width: int, show_invisibles: bool) -> WrappedText:
 
 
 class MessageBlocks:
-    """The blocks of messages, each made when it is asked for: few of many are in sight."""
+    """The blocks of messages, each made on first use, because only a few are in view."""
 
     def __init__(self, sources: Sequence[object], make: Callable[[int], MessageBlock]) -> None:
-        """Take what makes the block of each message.
+        """Take a function that makes the block of a message.
 
         Args:
-            sources: What the parts of each block depend on: the same object has the same parts.
-            make: Makes the block of an index.
+            sources: The message of each block; the same object has the same parts.
+            make: Returns the block of an index.
         """
         self.sources = sources
         self._make = cache(make)
@@ -138,22 +138,20 @@ class MessageBlocks:
 
 
 class _Laid(NamedTuple):
-    """A message that is laid out, in rows from its header on."""
+    """A message that is laid out in rows, from its header on."""
 
     n_rows: int
     same: list[tuple[int, RowKind, int, WrappedText | None]]
-    """Rows that are about the same: the first, their kind, the part, and where it is broken."""
+    """Groups of rows: the first row, their kind, the part, and its rows of text."""
     tops: list[int]
     """The first row of the text of each part."""
 
 
 _N_ROWS = itemgetter(0)
-_FEW = 100
-"""So many changed messages are laid out anew without a look for them elsewhere."""
 
 
 class BlockRows:
-    """The rows of all messages, found by number."""
+    """The rows of all messages."""
 
     def __init__(
         self,
@@ -168,11 +166,11 @@ class BlockRows:
 
         Args:
             blocks: The messages.
-            live: The part that is edited.
+            live: The edited part.
             editor_height: The rows of the editor.
             width: The cells of a row of text.
             show_invisibles: Whether invisible characters are drawn as glyphs.
-            known: What was laid out before, which may be partly the same.
+            known: Previous layouts, whose unchanged messages are kept.
         """
         self._how = width, show_invisibles
         self.blocks = blocks
@@ -180,26 +178,16 @@ class BlockRows:
         self._laid = self._lay_all_out(known)
         self._tops: list[int] = list(accumulate(map(_N_ROWS, self._laid), initial=0))
         self.n_rows = self._tops[-1] + 1
-        """The number of rows, that for adding a message included."""
+        """The number of rows, including the one for adding a message."""
 
     def _lay_all_out(self, known: Iterable[BlockRows]) -> list[_Laid]:
-        """Lay all out; what is the same as before, and edited neither then nor now, is kept."""
+        """Lay all messages out; keep the layout of unchanged ones that are and were not edited."""
         sources = self.blocks.sources
         by_id = dict[int, _Laid]()
         for rows in known:
             old = rows.blocks.sources
             if rows._how != self._how:
                 continue
-            if len(old) == len(sources):
-                same = bytearray(map(is_, old, sources))
-                for live in (rows._live, self._live):
-                    if live is not None:
-                        same[live.message] = False
-                if same.count(0) <= _FEW:
-                    laid = rows._laid.copy()
-                    for index in [index for index, is_same in enumerate(same) if not is_same]:
-                        laid[index] = self._lay_out(index)
-                    return laid
             by_id |= zip(map(id, old), rows._laid, strict=True)
             if rows._live is not None:
                 by_id.pop(id(old[rows._live.message]), None)
@@ -210,7 +198,7 @@ class BlockRows:
         ]
 
     def _lay_out(self, message: int) -> _Laid:
-        """Lay a message out; one of its parts may be that which is edited."""
+        """Lay a message out, one part of which may be edited."""
         live = self._live.part if self._live and self._live.message == message else None
         same: list[tuple[int, RowKind, int, WrappedText | None]] = [(0, "header", 0, None)]
         tops, top = list[int](), 1
@@ -232,7 +220,7 @@ class BlockRows:
         return _Laid(top, same, tops)
 
     def row(self, number: int) -> BlockRow:
-        """Say what a row is about."""
+        """Return the content of a row."""
         message = bisect_right(self._tops, number) - 1
         if message == len(self._laid):
             return BlockRow("add", message)
@@ -243,9 +231,9 @@ class BlockRows:
         return BlockRow(kind, message, part, start, end)
 
     def top_of(self, place: PartPlace) -> int:
-        """Give the first row of a part's text."""
+        """Return the first row of a part's text."""
         return self._tops[place.message] + self._laid[place.message].tops[place.part]
 
     def header_of(self, message: int) -> int:
-        """Give the row of a message's header."""
+        """Return the row of a message's header."""
         return self._tops[message]

@@ -1,4 +1,4 @@
-"""The list of messages with the editor of one part in it."""
+"""The list of messages with an editor over one part."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tokviz.tui.widgets.editor.editor import as_pasted
 
 
 class PartEditor(TokenEditor):
-    """Edits one text; the cursor keys go on into the neighbours at its ends."""
+    """The editor of a part; the cursor keys move into the neighboring parts at its ends."""
 
     DEFAULT_CSS = """
     PartEditor, PartEditor:focus {
@@ -40,7 +40,9 @@ class PartEditor(TokenEditor):
     """
 
     text_width = 0
-    """The cells of a row, told by the list: it must know the rows before the editor has a size."""
+    """The cells of a row, set by the list, which needs the rows before the editor has a size."""
+
+    has_pin = True
 
     @property
     def wrap_width(self) -> int:
@@ -54,11 +56,11 @@ class PartEditor(TokenEditor):
             self._rewrap_and_refresh_virtual_size()
 
     def allow_focus(self) -> bool:
-        """Refuse the focus while there is no part to edit."""
+        """Return False while there is no part to edit."""
         return super().allow_focus() and not self.has_class("-away")
 
-    class Left(Message):
-        """The cursor wants to go on above the first row, or below the last one."""
+    class CursorLeaving(Message):
+        """The user moved the cursor above the first row or below the last one."""
 
         def __init__(self, step: int) -> None:
             """Take -1 for above and 1 for below."""
@@ -66,10 +68,10 @@ class PartEditor(TokenEditor):
             self.step = step
 
     class Emptied(Message):
-        """Backspace was pressed where there is nothing left to delete."""
+        """Backspace was pressed in an empty part."""
 
     class Pasted(Message):
-        """The terminal pasted something that may be a conversation."""
+        """The user pasted a text that may be a conversation."""
 
         def __init__(self, text: str) -> None:
             """Take the pasted text, which has not been inserted."""
@@ -81,7 +83,7 @@ class PartEditor(TokenEditor):
         before = self.selection
         _, y = self.wrapped_document.location_to_offset(self.cursor_location)
         if y == 0 and not select and before.is_empty:
-            self.post_message(self.Left(-1))
+            self.post_message(self.CursorLeaving(-1))
         else:
             super().action_cursor_up(select)
 
@@ -90,26 +92,26 @@ class PartEditor(TokenEditor):
         _, y = self.wrapped_document.location_to_offset(self.cursor_location)
         last = self.wrapped_document.height - 1
         if y == last and not select and self.selection.is_empty:
-            self.post_message(self.Left(1))
+            self.post_message(self.CursorLeaving(1))
         else:
             super().action_cursor_down(select)
 
     def action_cursor_page(self, pages: int, select: bool = False) -> None:
-        """Move the cursor by pages, into the neighbours from the first or last row."""
+        """Move the cursor by pages, from the first or last row into a neighboring part."""
         before = self.selection
         super().action_cursor_page(pages, select)
         if self.selection == before and not select:
-            self.post_message(self.Left(pages))
+            self.post_message(self.CursorLeaving(pages))
 
     def action_delete_left(self) -> None:
-        """Delete a character; with none left, say so."""
+        """Delete a character, or post `Emptied` if there is none."""
         if self.live.n_chars == 0:
             self.post_message(self.Emptied())
         else:
             super().action_delete_left()
 
     async def on_paste(self, event: events.Paste) -> None:
-        """Ask about what looks like JSON; insert everything else as it is."""
+        """Post a paste that looks like JSON; insert any other."""
         if event.text.lstrip()[:1] in ("{", "["):
             event.prevent_default()
             event.stop()
@@ -118,16 +120,16 @@ class PartEditor(TokenEditor):
             await super().on_paste(event)
 
     def insert_pasted(self, text: str) -> None:
-        """Insert what was pasted after all."""
+        """Insert a pasted text."""
         self.type_text(as_pasted(text))
 
 
 _CURSOR = 1
-"""Columns behind a text, for the cursor."""
+"""Columns after a text, for the cursor."""
 
 
 class MessageList(Container):
-    """Shows the messages of a conversation, and edits the part at the cursor."""
+    """The messages of a conversation. The part at the cursor can be edited."""
 
     DEFAULT_CSS = """
     MessageList {
@@ -137,8 +139,8 @@ class MessageList(Container):
     MessageList > PartEditor { layer: editor; }
     """
 
-    class Asked(Message):
-        """The user asked by the mouse for something that the screen does."""
+    class ActionRequested(Message):
+        """The user clicked an action that the screen handles."""
 
         def __init__(self, action: str, place: PartPlace) -> None:
             """Take "role", "kind", "up", "down", "delete", "delete_part" or "add:ROLE"."""
@@ -157,7 +159,7 @@ class MessageList(Container):
     def __init__(
         self, live: LiveDocument, palette: TokenPalette, *, show_invisibles: bool, id: str
     ) -> None:
-        """Take the document of the part that is edited, and how its tokens look."""
+        """Take the document of the edited part, and the styles of its tokens."""
         super().__init__(id=id)
         self.list = Blocks()
         self.list.show_invisibles = show_invisibles
@@ -174,15 +176,15 @@ class MessageList(Container):
         yield self.editor
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Give the keyboard to the editor."""
+        """Focus the editor."""
         self.editor.focus(scroll_visible)
         return self
 
-    # -- what is shown
+    # -- content
 
     @property
     def place(self) -> PartPlace | None:
-        """The part that is edited, None in an empty conversation."""
+        """The edited part, None in an empty conversation."""
         return self.list.live
 
     def show(self, blocks: MessageBlocks, live: PartPlace | None, roles: Sequence[str]) -> None:
@@ -190,14 +192,14 @@ class MessageList(Container):
 
         Args:
             blocks: The messages.
-            live: The part that is edited; the editor takes its text.
-            roles: What can be added at the end, the role whose turn it is first.
+            live: The edited part, whose text the editor loads.
+            roles: The roles that can be added at the end, the expected one first.
         """
         self.list.live = live
         if live is not None:
             text = blocks[live.message].parts[live.part].text
             if text != self.editor.live.text:
-                self.editor.load_byte_text(text)
+                self.editor.load_text(text)
         self.edited(blocks, roles)
 
     def prepare(self, blocks: MessageBlocks) -> None:
@@ -206,7 +208,7 @@ class MessageList(Container):
             self._ahead = self._rows_of(blocks, None, 1)
 
     def edited(self, blocks: MessageBlocks, roles: Sequence[str]) -> None:
-        """Show messages whose live part has become what is in the editor; see `show`."""
+        """Show messages whose edited part has the editor's text; see `show`."""
         self.list.blocks, self.list.roles = blocks, roles
         self._lay_out()
 
@@ -220,13 +222,13 @@ class MessageList(Container):
 
     def _lay_out(self) -> None:
         blocks = self.list
-        # While it is hidden it has no width, but is drawn again before it is laid out again.
+        # A hidden list has no width, but it is drawn before it is laid out again.
         width = blocks.row_width or blocks.cells
         if not width:
             return
         text_width = max(1, width - GUTTER - _CURSOR)
         self.editor.set_text_width(text_width)
-        # One that is longer than the view scrolls by itself.
+        # An editor that is longer than the view scrolls its text.
         height = min(max(1, self.editor.wrapped_document.height), max(1, self.list.size.height - 1))
         blocks.cells = width
         blocks.rows = self._rows_of(blocks.blocks, blocks.live, height)
@@ -242,7 +244,7 @@ class MessageList(Container):
         return BlockRows(blocks, live, height, self.editor.text_width, invisibles, known)
 
     def _place_editor(self, width: int, height: int) -> None:
-        """Put the editor where the list has left room for it."""
+        """Move the editor to its place in the list."""
         live, rows = self.list.live, self.list.rows
         if live is None or rows is None:
             self.editor.set_class(True, "-away")
@@ -261,7 +263,7 @@ class MessageList(Container):
         self.call_after_refresh(self._resized)
 
     def on_show(self) -> None:
-        """Catch up with what happened while the list was hidden."""
+        """Catch up with changes that happened while the list was hidden."""
         self.call_after_refresh(self._resized)
 
     def _resized(self) -> None:
@@ -269,12 +271,12 @@ class MessageList(Container):
         self.show_cursor()
 
     def follow_scroll(self) -> None:
-        """Let the editor move with the list."""
+        """Move the editor with the list."""
         if self.list.rows is not None and self._fitted is not None:
             self._place_editor(self.list.row_width - GUTTER, self._fitted[2])  # type: ignore[index]
 
     def show_cursor(self) -> None:
-        """Bring the row of the cursor into view, and the header above the first one."""
+        """Scroll to the row of the cursor, and to the header if it is the first row."""
         live, rows = self.list.live, self.list.rows
         if live is None or rows is None:
             return
@@ -291,11 +293,11 @@ class MessageList(Container):
     # -- moving
 
     def go_to(self, place: PartPlace, location: tuple[int, int] | None = None) -> None:
-        """Edit another part, with the cursor at a line and column of its text, or at its end."""
+        """Edit another part, with the cursor at a line and column, or at its end."""
         blocks = self.list
         if place != blocks.live:
             blocks.live = place
-            self.editor.load_byte_text(blocks.blocks[place.message].parts[place.part].text)
+            self.editor.load_text(blocks.blocks[place.message].parts[place.part].text)
         self.editor.move_cursor(self.editor.document.end if location is None else location)
         self.editor.record_cursor_width()
         self._lay_out()
@@ -303,7 +305,7 @@ class MessageList(Container):
         self.post_message(self.Moved(place))
 
     def neighbour(self, step: int) -> PartPlace | None:
-        """Find the part before or behind the one that is edited."""
+        """Return the part before or after the edited one, None if there is none."""
         blocks, place = self.list.blocks, self.place
         if place is None:
             return None
@@ -314,8 +316,8 @@ class MessageList(Container):
             return None
         return PartPlace(message, len(blocks[message].parts) - 1 if step < 0 else 0)
 
-    def on_part_editor_left(self, event: PartEditor.Left) -> None:
-        """Go on in the part above or below, in the same column."""
+    def on_part_editor_cursor_leaving(self, event: PartEditor.CursorLeaving) -> None:
+        """Move into the part above or below, in the same column."""
         event.stop()
         place = self.neighbour(1 if event.step > 0 else -1)
         if place is None:
@@ -331,13 +333,13 @@ class MessageList(Container):
         self.show_cursor()
 
     def on_blocks_clicked(self, event: Blocks.Clicked) -> None:
-        """Edit the text that was clicked, or ask the screen for what was clicked."""
+        """Edit the text that was clicked, or pass an action to the screen."""
         event.stop()
         row, blocks = event.row, self.list.blocks
         if event.action:
-            self.post_message(self.Asked(event.action, PartPlace(row.message, row.part)))
+            self.post_message(self.ActionRequested(event.action, PartPlace(row.message, row.part)))
             return
-        # A click just before may have taken it away.
+        # The click before may have deleted the part.
         is_there = row.message < len(blocks) and row.part < len(blocks[row.message].parts)
         if is_there and row.kind in ("text", "more", "header", "kind"):
             self._edit_at(row, event.x)
@@ -354,11 +356,11 @@ class MessageList(Container):
         self.go_to(place, end_of(text[:offset]))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll the list where the editor has nothing more to scroll."""
+        """Scroll the list when the editor cannot scroll further."""
         event.stop()
         self.list.scroll_relative(y=3, animate=False)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scroll the list where the editor has nothing more to scroll."""
+        """Scroll the list when the editor cannot scroll further."""
         event.stop()
         self.list.scroll_relative(y=-3, animate=False)

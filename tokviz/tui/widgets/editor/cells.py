@@ -1,6 +1,6 @@
-"""The cells of characters, and where lines are broken.
+"""The cells of characters, and line breaking.
 
-Which cells of a row each character takes is one truth for wrapping, painting and the mouse.
+Wrapping, painting and the mouse all use this layout of characters in cells.
 """
 
 from __future__ import annotations
@@ -19,20 +19,18 @@ from tokviz.text.glyphs import HIDDEN, SHOWN, Glyphs, display
 
 TAB_WIDTH: Final = 4
 _CACHE_SIZE: Final = 16_384
-_N_LOOKED_UP: Final = 2_000
-"""Characters that are looked up before a set of them is compiled."""
 
 
 class Cells(NamedTuple):
-    """The glyphs of consecutive characters of a line and where they stand.
+    """The glyphs of consecutive characters of a line, and their cells.
 
     A combining mark that is drawn on its letter has the glyph "" and no cell of its own.
     """
 
     glyphs: Sequence[str]
-    """One per character; their texts in order are what is drawn."""
+    """The glyph of each character, in order."""
     starts: Sequence[int]
-    """The first cell of each character, and behind the last one the width of all."""
+    """The first cell of each character, followed by the width of all."""
 
     @property
     def width(self) -> int:
@@ -46,7 +44,7 @@ class Cells(NamedTuple):
         return index
 
     def index_at(self, cell: int) -> int:
-        """Find the character drawn at a cell; the number of characters behind the last one."""
+        """Return the character drawn at a cell; beyond the last one, the number of characters."""
         return self.visitable(max(0, bisect_right(self.starts, cell) - 1))
 
 
@@ -83,7 +81,7 @@ def lay_out(text: str, glyphs: Glyphs) -> Cells:
 
 
 def _with_tabs(text: str, drawn: list[str], glyphs: Glyphs) -> Cells:
-    """Let each tab reach to the next multiple of the tab width."""
+    """Extend each tab to the next multiple of the tab width."""
     arrow = glyphs["\t"] if glyphs.style.blanks else " "
     cell, starts = 0, [0]
     for index, char in enumerate(text):
@@ -94,34 +92,24 @@ def _with_tabs(text: str, drawn: list[str], glyphs: Glyphs) -> Cells:
     return Cells(drawn, starts)
 
 
-class _Only:
-    """Tells whether a text is of some characters only.
-
-    To compile thousands of them takes as long as to look up the first few thousand of the texts.
-    """
+class _CharacterSet:
+    """Tests whether a text consists of certain characters."""
 
     def __init__(self, *ranges: str) -> None:
         """Take the ranges of characters, such as "az" for all from "a" to "z"."""
         self._ranges = ranges
-        self._bounds = sorted(
-            chr(ord(char) + i) for chars in ranges for i, char in enumerate(chars)
-        )
-        self._n_looked_up = 0
 
     def __call__(self, text: str, start: int = 0, end: int | None = None) -> bool:
-        """Look at the text, or at the part of it from `start` to `end`."""
+        """Test the text, or the part of it from `start` to `end`."""
         end = len(text) if end is None else end
-        self._n_looked_up += end - start
-        if self._n_looked_up > _N_LOOKED_UP:
-            return self._pattern.fullmatch(text, start, end) is not None
-        return all(bisect_right(self._bounds, char) % 2 for char in text[start:end])
+        return self._pattern.fullmatch(text, start, end) is not None
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         return re.compile(f"[{''.join(map('-'.join, self._ranges))}]*")
 
 
-# Characters of one cell, of two cells, and of at most so many however they are drawn.
+# Characters of exactly one or two cells, and of at most one or two, however they are drawn.
 _NARROW_RANGES: Final = (
     *(" ~", "\xa1\xac", "\xae\u02ff", "\u0384\u0482", "\u048a\u0530", "\u05d0\u05ea"),
     *("\u060c\u060c", "\u0620\u064a", "\u0660\u066f", "\u2010\u2027", "\u2030\u205e"),
@@ -135,41 +123,41 @@ _UP_TO_ONE_RANGES: Final = (
     *_NARROW_RANGES,
     *("\u0300\u034e", "\u064b\u065f", "\u0900\u097f", "\u0e01\u0e3a", "\u0e3f\u0e5b"),
 )
-_is_narrow: Final = _Only(*_NARROW_RANGES)
-_is_wide: Final = _Only(*_WIDE_RANGES)
-_is_up_to_one: Final = _Only(*_UP_TO_ONE_RANGES)
-_is_up_to_two: Final = _Only(
+is_narrow: Final = _CharacterSet(*_NARROW_RANGES)
+is_wide: Final = _CharacterSet(*_WIDE_RANGES)
+is_up_to_one: Final = _CharacterSet(*_UP_TO_ONE_RANGES)
+is_up_to_two: Final = _CharacterSet(
     *_UP_TO_ONE_RANGES, *_WIDE_RANGES, "\U0001f300\U0001f6ff", "\U0001f900\U0001f9ff"
 )
 
 
 def is_plain(text: str) -> bool:
-    """Tell whether every character takes one cell, as far as a quick look tells."""
+    """Return whether a text is ASCII without tabs, so that every character takes one cell."""
     return text.isascii() and "\t" not in text
 
 
 def width_bound(text: str, glyphs: Glyphs) -> int:
-    """Return the cells that a text takes, or up to twice as many."""
-    if is_plain(text) or _is_up_to_one(text):
+    """Return an upper bound of a text's cells, at most twice as many."""
+    if is_plain(text) or is_up_to_one(text):
         return len(text)
-    return 2 * len(text) if _is_up_to_two(text) else lay_out(text, glyphs).width
+    return 2 * len(text) if is_up_to_two(text) else lay_out(text, glyphs).width
 
 
 def fits(text: str, width: int) -> bool:
-    """Tell whether a text certainly fits into a row; False is no proof that it does not."""
+    """Return whether a text certainly fits into a row; if False, it may still fit."""
     if len(text) > width:
         return False
-    if is_plain(text) or _is_up_to_one(text):
+    if is_plain(text) or is_up_to_one(text):
         return True
-    return 2 * len(text) <= width and _is_up_to_two(text)
+    return 2 * len(text) <= width and is_up_to_two(text)
 
 
 def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
-    """Break a text into rows, after the last space that fits or where writing has no spaces.
+    """Break a text into rows, after the last space that fits or between wide characters.
 
     Args:
-        text: A line or a part of one that is laid out by itself.
-        width: The cells of a row, at least 1. A glyph that is wider gets a row of its own.
+        text: A line, or a part of one that is laid out separately.
+        width: The cells of a row, at least 1. A wider glyph has a row of its own.
         glyphs: How characters are drawn.
 
     Returns:
@@ -179,7 +167,7 @@ def breaks(text: str, width: int, glyphs: Glyphs) -> tuple[int, ...]:
         return ()
     if is_plain(text):
         return _plain_breaks(text, width)
-    if _is_wide(text):
+    if is_wide(text):
         half = max(width // 2, 1)
         return tuple(range(half, len(text), half))
     found: list[int] = []
@@ -202,7 +190,7 @@ def _plain_breaks(text: str, width: int) -> tuple[int, ...]:
     start = 0
     while end < n:
         if text[end] != " ":
-            # Behind the last space that fits; where there is none, at the end.
+            # After the last space that fits; if there is none, at the end.
             end = text.rfind(" ", start, end) + 1 or end
         found.append(end)
         start = end
@@ -211,14 +199,14 @@ def _plain_breaks(text: str, width: int) -> tuple[int, ...]:
 
 
 def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> int:
-    """Find the end of the longest row that fits, which has about the `likely` characters."""
+    """Return the end of the longest row that fits, which has about `likely` characters."""
     end = start + width
-    if not _is_mark(text, end) and _is_narrow(text, start, end):
+    if not _is_mark(text, end) and is_narrow(text, start, end):
         return end
     half = start + max(width // 2, 1)
-    if half < len(text) and _is_wide(text, start, half) and _is_wide(text[half]):
+    if half < len(text) and is_wide(text, start, half) and is_wide(text[half]):
         return half
-    if half >= len(text) and _is_up_to_two(text, start):
+    if half >= len(text) and is_up_to_two(text, start):
         return len(text)
     # A letter with its marks takes at least a cell and is at most three characters.
     most = 3 * width if glyphs.style.clusters else width
@@ -226,17 +214,17 @@ def _row_end(text: str, start: int, width: int, glyphs: Glyphs, likely: int) -> 
         cells = lay_out(text[start : start + reach + 1], glyphs)
         fitting = bisect_right(cells.starts, width) - 1
         if fitting < len(cells.glyphs) - 1:
-            # What follows could only be a mark on the last one.
+            # Only a mark on the last character could follow.
             break
     if fitting:
         return start + fitting
-    # The first glyph is too wide: it gets the row, with the marks drawn on it.
+    # The first glyph is too wide: it has the row, with its marks.
     return start + next((i for i, glyph in enumerate(cells.glyphs) if i and glyph), len(text))
 
 
 def _break_before(text: str, start: int, end: int) -> int:
-    """Choose the break of a row that could reach to `end`."""
-    if text[end] == " " or any(map(_is_wide, text[end - 1 : end + 1])):
+    """Return the break of a row that could reach to `end`."""
+    if text[end] == " " or any(map(is_wide, text[end - 1 : end + 1])):
         return end
     space = text.rfind(" ", start, end)
     return end if space < 0 else space + 1
@@ -247,15 +235,15 @@ def _is_mark(text: str, index: int) -> bool:
 
 
 def safe_cut(text: str, wanted: int, back: int) -> int:
-    """Choose where a long line may be cut into parts that are laid out by themselves.
+    """Return where to cut a long line into parts that are laid out separately.
 
     Args:
         text: The line.
-        wanted: About where; less than the length.
-        back: How far before that a space is looked for.
+        wanted: The approximate index; less than the length.
+        back: How far before that to look for a space.
 
     Returns:
-        An index behind a space, else one that no combining mark follows, if there is one near.
+        An index after a space, else one before a character that is not a combining mark.
     """
     space = text.rfind(" ", wanted - back, wanted)
     if space >= 0:

@@ -1,47 +1,58 @@
-r"""The text area's document, exact: what it holds is the live document's byte text.
+r"""Exact document of the text area, backed by a live document.
 
 Textual's own document splits at every kind of line end and joins with one kind; this one splits at
-"\n" only and normalises nothing. Every edit, undo and redo of the text area comes through
-`replace_range`, which passes it on as a change of offsets.
+"\n" only and normalizes nothing. Every edit, undo and redo of the text area calls `replace_range`,
+which edits the live document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, overload
+from typing import NamedTuple, Protocol, overload
 
-from textual.geometry import Size
 from textual.widgets.text_area import Document, EditResult, Location, Selection
 
 from tokviz.live.document import LiveDocument
 
 
 class LineChange(NamedTuple):
-    """What a replacement did to the lines."""
+    """A replacement, and the lines that it changed."""
 
     first: int
     """The first changed line."""
     last: int
-    """The last changed line as lines were counted before."""
+    """The last changed line, as counted before."""
     n_lines: int
-    """How many lines took their place, at least 1."""
+    """How many lines replaced them, at least 1."""
     column: int
-    """Where in the first line the change begins."""
+    """The column in the first line at which the change starts."""
     last_column: int
-    """Where in the last line what was taken out ended."""
+    """The column in the last line at which the removed text ended."""
     n_removed: int
-    """Characters taken out, line feeds included."""
+    """Characters removed, including line feeds."""
     inserted: str
-    """What was put in."""
+    """The inserted text."""
+
+
+class Follower(Protocol):
+    """An object that is notified of every change of a document."""
+
+    def before_change(self, first: int, last: int) -> None:
+        """Prepare for a replacement in the lines `first` to `last`."""
+
+    def after_change(self, change: LineChange) -> None:
+        """Follow a replacement."""
+
+    def reload(self) -> None:
+        """Start again with another text."""
 
 
 class LineText:
-    """A line of a live document, a slice of which costs what the slice is long."""
+    """A line of a live document. Only the slices that are taken are read."""
 
     __slots__ = ("_end", "_live", "_start")
 
     def __init__(self, live: LiveDocument, start: int, end: int) -> None:
-        """Take the document, and the offsets between which the line stands in it."""
+        """Take the document, and the offsets of the line's start and end."""
         self._live, self._start, self._end = live, start, end
 
     def __len__(self) -> int:
@@ -49,25 +60,21 @@ class LineText:
         return self._end - self._start
 
     def __getitem__(self, columns: slice) -> str:
-        """Read some of them."""
+        """Read a slice."""
         first, last, _ = columns.indices(len(self))
         return self._live.text_in(self._start + first, self._start + last)
 
 
 class ExactDocument(Document):
-    """The lines of a live document, for the text area. It keeps none of them but the last asked."""
+    """The lines of a live document, for the text area. Only the last line read is cached."""
 
     def __init__(self, live: LiveDocument) -> None:
         """Take the live document; its text must change only through here."""
         self._newline = "\n"
         self.live = live
-        self._asked: tuple[int, int, str] = -1, -1, ""
-        self.before_change: Callable[[int, int], None] = lambda first, last: None
-        """Called before every replacement with the first and the last line that it changes."""
-        self.on_change: Callable[[LineChange], None] = lambda change: None
-        """Called after every replacement."""
-        self.on_load: Callable[[], None] = lambda: None
-        """Called when everything is another text."""
+        self._last_read: tuple[int, int, str] = -1, -1, ""
+        self.follower: Follower | None = None
+        """The wrapped document, which is notified of every change."""
 
     @property
     def text(self) -> str:
@@ -76,7 +83,7 @@ class ExactDocument(Document):
 
     @property
     def lines(self) -> list[str]:
-        """All lines; what it costs grows with the text."""
+        """All lines; reading them takes time proportional to the text."""
         return self.live.text.split("\n")
 
     @property
@@ -86,11 +93,11 @@ class ExactDocument(Document):
 
     @property
     def end(self) -> Location:
-        """The location behind the last character."""
+        """The location after the last character."""
         return self.live.location(self.live.n_chars)
 
     def line(self, number: int) -> LineText:
-        """Give a line, as long as the text stays as it is; nothing of it is read before a slice."""
+        """Return a line, valid until the text changes; only its slices are read."""
         return LineText(self.live, self.live.line_start(number), self.live.line_end(number))
 
     @overload
@@ -104,32 +111,31 @@ class ExactDocument(Document):
         if isinstance(line_index, slice):
             return self.lines[line_index]
         number, revision = line_index % self.line_count, self.live.revision
-        if self._asked[:2] != (number, revision):
-            self._asked = number, revision, self.live.lines(number, number + 1)[0]
-        return self._asked[2]
-
-    def get_size(self, tab_width: int) -> Size:
-        """Return the longest line's characters and the number of lines."""
-        lines = self.lines
-        return Size(max(map(len, lines)), len(lines))
+        if self._last_read[:2] != (number, revision):
+            self._last_read = number, revision, self.live.lines(number, number + 1)[0]
+        return self._last_read[2]
 
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
-        """Replace the text between two locations, and tell the live document."""
+        """Replace the text between two locations in the live document."""
         top, bottom = sorted((self.clamped(start), self.clamped(end)))
         (first, column), (last, last_column) = top, bottom
         offset = self._offset(top)
         replaced = self.live.text_in(offset, self._offset(bottom))
         n_lines = text.count("\n") + 1
         end_column = len(text) - text.rfind("\n") - 1 + (column if n_lines == 1 else 0)
-        self.before_change(first, last)
+        if self.follower is not None:
+            self.follower.before_change(first, last)
         self.live.edit(offset, len(replaced), text)
-        self.on_change(LineChange(first, last, n_lines, column, last_column, len(replaced), text))
+        if self.follower is not None:
+            change = LineChange(first, last, n_lines, column, last_column, len(replaced), text)
+            self.follower.after_change(change)
         return EditResult((first + n_lines - 1, end_column), replaced)
 
     def load(self, text: str) -> None:
-        """Take another text in place of this one."""
+        """Replace the whole text."""
         self.live.set_text(text)
-        self.on_load()
+        if self.follower is not None:
+            self.follower.reload()
 
     def get_text_range(self, start: Location, end: Location) -> str:
         """Return the text between two locations, exactly."""
@@ -145,7 +151,7 @@ class ExactDocument(Document):
         return self.live.location(max(0, min(index, self.live.n_chars)))
 
     def offsets(self, selection: Selection) -> tuple[int, int]:
-        """Return the offsets of a selection's beginning and end, in text order."""
+        """Return the offsets of a selection's start and end, in text order."""
         first, last = sorted(selection)
         return self.get_index_from_location(first), self.get_index_from_location(last)
 
@@ -154,7 +160,7 @@ class ExactDocument(Document):
         return self.live.line_start(row) + column
 
     def clamped(self, location: Location) -> Location:
-        """Give a location if it is in the text, else the nearest one that is."""
+        """Return the nearest location of the text."""
         row, column = location
         if row < 0:
             return 0, 0

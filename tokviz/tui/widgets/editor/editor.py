@@ -1,4 +1,4 @@
-"""The text area that shows the tokens of what is typed into it."""
+"""Text area that shows the tokens of its text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import ClassVar
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
-from textual.geometry import Offset, Size
+from textual.geometry import Offset, Region, Size
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import TextArea
@@ -23,10 +24,10 @@ from tokviz.text.bytetext import as_byte_text
 from tokviz.text.sentences import pluralize
 from tokviz.tui.messages import RIGHT, CopyRequested, Pasted, TokenHovered, WhyWanted
 from tokviz.tui.palette import TokenPalette
+from tokviz.tui.textual_private.changed_rows import ChangedRows
+from tokviz.tui.undo import BoundedHistory
 from tokviz.tui.widgets.editor.cells import glyph_table
 from tokviz.tui.widgets.editor.document import ExactDocument
-from tokviz.tui.widgets.editor.drawing import DrawnRows
-from tokviz.tui.widgets.editor.history import BoundedHistory
 from tokviz.tui.widgets.editor.navigation import (
     ExactNavigator,
     next_word_end,
@@ -39,21 +40,21 @@ from tokviz.tui.widgets.editor.row_painter import RowPainter
 from tokviz.tui.widgets.editor.wrapping import ExactWrappedDocument
 
 _PULL_SECONDS = 0.05
-"""How often a selection goes on while the mouse is held above or below the text."""
+"""How often a selection is extended while the mouse is held above or below the text."""
 _SHORT_PASTE = 4096
-"""Characters of a paste that may be a path."""
+"""The most characters of a paste that may be a path."""
 
 _LATE_KEYS = 8
-"""Keys that wait for a text which is late: what is typed behind them is put in at once."""
-_BEHIND = "behind"
-"""Where a key keeps the letters that are put in behind its own."""
+"""Number of waiting keys from which letters are inserted together."""
+_FOLLOWING = "following_letters"
+"""The attribute of a key event with the letters that are inserted together with its own."""
 
 _LONG_TEXT = 200_000
-"""Characters of a text that is worth a thread before it is inserted."""
+"""Characters from which a text is prepared in a thread before it is inserted."""
 
 
 def as_pasted(text: str) -> str:
-    """Make byte text of what a terminal pastes.
+    """Convert a paste of the terminal to byte text.
 
     Most terminals send CR for a newline, so in a paste without any line feed CR means one.
     """
@@ -61,18 +62,18 @@ def as_pasted(text: str) -> str:
 
 
 def _letter(key: events.Key) -> str:
-    """Give what a key types."""
+    """Return the character that a key types."""
     return "\n" if key.key == "enter" else (key.character or "") * key.is_printable
 
 
-class TokenEditor(DrawnRows, inherit_bindings=False):
-    """Edits a live document and colours its tokens in place.
+class TokenEditor(ChangedRows, TextArea, inherit_bindings=False):
+    """Edits a live document and colors its tokens in place.
 
-    The screen that owns the editor calls `sync` when tokens became known and `set_marks` when a
-    token is pointed at elsewhere, and may set `on_edited` and `on_moved` to follow edits and the
-    cursor in the same frame. Byte text in `load_byte_text`, `text` and `selected_text` is exact.
+    The screen that owns the editor calls `refresh` when tokens became known and `set_hover` when
+    the mouse is on a token elsewhere, and may set `on_edited` and `on_moved` to follow edits and
+    the cursor in the same frame. Byte text in `load_text`, `text` and `selected_text` is exact.
 
-    It posts `TokenHovered`, `Pasted`, and what a text area posts.
+    It posts `TokenHovered`, `Pasted`, and the messages of a text area.
     """
 
     ALLOW_SELECT = False
@@ -97,10 +98,12 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         Binding("ctrl+shift+end", "cursor_text_end(True)", "Select to text end", show=False),
         Binding("shift+pageup", "cursor_page(-1, True)", "Select a page up", show=False),
         Binding("shift+pagedown", "cursor_page(1, True)", "Select a page down", show=False),
-        # The first binding of a key counts. Textual selects with F6 and F7.
+        # The first binding of a key counts. Textual's F6 and F7, which select, are left out.
         *(one for one in TextArea.BINDINGS if isinstance(one, Binding) and one.key[0] != "f"),
     ]
 
+    has_pin = False
+    """Whether the token at the cursor is highlighted, because panels explain it."""
     document: ExactDocument
     wrapped_document: ExactWrappedDocument
     navigator: ExactNavigator
@@ -118,8 +121,8 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
 
         Args:
             live: The document; its text must change only through the editor.
-            palette: How tokens look.
-            show_invisibles: Whether spaces, tabs, line ends and the like are drawn as glyphs.
+            palette: The styles of tokens.
+            show_invisibles: Whether invisible characters, such as spaces, are drawn as glyphs.
             soft_wrap: Whether long lines are wrapped.
             id: The widget's id.
         """
@@ -130,30 +133,32 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self.on_edited: Callable[[], None] = lambda: None
         """Called after every edit, undo and redo, before the frame that shows it."""
         self.on_moved: Callable[[], None] = lambda: None
-        """Called when the cursor or the selection has moved otherwise, before that frame too."""
+        """Called when the cursor or the selection moved without an edit, before that frame."""
         self._is_changing = False
         self._seen_rows = 0
-        self.make_room: Callable[[], bool] = lambda: False
-        """Called before something is typed or pasted where nothing is selected; True if that takes
-        the place of the whole text, a sample that nobody touched."""
+        self.should_replace_all: Callable[[], bool] = lambda: False
+        """Called before an insertion without a selection; returns True if it should replace the
+        whole text, because that is an unedited sample."""
         self.unstable = (0, 0)
-        """The characters whose tokens may change with the next one; the screen sets it."""
+        """The characters of the unstable tokens at the end of the text, set by the screen."""
         self.last_edit_seconds = 0.0
-        """How long the last edit took the editor and the live document."""
+        """The time that the last edit took, in seconds."""
         self.is_preparing = False
-        """Whether a long text is on its way into this one, for which its keys wait in line."""
+        """Whether a long text is being prepared for insertion; keys wait until it is inserted."""
         self._show_invisibles = show_invisibles
         self._painter = RowPainter(live, palette, glyph_table(show_invisibles))
         self._hover: int | None = None
-        self._pin: int | None = None
         self._picked: tuple[int, Selection, int] | None = None
-        super().__init__(soft_wrap=soft_wrap, id=id)
+        self._marked, self._marked_for = Marks(), object()
+        super().__init__(soft_wrap=soft_wrap, id=id, highlight_cursor_line=False)
+        self.set_reactive(TextArea.cursor_blink, False)
+        self.set_reactive(TextArea.match_cursor_bracket, False)
         self.history: BoundedHistory = BoundedHistory()
 
     # -- text
 
-    def load_byte_text(self, text: str) -> None:
-        """Show another text; the undo history begins anew."""
+    def load_text(self, text: str) -> None:
+        """Show another byte text, and clear the undo history."""
         self.history.clear()
         self.document.load(text)
         self.move_cursor((0, 0))
@@ -163,22 +168,18 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self.post_message(self.Changed(self))
 
     def lay_out_anew(self) -> None:
-        """Show what the live document has been given besides what is typed here."""
-        self.document.on_load()
+        """Show a text that the live document received from elsewhere."""
+        self.wrapped_document.reload()
         self._refresh_size()
         self.refresh()
 
     def prepare(self, text: str) -> None:
-        """Do what is long about showing this text, or inserting it. For any thread."""
+        """Prepare a long text for showing or inserting it. Any thread may call it."""
         if len(text) > _LONG_TEXT:
             self.live.prepare_edit(text)
 
-    def load_text(self, text: str) -> None:
-        """Do what `load_byte_text` does, under the text area's name."""
-        self.load_byte_text(text)
-
     def _set_document(self, text: str, language: str | None) -> None:
-        """Take the live document's text, whatever the text area was given."""
+        """Use the live document instead of a given text."""
         self.document = ExactDocument(self.live)
         width = self.wrap_width if self.is_mounted else 0
         self.wrapped_document = ExactWrappedDocument(
@@ -190,7 +191,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self.refresh()
 
     def edit(self, edit: Edit) -> EditResult:
-        """Perform an edit, and tell the screen in the same frame."""
+        """Perform an edit, and notify the screen in the same frame."""
         with self._changing():
             return super().edit(edit)
 
@@ -202,18 +203,18 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self._once_prepared(texts, super().undo)
 
     def redo(self) -> None:
-        """Do again what was undone last."""
+        """Redo the edits that were undone last."""
         texts = [edit.text for batch in self.history.redo_stack[-1:] for edit in batch]
         self._once_prepared(texts, super().redo)
 
     def rewrite(
         self, make: Callable[[str], str], then: Callable[[], object] = lambda: None
     ) -> None:
-        """Put what is made of the text in its place, as one edit; of a long one in a thread.
+        """Replace the text by a function of it, as one edit; in a thread if the text is long.
 
         Args:
-            make: Makes it of the text, again if that has changed meanwhile.
-            then: Called once it is in place.
+            make: Returns the new text; called again if the text has changed meanwhile.
+            then: Called after the replacement.
         """
         live = self.live
         revision, old = live.revision, live.text
@@ -236,7 +237,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
             self._once_prepared([text], lambda: put(text))
 
     def _once_prepared(self, texts: Sequence[str], change: Callable[[], None]) -> None:
-        """Change the text, a long one that comes back being prepared; keys wait in line for it."""
+        """Change the text, after a long text that it inserts has been prepared; keys wait."""
 
         def apply() -> None:
             with self._changing():
@@ -253,7 +254,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self.call_later(prepare_and_change)
 
     async def _prepared(self, make: Callable[[], str]) -> str:
-        """Make a long text, and prepare that it is put in, in a thread; the app goes on."""
+        """Make a long text and prepare its insertion in a thread."""
 
         def work() -> str:
             text = make()
@@ -268,7 +269,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Tell the screen once of what changes the text and moves the cursor."""
+        """Notify the screen once of changes to the text and the cursor."""
         started = time.perf_counter()
         self._is_changing = True
         try:
@@ -276,19 +277,15 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         finally:
             self._is_changing = False
         self.last_edit_seconds = time.perf_counter() - started
-        self.sync()
+        self.refresh()
         self.on_edited()
 
     def watch_selection(self) -> None:
-        """Let the screen follow."""
+        """Notify the screen."""
         if not self._is_changing:
             self.on_moved()
 
-    # -- what the screen tells
-
-    def sync(self) -> None:
-        """Show what has become of the tokens."""
-        self.refresh()
+    # -- called by the screen
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with another palette."""
@@ -297,7 +294,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
 
     @property
     def show_invisibles(self) -> bool:
-        """Whether spaces, tabs, line ends and the like are drawn as glyphs."""
+        """Whether invisible characters, such as spaces and line ends, are drawn as glyphs."""
         return self._show_invisibles
 
     @show_invisibles.setter
@@ -310,26 +307,17 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self.record_cursor_width()
         self.refresh()
 
-    def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
-        """Light up the token that is pointed at, and the one that the panels explain.
-
-        Args:
-            hover: Index of the token under a pointer.
-            pin: Index of the pinned token.
-            scroll: Whether to bring the pinned token into view.
-        """
-        if (hover, pin) != (self._hover, self._pin):
-            self._hover, self._pin = hover, pin
+    def set_hover(self, index: int | None) -> None:
+        """Highlight the token under the mouse, here or in a panel."""
+        if index != self._hover:
+            self._hover = index
             self.refresh()
-        span = self._span_of(pin)
-        if scroll and span is not None:
-            self._scroll_to_offset(span[0])
 
     def token_at_cursor(self) -> int | None:
-        """Return the index of the token at the cursor, None if there is none or it is not known.
+        """Return the index of the token at the cursor, None if it is not known.
 
-        That is the token of the character behind the cursor, or the last one at the end of the
-        text. Of several tokens that share a character it is the first, unless `go_to_token` chose.
+        It is the token of the character after the cursor, or the last one at the end of the text.
+        Of several tokens that share a character it is the first, unless `go_to_token` chose one.
         """
         offset = self.document.get_index_from_location(self.cursor_location)
         first = self.live.token_index_at(min(offset, self.live.n_chars - 1))
@@ -340,15 +328,15 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         return first
 
     def go_to_token(self, index: int) -> None:
-        """Put the cursor at a token's beginning, and bring it into view.
+        """Move the cursor to the start of a token, and scroll to it.
 
-        Nothing is selected, so that the next key does not overwrite what was only looked at.
+        The token is not selected, so that the next key does not overwrite it.
         """
         span = self._span_of(index)
         if span is None:
             return
         selection = Selection.cursor(self.live.location(span[0]))
-        # Which of the tokens there: its index grows while tokens before it become known.
+        # Its number among the tokens there; its index grows while preceding text is encoded.
         first = self.live.token_index_at(span[0])
         self._picked = (index - (first or 0), selection, self.live.revision)
         self.selection = selection
@@ -357,14 +345,14 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self._scroll_to_offset(span[0])
 
     def _span_of(self, index: int | None) -> tuple[int, int] | None:
-        """Return a token's first character and the one behind it."""
+        """Return a token's first character, and the one after its last."""
         if index is None or not 0 <= index < self.live.n_tokens:
             return None
         token = self.live.token(index)
         return token.start, token.end
 
     def _scroll_to_offset(self, offset: int) -> None:
-        """Bring a character into the middle of the view unless it is visible."""
+        """Scroll a character to the middle of the view unless it is visible."""
         x, y = self.wrapped_document.location_to_offset(self.live.location(offset))
         height = self.size.height
         if not self.scroll_y <= y < self.scroll_y + height:
@@ -375,7 +363,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
     # -- sizes
 
     def on_resize(self) -> None:
-        """Wrap for the new size; a cursor that was in view stays in view."""
+        """Wrap for the new size; keep the cursor in view if it was."""
         place = self.wrapped_document.location_to_offset
         was_seen = 0 <= place(self.cursor_location).y - self.scroll_offset.y < self._seen_rows
         self._seen_rows = self.size.height
@@ -385,7 +373,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
             self._scroll_at_once(lowest)
 
     def _rewrap_and_refresh_virtual_size(self) -> None:
-        """Wrap anew if the width changed; what stands in the first row of the view stays there."""
+        """Wrap again if the width changed; keep the first row of the view."""
         wrapped = self.wrapped_document
         if wrapped.width != self.wrap_width:
             first = wrapped.offset_to_location(Offset(0, self.scroll_offset.y))
@@ -395,7 +383,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self._refresh_size()
 
     def _stay(self, row: int, change: int) -> None:
-        """Let what is seen stay where it is when rows above prove to be more or fewer."""
+        """Keep the visible text in place when the number of rows above it changes."""
         if row < self.scroll_y:
             self._scroll_at_once(max(row, self.scroll_y + change))
         self._refresh_size()
@@ -403,17 +391,17 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self.refresh()
 
     def _scroll_at_once(self, row: float) -> None:
-        """Begin the view at a row, which is valid once the size has been updated."""
+        """Scroll to a row, which is valid once the size has been updated."""
         self.set_scroll(None, row)
         self.set_reactive(Widget.scroll_target_y, row)
 
     def _lay_out_view(self) -> None:
-        """Lay out what is in view before it is drawn."""
+        """Lay out the rows in view before they are drawn."""
         for row in (0, self.size.height):
             self.wrapped_document.offset_to_location(Offset(0, self.scroll_offset.y + row))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Go there, and see what is there."""
+        """Scroll, and lay out the rows in view."""
         super().watch_scroll_y(old_value, new_value)
         self._lay_out_view()
 
@@ -428,29 +416,61 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
                 self._scroll_update(size)
                 self._lay_out_view()
 
+    def render_line(self, y: int) -> Strip:
+        """Draw a row of the view."""
+        marks, (x, top), width = self._marks(), self.scroll_offset, self.size.width
+        if not y and self.placeholder and not self.live.n_chars:
+            return self._painter.hint(str(self.placeholder), width, marks)
+        return self._painter.strip(self.wrapped_document, top + y, x, width, marks)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows without the text area's theme, which the painter replaces."""
+        self.forget_outdated_rows(crop)
+        return super(TextArea, self).render_lines(crop)
+
+    def notify_style_update(self) -> None:
+        """Draw over the new colors."""
+        super().notify_style_update()
+        self._painter.set_ground(self.rich_style)
+
     def _marks(self) -> Marks:
-        """Return what is drawn over the tokens now."""
-        document, nowhere = self.document, (0, 0)
-        return Marks(
-            selection=nowhere if self.selection.is_empty else document.offsets(self.selection),
-            hover=self._span_of(self._hover) or nowhere,
-            pin=self._span_of(self._pin) or nowhere,
-            cursor=document.get_index_from_location(self.selection.end),
-            focused=self.has_focus,
-            unstable=self.unstable,
+        """Return the marks of the current frame, the same object for all its rows."""
+        key = (
+            self.live.stage,
+            self.selection,
+            self._hover,
+            self._picked,
+            self.has_focus,
+            self.unstable,
         )
+        if key != self._marked_for:
+            document, nothing = self.document, (0, 0)
+            self._marked_for, self._marked = (
+                key,
+                Marks(
+                    selection=nothing
+                    if self.selection.is_empty
+                    else document.offsets(self.selection),
+                    hover=self._span_of(self._hover) or nothing,
+                    pin=(self.has_pin and self._span_of(self.token_at_cursor())) or nothing,
+                    cursor=document.get_index_from_location(self.selection.end),
+                    focused=self.has_focus,
+                    unstable=self.unstable,
+                ),
+            )
+        return self._marked
 
     def get_column_width(self, row: int, column: int) -> int:
-        """Return the cells from the beginning of a row on the screen to a column."""
+        """Return the cell of a location in its row on the screen."""
         return self.wrapped_document.location_to_offset((row, column)).x
 
     # -- keys
 
     def on_key(self, event: events.Key) -> None:
-        """Type the character. Esc keeps the focus in the text, also where Tab indents."""
+        """Type the character. Esc keeps the focus in the text, even if Tab indents."""
         if event is self._last_letter:
             self._last_letter = None
-        letters = _letter(event) + "".join(event.__dict__.pop(_BEHIND, ()))
+        letters = _letter(event) + "".join(event.__dict__.pop(_FOLLOWING, ()))
         if letters and not self.read_only:
             self.type_text(letters)
         elif not (event.key == "escape" and self.tab_behavior == "indent"):
@@ -458,16 +478,16 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         event.stop()
         event.prevent_default()
 
-    def joins(self, event: events.Event) -> bool:
-        """Take a letter together with the one before it, if many wait already to be typed.
+    def coalesces(self, event: events.Event) -> bool:
+        """Combine a letter with the previous one if many keys are waiting.
 
-        The app asks before it hands anything on. A terminal that does not mark what is pasted sends
-        it as keys: one by one, a long text would take minutes.
+        The app calls it before it forwards an event. A terminal without bracketed paste sends a
+        paste as keys, which one by one would take minutes for a long text.
         """
         key = event if isinstance(event, events.Key) else None
         letter = _letter(key) if key else ""
         if letter and self._last_letter and self.message_queue_size >= _LATE_KEYS:
-            self._last_letter.__dict__.setdefault(_BEHIND, []).append(letter)
+            self._last_letter.__dict__.setdefault(_FOLLOWING, []).append(letter)
             return True
         self._last_letter = key if letter else None
         return False
@@ -477,22 +497,22 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         if not self.read_only:
             is_insertion = bool(text) and self.selection.is_empty
             start, end = self.selection
-            if is_insertion and self.make_room():
+            if is_insertion and self.should_replace_all():
                 start, end = (0, 0), self.document.end
             self.replace(text, start, end, maintain_selection_offset=False)
 
     def _delete(self, start: Location, end: Location) -> str:
-        """Delete a range unless the text is read-only, and return what was there."""
+        """Delete a range unless the text is read-only, and return its text."""
         if self.read_only:
             return ""
         return self.delete(start, end, maintain_selection_offset=False).replaced_text
 
     def clamp_visitable(self, location: Location) -> Location:
-        """Return the nearest location of the text, without a look at a whole line."""
+        """Return the nearest location of the text, without reading a whole line."""
         return self.document.clamped(location)
 
     def _watch_selection(self, previous_selection: Selection, selection: Selection) -> None:
-        """Bring the cursor into view; no matching bracket is looked for, which has no bound."""
+        """Scroll to the cursor. Unlike a text area, do not search for the matching bracket."""
         if self.is_mounted:
             self.app.clear_selection()
             self.scroll_cursor_visible()
@@ -501,7 +521,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
                 self.post_message(self.SelectionChanged(selection, self))
 
     def action_cursor_text_start(self, select: bool = False) -> None:
-        """Move the cursor to the beginning of the text."""
+        """Move the cursor to the start of the text."""
         self.move_cursor(self.document.start, select=select)
 
     def action_cursor_text_end(self, select: bool = False) -> None:
@@ -516,14 +536,14 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self.move_cursor(target, select=select, record_width=False)
 
     def get_cursor_word_left_location(self) -> Location:
-        """Return where the cursor goes a word to the left."""
+        """Return the location a word to the left of the cursor."""
         row, column = self.cursor_location
         if column == 0:
             return self.navigator.get_location_left((row, column))
         return row, word_left(self.document.line(row), column)
 
     def get_cursor_word_right_location(self) -> Location:
-        """Return where the cursor goes a word to the right."""
+        """Return the location a word to the right of the cursor."""
         row, column = self.cursor_location
         line = self.document[row]
         if column == len(line):
@@ -531,7 +551,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         return row, word_right(line, column)
 
     def action_delete_word_right(self) -> None:
-        """Delete the selection, or what stands before the end of the word to the right."""
+        """Delete the selection, or the text up to the end of the word to the right."""
         if not self.selection.is_empty:
             self._delete(*self.selection)
             return
@@ -561,7 +581,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
         self.post_message(CopyRequested(text, pluralize(len(text), "character")))
 
     async def on_paste(self, event: events.Paste) -> None:
-        """Insert what the terminal pastes, exactly."""
+        """Insert a paste of the terminal, exactly."""
         event.prevent_default()
         event.stop()
         if event.text and not self.read_only:
@@ -577,10 +597,10 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
     # -- mouse
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Tell of the token under the pointer; the text area selects.
+        """Post the token under the mouse; the text area selects.
 
-        It goes on selecting while the pointer rests above or below the text, and ends where the
-        release went to another window.
+        A selection is extended while the mouse is held above or below the text, and ends if another
+        window received the release.
         """
         if self._selecting and not event.button:
             self._end_mouse_selection()
@@ -592,7 +612,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
             self._pull = self.set_interval(_PULL_SECONDS, self._select_on)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Leave a selection that is asked about as it is; else go to where the right button is."""
+        """On a right click outside the selection, move the cursor there."""
         if event.button == RIGHT:
             event.prevent_default()
             event.stop()
@@ -610,11 +630,11 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
             self._pull = None
 
     def on_leave(self, event: events.Leave) -> None:
-        """Report that no token is under the pointer."""
+        """Post that no token is under the mouse."""
         self.post_message(TokenHovered(None))
 
     def on_click(self, event: events.Click) -> None:
-        """Select a word with two clicks, a line with three."""
+        """Select a word by a double click, a line by a triple click."""
         row, column = self.get_target_document_location(event)
         if event.button == RIGHT:
             self.post_message(WhyWanted())
@@ -625,7 +645,7 @@ class TokenEditor(DrawnRows, inherit_bindings=False):
             self.select_line(row)
 
     def _token_at_pointer(self, event: events.MouseEvent) -> int | None:
-        """Return the index of the token under the pointer, None beside the text."""
+        """Return the index of the token under the mouse, None if there is none."""
         x, y = Offset(event.x, event.y) - self.gutter.top_left + self.scroll_offset
         if x < 0 or not 0 <= y < self.wrapped_document.height:
             return None

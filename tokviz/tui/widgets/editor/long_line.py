@@ -1,13 +1,14 @@
-"""A line too long to be laid out as a whole at every key.
+"""Lines too long to be laid out as a whole at every key.
 
-It is kept as parts of some thousand characters, and each part is laid out as if it stood alone:
-with soft wrap the last row of a part may end early, without it parts stand side by side. So an edit
-costs the same anywhere in a line of any length. Where there are many parts, each is laid out when
-somebody looks at it; before that its size is a guess.
+A long line is divided into parts of some thousand characters, and each part is laid out separately:
+with soft wrap the last row of a part may end early, without it parts are side by side. So an edit
+takes the same time anywhere in a line of any length. If there are many parts, each is laid out when
+it comes into view; before that, its size is estimated.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
@@ -18,23 +19,23 @@ from tokviz.text.glyphs import Glyphs
 from tokviz.tui.widgets.editor.cells import breaks, is_plain, lay_out, safe_cut
 
 _MOST_AT_ONCE: Final[int] = 4
-"""Parts that are laid out together, without guessing."""
+"""The most parts that are all laid out at once."""
 
 _COARSE: Final[int] = 64
-"""Parts that are one as long as nobody looks at them, where there are many."""
+"""How many parts are one until it comes into view, if there are many."""
 
 _SEARCH_SHARE: Final = 8
-"""The part of a part, counted from its end, in which a space is looked for to end it at."""
+"""A part ends at a space in this fraction of it, counted from its end, if there is one."""
 
 
 class Sliceable(Protocol):
-    """The text of a line, or what reads the slices that are asked for."""
+    """The text of a line, or an object that reads slices of it."""
 
     def __len__(self) -> int:
-        """Count its characters."""
+        """Count the characters."""
 
     def __getitem__(self, columns: slice, /) -> str:
-        """Read some of them."""
+        """Read a slice."""
 
 
 class LinePart(NamedTuple):
@@ -44,9 +45,9 @@ class LinePart(NamedTuple):
     extent: int
     """Rows with soft wrap, cells without."""
     breaks: tuple[int, ...]
-    """First characters of all rows but the first, counted in the part."""
+    """The first character of every row but the first, counted in the part."""
     is_guess: bool = False
-    """Whether nobody has looked at it: then the extent is a guess, and no breaks are known."""
+    """Whether the extent is estimated and the breaks are unknown."""
 
 
 _N_CHARS: Final[Callable[[LinePart], int]] = attrgetter("n_chars")
@@ -54,37 +55,36 @@ _EXTENT: Final[Callable[[LinePart], int]] = attrgetter("extent")
 
 
 class LongLine:
-    """The parts of one line, with the sums of their sizes."""
+    """A long line in parts, with the sums of their sizes."""
 
-    __slots__ = ("_guesses", "_measure", "_part_size", "_parts", "_smallest", "extents", "starts")
+    PART_SIZE: ClassVar[int]
+    """About how many characters a part has."""
+    __slots__ = ("_glyphs", "_guesses", "_parts", "_width", "extents", "starts")
 
     def __init__(
         self,
         text: Sliceable,
-        part_size: int,
-        measure: Callable[[str], LinePart],
-        known: Iterable[Stretch] = (),
+        width: int,
+        glyphs: Glyphs,
+        known: Iterable[KnownColumns] = (),
         *,
         guesses: bool = False,
     ) -> None:
-        """Cut a line.
+        """Divide a line into parts.
 
         Args:
             text: The whole line.
-            part_size: About how many characters a part has.
-            measure: Lays out the text of a part.
-            known: Stretches of the line that need not be laid out again, ascending.
-            guesses: Whether many parts are laid out only when they are looked at.
+            width: The cells of a row, 0 for no wrapping.
+            glyphs: The glyphs of characters.
+            known: Columns of the line that need not be laid out again, ascending.
+            guesses: Whether the sizes of many parts are estimated at first.
         """
-        self._guesses = guesses
-        self._part_size = part_size
-        self._smallest = part_size // 4
-        self._measure = measure
+        self._width, self._glyphs, self._guesses = width, glyphs, guesses
         self._parts: list[LinePart] = []
         self.starts: list[int]
-        """The first column of each part, and the one behind the last."""
+        """The first column of each part, and the one after the last."""
         self.extents: list[int]
-        """The same in rows or cells."""
+        """The first row or cell of each part, and the one after the last."""
         begin = 0
         for at, line, first_column, last_column in known:
             first = bisect_left(line.starts, first_column)
@@ -98,6 +98,10 @@ class LongLine:
         if begin < len(text) or not self._parts:
             self._parts += self._cut(text, begin, len(text))
         self._sum()
+
+    @abstractmethod
+    def _measure(self, text: str) -> LinePart:
+        """Lay out the text of a part."""
 
     def __len__(self) -> int:
         """Count the row breaks, as `len` of a short line's breaks does."""
@@ -122,19 +126,19 @@ class LongLine:
         return min(bisect_right(self.extents, extent), len(self._parts)) - 1
 
     def is_guess(self, number: int) -> bool:
-        """Tell whether nobody has looked at a part."""
+        """Return whether the size of a part is estimated."""
         return self._parts[number].is_guess
 
-    def look_at(self, number: int, text: Sliceable) -> int:
-        """Lay out such a part of the line, or divide one that is too large for that.
+    def lay_out_part(self, number: int, text: Sliceable) -> int:
+        """Lay out an estimated part of the line, or divide it if it is too large for that.
 
         Returns:
-            How many rows or cells it takes more than was guessed.
+            How many more rows or cells it takes than estimated.
         """
         part = self._parts[number]
         start, end = self.starts[number : number + 2]
-        if part.n_chars > 2 * self._part_size:
-            found = [*self._guessed(text, start, end, self._part_size, part)]
+        if part.n_chars > 2 * self.PART_SIZE:
+            found = [*self._guessed(text, start, end, self.PART_SIZE, part)]
         else:
             found = [self._measure(text[start:end])]
         self._parts[number : number + 1] = found
@@ -153,8 +157,9 @@ class LongLine:
             n_inserted: Characters inserted there.
         """
         first, last = self.part_of(start), self.part_of(start + n_removed)
-        if self.starts[last + 1] - self.starts[first] + n_inserted - n_removed < self._smallest:
-            # Parts must not dwindle: take a neighbour in.
+        n_chars = self.starts[last + 1] - self.starts[first] + n_inserted - n_removed
+        if n_chars < self.PART_SIZE // 4:
+            # Parts must not get too small: join it with a neighbor.
             if last + 1 < len(self._parts):
                 last += 1
             else:
@@ -165,7 +170,7 @@ class LongLine:
         self._sum()
 
     def _cut(self, line: Sliceable, begin: int, end: int) -> Iterator[LinePart]:
-        size = self._part_size
+        size = self.PART_SIZE
         if self._guesses and end - begin > _MOST_AT_ONCE * size:
             cut = self._safe_cut(line, begin + size)
             first = self._measure(line[begin:cut])
@@ -183,17 +188,17 @@ class LongLine:
     def _guessed(
         self, line: Sliceable, begin: int, end: int, step: int, like: LinePart
     ) -> Iterator[LinePart]:
-        """Cut columns into parts of about `step` characters, which are taken to be like another."""
+        """Yield parts of about `step` characters, with sizes estimated from another part."""
         while begin < end:
-            is_last = end - begin <= step + self._part_size // 2
+            is_last = end - begin <= step + self.PART_SIZE // 2
             cut = end if is_last else self._safe_cut(line, begin + step)
             extent = max(round((cut - begin) * like.extent / like.n_chars), 1)
             yield LinePart(cut - begin, extent, (), is_guess=True)
             begin = cut
 
     def _safe_cut(self, line: Sliceable, wanted: int) -> int:
-        """Choose where to cut, and read no more than that takes; see `safe_cut`."""
-        back = self._part_size // _SEARCH_SHARE
+        """Return where to cut; see `safe_cut`. Only the characters needed for it are read."""
+        back = self.PART_SIZE // _SEARCH_SHARE
         return wanted - back + safe_cut(line[wanted - back : wanted + 1], back, back)
 
     def _sum(self) -> None:
@@ -201,53 +206,40 @@ class LongLine:
         self.extents = list(accumulate(map(_EXTENT, self._parts), initial=0))
 
 
-class Stretch(NamedTuple):
-    """Some characters of a long line that now stand in another one."""
+class KnownColumns(NamedTuple):
+    """Columns of a laid out line that are now part of another one."""
 
     at: int
-    """Their first column there."""
+    """Their first column in the new line."""
     line: LongLine
     first: int
     last: int
-    """Their columns here, up to and without the last."""
+    """The first column in the old line, and the one after the last."""
 
 
 class WrappedLongLine(LongLine):
-    """A long line in rows. Its extent is rows."""
+    """A long line with soft wrap. Its extent is counted in rows."""
 
-    PART_SIZE: ClassVar[int] = 4_096
+    PART_SIZE = 4_096
     __slots__ = ()
 
-    def __init__(
-        self,
-        text: Sliceable,
-        width: int,
-        glyphs: Glyphs,
-        known: Iterable[Stretch] = (),
-        *,
-        guesses: bool = False,
-    ) -> None:
-        """Wrap a line, of which stretches may be `known`, into rows of `width` cells."""
-
-        def measure(part: str) -> LinePart:
-            found = breaks(part, width, glyphs)
-            return LinePart(len(part), len(found) + 1, found)
-
-        super().__init__(text, self.PART_SIZE, measure, known, guesses=guesses)
+    def _measure(self, text: str) -> LinePart:
+        found = breaks(text, self._width, self._glyphs)
+        return LinePart(len(text), len(found) + 1, found)
 
     def __len__(self) -> int:
         """Count the row breaks."""
         return self.extent - 1
 
     def row_of(self, column: int) -> int:
-        """Return the row of a column, of a part that was looked at, counted from the first."""
+        """Return the row of a column of a laid out part."""
         part = self.part_of(column)
         return self.extents[part] + bisect_right(
             self._parts[part].breaks, column - self.starts[part]
         )
 
     def row_bounds(self, row: int) -> tuple[int, int]:
-        """Return the first column of a row of such a part and the one behind its last."""
+        """Return the first column of a row of a laid out part, and the one after its last."""
         part = self.part_at(row)
         begin, found = self.starts[part], self._parts[part].breaks
         place = row - self.extents[part]
@@ -257,23 +249,11 @@ class WrappedLongLine(LongLine):
 
 
 class FlatLongLine(LongLine):
-    """A long line in one row. Its extent is cells."""
+    """A long line in one row. Its extent is counted in cells."""
 
-    PART_SIZE: ClassVar[int] = 2_048
+    PART_SIZE = 2_048
     __slots__ = ()
 
-    def __init__(
-        self,
-        text: Sliceable,
-        glyphs: Glyphs,
-        known: Iterable[Stretch] = (),
-        *,
-        guesses: bool = False,
-    ) -> None:
-        """Lay out a line, of which stretches may be `known`, without wrapping it."""
-
-        def measure(part: str) -> LinePart:
-            width = len(part) if is_plain(part) else lay_out(part, glyphs).width
-            return LinePart(len(part), width, ())
-
-        super().__init__(text, self.PART_SIZE, measure, known, guesses=guesses)
+    def _measure(self, text: str) -> LinePart:
+        width = len(text) if is_plain(text) else lay_out(text, self._glyphs).width
+        return LinePart(len(text), width, ())

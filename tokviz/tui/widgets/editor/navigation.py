@@ -1,4 +1,4 @@
-"""Where the cursor goes: rows are those of the screen, and no step costs more in a longer text."""
+"""Movement of the cursor by rows of the screen and by words, independent of the text's length."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ class ExactNavigator(DocumentNavigator):
     _wrapped_document: ExactWrappedDocument
 
     def get_location_left(self, location: Location) -> Location:
-        """Return the location before: a letter with its marks is one step where it is one cell."""
+        """Return the previous location; a letter and its marks in one cell are one step."""
         row, column = location
         if column:
             return self._wrapped_document.visitable((row, column - 1))
         return (row - 1, self._wrapped_document.line_length(row - 1)) if row else (0, 0)
 
     def get_location_right(self, location: Location) -> Location:
-        """Return the location behind."""
+        """Return the next location."""
         row, column = location
         if column < self._wrapped_document.line_length(row):
             return self._wrapped_document.after(location)
         return (row + 1, 0) if row + 1 < self._document.line_count else location
 
     def get_location_above(self, location: Location) -> Location:
-        """Return the location a row higher, or the beginning of the text."""
+        """Return the location a row above, or the start of the text."""
         x, y = self._wrapped_document.location_to_offset(location)
         return self._at(x, y - 1) if y else (0, 0)
 
     def get_location_below(self, location: Location) -> Location:
-        """Return the location a row lower, or the end of the text."""
+        """Return the location a row below, or the end of the text."""
         x, y = self._wrapped_document.location_to_offset(location)
         below = y + 1 < self._wrapped_document.height
         return self._at(x, y + 1) if below else self._document.end
@@ -51,7 +51,7 @@ class ExactNavigator(DocumentNavigator):
         return self._wrapped_document.offset_to_location(Offset(max(x, self.last_x_offset), y))
 
     def get_location_home(self, location: Location, smart_home: bool = False) -> Location:
-        """Return the beginning of the row, or of its text, alternating, if it is the whole line."""
+        """Return the start of the row, alternating with its indented text in a line of one row."""
         start, end, ends_line = self._wrapped_document.row_bounds(location)
         if not (smart_home and start == 0 and ends_line):
             return location[0], start
@@ -68,7 +68,7 @@ class ExactNavigator(DocumentNavigator):
 
 
 def word_left(line: Sliceable, column: int) -> int:
-    """Return the beginning of the word before a column, as the text area finds it."""
+    """Return the start of the word before a column, by the rules of the text area."""
     for start in _windows_before(column):
         text = line[start:column].rstrip()
         found = [match.start() for match in _WORD_START_OR_END.finditer(text)]
@@ -78,7 +78,7 @@ def word_left(line: Sliceable, column: int) -> int:
 
 
 def word_right(line: str, column: int) -> int:
-    """Return the end of the word behind a column, as the text area finds it."""
+    """Return the end of the word after a column, by the rules of the text area."""
     start = column
     while line[start : start + 1].isspace():
         start += 1
@@ -87,7 +87,7 @@ def word_right(line: str, column: int) -> int:
 
 
 def next_word_end(line: str, column: int) -> int:
-    """Return the end of the next word, or of the line if there is none; spaces before it count."""
+    """Return the end of the next word, or of the line if there is none."""
     match = _NEXT_WORD.search(line, column)
     return match.end() if match else len(line)
 
@@ -112,7 +112,7 @@ def _kind(char: str) -> str:
 
 
 def _windows_before(column: int) -> Iterator[int]:
-    """Yield beginnings of ever longer stretches before a column, the last one 0."""
+    """Yield starts of longer and longer windows before a column; the last start is 0."""
     length = _WINDOW
     while length < column:
         yield column - length

@@ -1,8 +1,8 @@
-"""From tokens to a row on the screen, in two pure steps.
+"""Drawing of tokens in a row of the screen, in two pure steps.
 
-`row_looks` says of each character how it looks, as a number: the hue of its token, and bits for
-what else is true of it. `paint` turns the text and these numbers into a strip. Equal input gives an
-equal strip, so the editor keeps strips by the first step's result.
+`row_looks` returns the look of each character, a number: the hue of its token, and bits for special
+tokens and marks. `paint` draws the text with these looks. Equal input gives an equal strip, so the
+editor caches strips by the result of the first step.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ PENDING: Final = N_HUES
 NO_TOKEN: Final = N_HUES + 1
 HUE_MASK: Final = 7
 STAND_IN: Final = 8
-"""A glyph that stands for another character."""
+"""A glyph that represents another character."""
 SPLIT: Final = 16
-"""A token border inside what is one cell, or one wide character."""
+"""A token border inside a cell or a wide character."""
 SPECIAL: Final = 32
 SELECTED: Final = 64
 HOVERED: Final = 128
@@ -34,11 +34,11 @@ PINNED: Final = 256
 CURSOR: Final = 512
 BLURRED_CURSOR: Final = 1024
 UNSTABLE: Final = 2048
-"""A token at the end of the text that may change with the next character."""
+"""A token at the end of the text that the next character may change."""
 
 
 class Marks(NamedTuple):
-    """What is drawn over the tokens, in offsets of the document: first, and behind last."""
+    """Marks drawn over the tokens, as offsets of the document: the first, and after the last."""
 
     selection: tuple[int, int] = (0, 0)
     hover: tuple[int, int] = (0, 0)
@@ -47,10 +47,10 @@ class Marks(NamedTuple):
     """The offset of the cell at the cursor, or -1."""
     focused: bool = True
     unstable: tuple[int, int] = (0, 0)
-    """The tokens at the end of the text that may change with the next character."""
+    """The unstable tokens at the end of the text, which the next character may change."""
 
-    def stretches(self) -> list[tuple[int, int]]:
-        """List the characters that are drawn otherwise."""
+    def spans(self) -> list[tuple[int, int]]:
+        """List the characters that have marks."""
         places = (self.selection, self.hover, self.pin, self.unstable)
         return [(self.cursor, self.cursor + 1), *(place for place in places if any(place))]
 
@@ -62,19 +62,18 @@ def row_looks(
     specials: Container[int],
     marks: Marks,
 ) -> list[int]:
-    """Say how each character of a row looks.
+    """Return the look of each character of a row.
 
     Args:
         start: Offset of the row's first character in the document.
-        n_chars: How many cells for characters there are, with those of the line feed and of a
-            cursor behind the text if they are drawn.
-        spans: The tokens that touch them, in order.
+        n_chars: The number of characters, including a drawn line feed or a cursor after the text.
+        spans: The tokens that overlap them, in order.
         specials: The ids of special tokens.
-        marks: What is drawn over them.
+        marks: The marks drawn over them.
     """
     looks = [NO_TOKEN] * n_chars
     for span in spans:
-        _colour(looks, span, start, specials)
+        _set_hue(looks, span, start, specials)
     for (lo, hi), bit in (
         (marks.selection, SELECTED),
         (marks.hover, HOVERED),
@@ -88,8 +87,8 @@ def row_looks(
     return looks
 
 
-def _colour(looks: list[int], span: TokenSpan, start: int, specials: Container[int]) -> None:
-    """Give a token's characters its hue; a character that it shares has the first token's."""
+def _set_hue(looks: list[int], span: TokenSpan, start: int, specials: Container[int]) -> None:
+    """Set the hue of a token's characters; a shared character keeps the first token's hue."""
     look = span.hue if span.hue >= 0 else PENDING
     if span.id in specials:
         look |= SPECIAL
@@ -103,10 +102,10 @@ def _colour(looks: list[int], span: TokenSpan, start: int, specials: Container[i
 
 
 class LookStyles(LookTable):
-    """The style of each look in a palette."""
+    """Styles of looks in a palette."""
 
     def style_of(self, look: int) -> Style:
-        """Put a style together."""
+        """Compose the style of a look."""
         palette, hue = self.palette, look & HUE_MASK
         style = self.base
         if hue == PENDING:
@@ -120,7 +119,7 @@ class LookStyles(LookTable):
         if look & SPECIAL:
             style += palette.special
         if look & UNSTABLE:
-            # Without colour an underline may be a token's own look, but none of those is dim.
+            # Without color an underline may be the style of a token, but no token is dim.
             style += Style(underline=True, dim=palette.mono or None)
         if look & HOVERED:
             style += palette.hover
@@ -136,7 +135,7 @@ class LookStyles(LookTable):
         return style
 
     def _over(self, style: Style, overlay: Style) -> Style:
-        """Without colour, reverse what is reversed already, so that it can be seen on it."""
+        """Combine styles; without color, an overlay on reversed text is not reversed."""
         if self.palette.mono and style.reverse:
             return style + overlay + Style(reverse=False)
         return style + overlay
@@ -156,11 +155,11 @@ def paint(
     Args:
         text: The characters of the row, without a line feed.
         cells: Their layout.
-        looks: Their looks; one more for a line feed, or a cursor, behind the text.
+        looks: Their looks, and one more for a line feed or a cursor after the text.
         glyphs: How characters are drawn.
         styles: The styles of looks.
         width: The cells of the strip.
-        first_cell: The cell of the layout that is the strip's first.
+        first_cell: The cell of the layout at which the strip starts.
     """
     n_cells = cells.width
     drawn = list(cells.glyphs)
@@ -181,7 +180,7 @@ def paint(
 
 
 def _put_marks_on_letters(row: list[int], drawn: Sequence[str]) -> None:
-    """Let a letter's cell show what is true of the marks drawn in it."""
+    """Combine the look of a letter with those of the combining marks drawn in its cell."""
     base = 0
     for index, glyph in enumerate(drawn):
         if glyph:
@@ -194,7 +193,7 @@ def _put_marks_on_letters(row: list[int], drawn: Sequence[str]) -> None:
 
 
 def _segments(row: Sequence[int], drawn: Sequence[str], styles: LookStyles) -> list[Segment]:
-    """Join neighbours that look the same."""
+    """Return segments of neighbors with the same look."""
     segments = []
     start = 0
     for index in range(1, len(row) + 1):

@@ -1,4 +1,4 @@
-"""Draws rows of a document, and keeps what it drew."""
+"""Cached drawing of a document's rows."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
 _STRIPS_KEPT = 512
 _NOTHING = Change(0, 0, 0)
 _READ_AT_ONCE = 256
-"""Characters: the few rows that a key changes."""
+"""Characters of the few rows that a key changes."""
 
 
 class _Drawn(NamedTuple):
-    """A row that was drawn, and its characters: the first, and behind the last."""
+    """A drawn row, and its characters: the first, and the index after the last."""
 
     strip: Strip
     start: int
     end: int
 
-    def meets(self, stretches: list[tuple[int, int]]) -> bool:
-        """Tell whether any of some stretches has a character of the row."""
-        for lo, hi in stretches:  # noqa: SIM110  # asked of every row at every key
+    def overlaps(self, spans: list[tuple[int, int]]) -> bool:
+        """Return whether any of some ranges contains a character of the row."""
+        for lo, hi in spans:  # noqa: SIM110  # called for every row at every key
             if lo < self.end and hi > self.start:
                 return True
         return False
 
 
 _Rows = dict[tuple[int, int], _Drawn]
-"""Rows by their line, and which of its rows they are."""
+"""Rows by their line, and their number in the line."""
 
 
 class _Frame(NamedTuple):
-    """What a frame was drawn of."""
+    """The state from which a frame was drawn."""
 
     around: tuple[object, ...]
     marks: Marks
@@ -66,7 +66,7 @@ class _Frame(NamedTuple):
 
 
 class _KeptRows:
-    """The rows of the last frame: those that nothing touched are not drawn again."""
+    """The rows of the last frame. Unchanged rows are not drawn again."""
 
     def __init__(self, live: LiveDocument) -> None:
         self._live = live
@@ -75,22 +75,22 @@ class _KeptRows:
         self._drawn: _Rows = {}
 
     def get(self, place: tuple[int, int]) -> _Drawn | None:
-        """Give a row if it was drawn in this frame or, looking the same, in the one before."""
+        """Return a row that was drawn in this frame, or unchanged in the previous one."""
         row = self._drawn.get(place)
         if row is None and (row := self._kept.get(place)) is not None:
             self._drawn[place] = row
         return row
 
     def add(self, place: tuple[int, int], row: _Drawn) -> None:
-        """Take a row that was drawn in this frame."""
+        """Add a row that was drawn in this frame."""
         self._drawn[place] = row
 
     def begin(self, around: tuple[object, ...], marks: Marks) -> None:
-        """Begin a frame if this is not the one that was begun last.
+        """Start a frame, unless it is the current one.
 
         Args:
-            around: What all rows depend on.
-            marks: What is drawn over the tokens; a new frame has new ones.
+            around: Values that all rows depend on.
+            marks: The marks drawn over the tokens.
         """
         live, before = self._live, self._frame
         if before is not None and before[:3] == (around, marks, live.stage):
@@ -103,30 +103,30 @@ class _KeptRows:
         if change is not None and change != _NOTHING:
             self._kept = self._followed(drawn, change, before, self._frame)
         elif change is not None:
-            touched = marks.stretches() + before.marks.stretches()
-            self._kept = {at: row for at, row in drawn.items() if not row.meets(touched)}
+            touched = marks.spans() + before.marks.spans()
+            self._kept = {at: row for at, row in drawn.items() if not row.overlaps(touched)}
 
     def _followed(self, drawn: _Rows, change: Change, before: _Frame, now: _Frame) -> _Rows:
-        """Keep the rows of lines without a change, wherever they are now, but for marks."""
+        """Return the rows of unchanged lines without marks, at their new places."""
         live = self._live
         first, _ = live.location(live.char_offset(change.start) - 1)
         last, _ = live.location(live.char_offset(change.new_end) + 1)
         more_lines, more_chars = now.n_lines - before.n_lines, now.n_chars - before.n_chars
         kept: _Rows = {}
-        old_marks, new_marks = before.marks.stretches(), now.marks.stretches()
+        old_marks, new_marks = before.marks.spans(), now.marks.spans()
         for (line, section), row in drawn.items():
-            if row.meets(old_marks) or first <= line <= last - more_lines:
+            if row.overlaps(old_marks) or first <= line <= last - more_lines:
                 continue
             if line > first:
                 line += more_lines
                 row = row._replace(start=row.start + more_chars, end=row.end + more_chars)
-            if not row.meets(new_marks):
+            if not row.overlaps(new_marks):
                 kept[line, section] = row
         return kept
 
 
 class RowPainter:
-    """Draws rows with their tokens; rows that look the same are the same strip."""
+    """Draws rows with their tokens; rows that look the same are the same strip object."""
 
     def __init__(
         self,
@@ -135,14 +135,14 @@ class RowPainter:
         glyphs: Glyphs,
         looks: Callable[[int, int, Marks], list[int]] | None = None,
     ) -> None:
-        """Take the tokens, their look and that of characters.
+        """Create a painter.
 
         Args:
             live: The document.
-            palette: How tokens look.
-            glyphs: How characters are drawn.
-            looks: Gives the looks of so many characters from an offset on, as `row_looks` does; by
-                default those of the document's own tokens.
+            palette: The styles of tokens.
+            glyphs: The glyphs of characters.
+            looks: Returns the looks of a number of characters from an offset on, like `row_looks`;
+                by default those of the document's own tokens.
         """
         self._live = live
         self._looks = looks or self._live_looks
@@ -159,7 +159,7 @@ class RowPainter:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self.glyphs = glyphs
-        """How characters are drawn."""
+        """The glyphs of characters."""
 
     def set_palette(self, palette: TokenPalette) -> None:
         """Draw with another palette."""
@@ -167,7 +167,7 @@ class RowPainter:
         self._restyle()
 
     def set_ground(self, ground: Style) -> None:
-        """Draw over another style; it shows where the palette has no colours."""
+        """Draw over another base style, which is visible if the palette has no colors."""
         if ground != self._ground:
             self._ground = ground
             self._restyle()
@@ -184,9 +184,9 @@ class RowPainter:
         Args:
             wrapped: The document.
             row: The row, counted from the first of the document.
-            first_cell: Its first cell that is visible.
-            width: How many cells are visible.
-            marks: What is drawn over the tokens.
+            first_cell: Its first visible cell.
+            width: The number of visible cells.
+            marks: The marks drawn over the tokens.
         """
         if row >= wrapped.height:
             return self._blank(width)
@@ -214,7 +214,7 @@ class RowPainter:
         n_chars = len(part.text) + line_feed
         looks = self._looks(start, n_chars, marks)
         if not line_feed and marks.cursor == start + n_chars == self._live.n_chars:
-            # The cursor stands behind the text.
+            # The cursor is after the text.
             looks += row_looks(start + n_chars, 1, (), (), marks)
         first_cell -= part.cell
         key: object = (part.text, tuple(looks), first_cell, width, id(self.glyphs))
@@ -228,7 +228,7 @@ class RowPainter:
     def _live_looks(self, start: int, n_chars: int, marks: Marks) -> list[int]:
         end = start + n_chars
         if marks is not self._read_for or not self._read.start <= start <= end <= self._read.stop:
-            # The rows of a frame, which all have its marks, are asked for in one go.
+            # The tokens of all rows of a frame, which have the same marks, are read at once.
             self._read_for, self._read = marks, range(start, max(end, start + _READ_AT_ONCE))
             self._spans = self._live.tokens_in(start, self._read.stop)
             self._starts = [span.start for span in self._spans]
@@ -236,19 +236,14 @@ class RowPainter:
         touching = slice(bisect_right(self._ends, start), bisect_left(self._starts, end))
         return row_looks(start, n_chars, self._spans[touching], self._special_ids(), marks)
 
-    @property
-    def n_chars(self) -> int:
-        """The characters of the document."""
-        return self._live.n_chars
-
     def hint(self, text: str, width: int, marks: Marks) -> Strip:
-        """Draw what an empty document says, with the cursor on its first character."""
+        """Draw the placeholder of an empty document, with the cursor on its first character."""
         looks = [PENDING] * len(text)
         looks[0] |= CURSOR if marks.focused else BLURRED_CURSOR
         return paint(text, lay_out(text, HIDDEN), looks, HIDDEN, self._styles, width)
 
     def offset_at(self, wrapped: ExactWrappedDocument, cell: int, row: int) -> int | None:
-        """Return the offset of the character at a cell of a row, None beside the text."""
+        """Return the offset of the character at a cell of a row, None if there is none."""
         part = wrapped.row_part(row, cell, 1)
         index = part.cells.index_at(cell - part.cell)
         n_chars = len(part.text) + self._has_line_feed(wrapped, part)
@@ -263,7 +258,7 @@ class RowPainter:
         return strip
 
     def _has_line_feed(self, wrapped: ExactWrappedDocument, part: RowPart) -> bool:
-        """Tell whether a line feed stands behind a row's characters."""
+        """Return whether a line feed follows a row's characters."""
         return part.line + 1 < self._live.n_lines and part.end == wrapped.line_length(part.line)
 
     def _special_ids(self) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""The rows of all lines: which line is at a row, and at which row a line begins."""
+"""Index of the rows of all lines."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from tokviz.live.prefix_sums import ITEMS, Block, BlockList
 from tokviz.tui.widgets.editor.long_line import LongLine
 
 LineBreaks: TypeAlias = tuple[int, ...] | LongLine
-"""The row breaks of a line; it has one row more than their `len`."""
+"""The row breaks of a line, which has `len(breaks) + 1` rows."""
 
 ROWS: Final = 0
 
 
 class Line(NamedTuple):
-    """A line that was laid out."""
+    """A laid out line."""
 
     text: str
-    """Its characters; of a long line none, for which the document is asked."""
+    """Its characters; empty for a long line, which is read from the document."""
     breaks: LineBreaks
 
     @property
     def n_chars(self) -> int:
-        """How many characters it has."""
+        """The number of characters."""
         return self.breaks.n_chars if isinstance(self.breaks, LongLine) else len(self.text)
 
 
@@ -35,8 +35,8 @@ def _n_rows(line: Line) -> int:
 _MEASURES: Final[tuple[Callable[[Line], int]]] = (_n_rows,)
 
 
-class _Unseen(Block[Line]):
-    """Lines that nobody has looked at: how many, and about how many rows they have."""
+class _Estimated(Block[Line]):
+    """Lines that are not laid out yet: their number, and an estimate of their rows."""
 
     __slots__ = ()
 
@@ -45,10 +45,10 @@ class _Unseen(Block[Line]):
 
 
 class RowIndex(BlockList[Line]):
-    """The lines, in order, with their rows; there is at least one.
+    """All lines, at least one, with their rows.
 
-    They are laid out block by block when something is asked about one of the block. Until then only
-    the number of its lines is certain.
+    Lines are laid out block by block when one of the block is needed. Until then only the number
+    of its lines is known.
     """
 
     __slots__ = ("_lay_out", "on_laid_out")
@@ -56,29 +56,29 @@ class RowIndex(BlockList[Line]):
     usual_block: ClassVar[int] = 512
 
     def __init__(
-        self, unseen: Iterable[tuple[int, int]], lay_out: Callable[[int, int], list[Line]]
+        self, estimated: Iterable[tuple[int, int]], lay_out: Callable[[int, int], list[Line]]
     ) -> None:
-        """Take what is known of the lines.
+        """Create an index of lines that are not laid out yet.
 
         Args:
-            unseen: The numbers of lines and, about, of rows of each block.
+            estimated: The number of lines and the estimated number of rows of each block.
             lay_out: Lays out the lines from one number up to another.
         """
         super().__init__((), _MEASURES)
-        self._blocks = self.unseen(unseen)
+        self._blocks = self.estimated(estimated)
         self._lay_out = lay_out
         self.on_laid_out: Callable[[int, int], None] = lambda row, change: None
-        """Called when a block proves to have more or fewer rows: its first row, how many more."""
+        """Called when a block has more or fewer rows than estimated: first row, how many more."""
 
     @staticmethod
-    def unseen(sizes: Iterable[tuple[int, int]]) -> list[Block[Line]]:
-        """Make blocks of so many lines and about so many rows."""
-        return [_Unseen(n_lines, n_rows) for n_lines, n_rows in sizes]
+    def estimated(sizes: Iterable[tuple[int, int]]) -> list[Block[Line]]:
+        """Return blocks with numbers of lines and estimated numbers of rows."""
+        return [_Estimated(n_lines, n_rows) for n_lines, n_rows in sizes]
 
-    def look_at(self, number: int) -> Block[Line]:
-        """Give a block, its lines laid out."""
+    def lay_out_block(self, number: int) -> Block[Line]:
+        """Lay out a block unless it is, and return it."""
         block = self._blocks[number]
-        if isinstance(block, _Unseen):
+        if isinstance(block, _Estimated):
             first, about = self._block_sums(ITEMS)[number], block.total(ROWS)
             block = Block(self._lay_out(first, first + len(block.items)), _MEASURES)
             self._blocks[number] = block
@@ -88,14 +88,14 @@ class RowIndex(BlockList[Line]):
                 self.on_laid_out(row, change)
         return block
 
-    def look_at_all(self) -> None:
+    def lay_out_all(self) -> None:
         """Lay out all lines."""
         for number in range(len(self._blocks)):
-            self.look_at(number)
+            self.lay_out_block(number)
 
     @property
     def n_rows(self) -> int:
-        """The rows of all lines, about as long as there are lines that nobody has looked at."""
+        """The number of rows of all lines; an estimate until all lines are laid out."""
         return self.total(ROWS)
 
     @property
@@ -105,38 +105,38 @@ class RowIndex(BlockList[Line]):
 
     def line(self, number: int) -> Line:
         """Return a line."""
-        # Asked several times for every row that is drawn: no place is made on the way.
+        # Called several times for every drawn row, so no `Place` is created.
         before = self._block_sums(ITEMS)
         block = bisect_right(before, number, 0, len(self._blocks)) - 1
-        return self.look_at(block).items[number - before[block]]
+        return self.lay_out_block(block).items[number - before[block]]
 
     def top(self, number: int) -> int:
         """Return the first row of a line."""
         place = self.nth(number)
-        self.look_at(place.block)
+        self.lay_out_block(place.block)
         return self.start(place, ROWS)
 
     def line_at(self, row: int) -> tuple[int, int]:
-        """Return the line at a row, the last one's for more, and the row counted from its first."""
+        """Return the line at a row, and the row's number in the line."""
         while True:
             above = self._block_sums(ROWS)
             at = min(row, above[-1] - 1)
             number = bisect_right(above, at) - 1
             block = self._blocks[number]
-            if not isinstance(block, _Unseen):
+            if not isinstance(block, _Estimated):
                 break
-            self.look_at(number)
+            self.lay_out_block(number)
         tops = block.sums(ROWS)
         slot = bisect_right(tops, at - above[number]) - 1
         return self._block_sums(ITEMS)[number] + slot, at - above[number] - tops[slot]
 
     def grow(self, number: int, row: int, change: int) -> None:
-        """Notice that a long line takes more or fewer rows than was guessed, from one of them on.
+        """Update the number of rows of a long line, which was estimated.
 
         Args:
             number: The line.
-            row: The row, counted from the line's first.
-            change: How many more.
+            row: The row from which it changed, counted from the line's first.
+            change: How many more rows.
         """
         place = self.nth(number)
         if change:
@@ -145,13 +145,13 @@ class RowIndex(BlockList[Line]):
         self.on_laid_out(self.start(place, ROWS) + row, change)
 
     def prepare(self, first: int, last: int) -> None:
-        """Lay out all that `replace` needs to have been seen, while there are still these lines."""
+        """Lay out the blocks that `replace` needs, before the lines change."""
         self.line(first)
         self.line(last)
-        # It may be joined with the next block.
+        # The block may be joined with the next one.
         following = self.nth(last).block + 1
         if following < len(self._blocks):
-            self.look_at(following)
+            self.lay_out_block(following)
 
     def replace(
         self,
@@ -159,24 +159,24 @@ class RowIndex(BlockList[Line]):
         last: int,
         lines: Sequence[Line],
         blocks: Sequence[Block[Line]] = (),
-        behind: Sequence[Line] = (),
+        after: Sequence[Line] = (),
     ) -> None:
-        """Replace the lines from `first` up to and with `last`, prepared before, by at least one.
+        """Replace the lines from `first` to `last`, included, after `prepare`.
 
         Args:
-            first: The first line that goes.
+            first: The first replaced line.
             last: The last one.
-            lines: What takes their place.
-            blocks: More that does, in blocks.
-            behind: What follows these.
+            lines: The new lines, at least one.
+            blocks: Blocks of lines after these.
+            after: More lines after the blocks.
         """
         place = self.nth(first)
         if first == last and len(lines) == 1 and not blocks:
             block = self._blocks[place.block]
             old, block.items[place.slot] = block.items[place.slot], lines[0]
-            # A long line is changed in place: what it was is not known.
+            # A long line was changed in place, so its old number of rows is unknown.
             if isinstance(old.breaks, LongLine) or _n_rows(old) != _n_rows(lines[0]):
                 block.forget(ROWS)
                 self._sums[ROWS] = None
         else:
-            self.splice(place, self.nth(last), lines, blocks, behind)
+            self.splice(place, self.nth(last), lines, blocks, after)

@@ -1,4 +1,4 @@
-"""The wrapped document: between lines and columns, and rows and cells on the screen."""
+"""Wrapped document: maps lines and columns to rows and cells of the screen, and back."""
 
 from __future__ import annotations
 
@@ -15,55 +15,57 @@ from tokviz.tui.widgets.editor.cells import TAB_WIDTH, Cells, breaks, is_plain, 
 from tokviz.tui.widgets.editor.document import ExactDocument, LineChange
 from tokviz.tui.widgets.editor.long_line import (
     FlatLongLine,
+    KnownColumns,
     LongLine,
     Sliceable,
-    Stretch,
     WrappedLongLine,
 )
 from tokviz.tui.widgets.editor.rows import Line, LineBreaks, RowIndex
 
 _BLOCK_SIZE = 1 << 15
-"""Characters of lines that are laid out together: more than fit into a large terminal."""
+"""Characters of lines that are laid out together: more than a large terminal can show."""
 
 _LONG_WRAPPED = 2 * WrappedLongLine.PART_SIZE
 _LONG_FLAT = 2 * FlatLongLine.PART_SIZE
 
 
 class RowPart(NamedTuple):
-    """The characters of a line that stand in a row, or those of them that matter."""
+    """The characters of a row, or some of them."""
 
     line: int
     start: int
     """Column of the first character."""
     cell: int
-    """Cell of the first character; not 0 where a long row was cut at the left."""
+    """Cell of the first character; not 0 if a long row was cut at the left."""
     text: str
     cells: Cells
     """The layout of `text` from cell 0."""
 
     @property
     def end(self) -> int:
-        """Column behind the last character."""
+        """Column after the last character."""
         return self.start + len(self.text)
 
 
-def _stretch(
+def _known_columns(
     line: LineBreaks, first: int, last: int | None, at: int | None = None
-) -> list[Stretch]:
-    """Give what is known of a line's columns, which stand at a column of another one."""
+) -> list[KnownColumns]:
+    """Return columns of a line that are now part of another one, if the line is a long one."""
     if not isinstance(line, LongLine):
         return []
     return [
-        Stretch(first if at is None else at, line, first, line.starts[-1] if last is None else last)
+        KnownColumns(
+            first if at is None else at, line, first, line.starts[-1] if last is None else last
+        )
     ]
 
 
 class ExactWrappedDocument(WrappedDocument):
-    """Wraps an `ExactDocument`; width 0 is no wrapping.
+    """Wraps an `ExactDocument`; width 0 means no wrapping.
 
-    It follows the document by itself: `wrap_range`, which the text area calls after an edit, has
-    nothing left to do. If somebody follows what becomes of its rows, lines are laid out when they
-    are looked at; before that their number of rows is a guess.
+    The document notifies it of every change, so `wrap_range`, which the text area calls after an
+    edit, does nothing. With `on_laid_out`, lines are laid out when they are needed; before that,
+    their number of rows is estimated.
     """
 
     document: ExactDocument
@@ -78,17 +80,15 @@ class ExactWrappedDocument(WrappedDocument):
         """Wrap a document.
 
         Args:
-            document: The document, which is followed from now on.
+            document: The document.
             width: The cells of a row, 0 for no wrapping.
-            glyphs: How characters are drawn.
-            on_laid_out: Called when some lines prove to have more or fewer rows than was guessed:
-                their first row, how many more. Without it all lines are laid out at once.
+            glyphs: The glyphs of characters.
+            on_laid_out: Called when lines have more or fewer rows than estimated: their first row,
+                how many more. Without it all lines are laid out at once.
         """
         self.glyphs = glyphs
         self._on_laid_out = on_laid_out
-        document.before_change = lambda first, last: self._rows.prepare(first, last)
-        document.on_change = self._follow
-        document.on_load = lambda: self.wrap(self.width)
+        document.follower = self
         super().__init__(document, width, TAB_WIDTH)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
@@ -96,21 +96,21 @@ class ExactWrappedDocument(WrappedDocument):
         self.width = width
         """The cells of a row, 0 for no wrapping."""
         self.widest = 0
-        """Cells that no row exceeds of those looked at; edits do not make it smaller."""
+        """The cells of the widest row laid out so far; edits do not make it smaller."""
         self._rows = RowIndex(self._guessed(0, self.document.line_count), self._laid_out)
         self._lay_out_more()
         if self._on_laid_out:
-            self._rows.look_at(0)
+            self._rows.lay_out_block(0)
             self._rows.on_laid_out = self._on_laid_out
 
     def _lay_out_more(self) -> None:
         if self._on_laid_out is None:
-            self._rows.look_at_all()
+            self._rows.lay_out_all()
 
     def _guessed(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Guess the rows of the lines first to last, in blocks: how many lines, how many rows."""
+        """Estimate the rows of lines, by blocks: the number of lines, the number of rows."""
         for n_lines, n_cells in self.document.live.line_blocks(first, last, _BLOCK_SIZE):
-            # What they are on average if short lines are more frequent than long ones.
+            # The average if line lengths are distributed exponentially.
             filled = self.width * n_lines / max(n_cells, 1)
             yield n_lines, round(-n_lines / expm1(-filled)) if filled else n_lines
 
@@ -131,8 +131,8 @@ class ExactWrappedDocument(WrappedDocument):
             for text, breaks in zip(texts, found, strict=True)
         ]
 
-    def _line(self, number: int, known: Iterable[Stretch]) -> Line:
-        """Lay out a line of which stretches are known if it is a long one."""
+    def _line(self, number: int, known: Iterable[KnownColumns]) -> Line:
+        """Lay out a line, of which some columns are known if it is a long one."""
         text = self.document.line(number)
         if len(text) <= self._long_from:
             return self._lines([text[:]])[0]
@@ -144,10 +144,18 @@ class ExactWrappedDocument(WrappedDocument):
         return line
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
-        """Do nothing: the change was followed when the document told of it."""
+        """Do nothing, because `after_change` has followed the change."""
 
-    def _follow(self, change: LineChange) -> None:
-        """Wrap the changed lines anew; of a long line only the changed parts."""
+    def reload(self) -> None:
+        """Wrap another text."""
+        self.wrap(self.width)
+
+    def before_change(self, first: int, last: int) -> None:
+        """Lay out the lines that a replacement needs, before it changes them."""
+        self._rows.prepare(first, last)
+
+    def after_change(self, change: LineChange) -> None:
+        """Wrap the changed lines again; of a long line only the changed parts."""
         first = change.first
         old, text = self._rows.line(first).breaks, self.document.line(first)
         if (
@@ -159,22 +167,22 @@ class ExactWrappedDocument(WrappedDocument):
             old.replace(text, change.column, change.n_removed, len(change.inserted))
             self._rows.replace(first, first, [self._noted(Line("", old))])
         else:
-            self._follow_anew(change)
+            self._wrap_lines(change)
 
-    def _follow_anew(self, change: LineChange) -> None:
-        """Wrap the changed lines but for what is known of long ones."""
+    def _wrap_lines(self, change: LineChange) -> None:
+        """Wrap the changed lines, except for unchanged columns of long ones."""
         first, column, inserted = change.first, change.column, change.inserted
         last = first + change.n_lines - 1
         end = column + len(inserted) if first == last else len(inserted) - inserted.rfind("\n") - 1
-        # A mark may follow that belongs to the character before: parts beside the edit are new.
-        head = _stretch(self._rows.line(first).breaks, 0, column - 1)
-        tail = _stretch(self._rows.line(change.last).breaks, change.last_column, None, at=end)
+        # A combining mark may belong to the character before, so adjacent parts are laid out too.
+        head = _known_columns(self._rows.line(first).breaks, 0, column - 1)
+        tail = _known_columns(self._rows.line(change.last).breaks, change.last_column, None, at=end)
         if first == last:
             self._rows.replace(first, change.last, [self._line(first, [*head, *tail])])
             return
         top, bottom = self._line(first, head), self._line(last, tail)
         if len(inserted) > _BLOCK_SIZE and last - first > 1:
-            middle = RowIndex.unseen(self._guessed(first + 1, last))
+            middle = RowIndex.estimated(self._guessed(first + 1, last))
             self._rows.replace(first, change.last, [top], middle, [bottom])
             self._lay_out_more()
         else:
@@ -193,7 +201,7 @@ class ExactWrappedDocument(WrappedDocument):
         longest = len(together) if len(together) <= width else max(map(len, lines))
         if longest <= width and is_plain(together):
             return [()] * len(lines)
-        # What a test takes is most of what most lines take.
+        # For most lines, most of the time is spent in this test.
         is_narrow = is_plain if "\t" in together else str.isascii
         return [
             ()
@@ -204,11 +212,10 @@ class ExactWrappedDocument(WrappedDocument):
             for line in lines
         ]
 
-    def _long_line(self, line: Sliceable, known: Iterable[Stretch] = ()) -> LongLine:
+    def _long_line(self, line: Sliceable, known: Iterable[KnownColumns] = ()) -> LongLine:
         guesses = self._on_laid_out is not None
-        if self.width:
-            return WrappedLongLine(line, self.width, self.glyphs, known, guesses=guesses)
-        return FlatLongLine(line, self.glyphs, known, guesses=guesses)
+        kind = WrappedLongLine if self.width else FlatLongLine
+        return kind(line, self.width, self.glyphs, known, guesses=guesses)
 
     # -- sizes
 
@@ -230,24 +237,24 @@ class ExactWrappedDocument(WrappedDocument):
 
     @property
     def layout(self) -> object:
-        """What is another object once all lines have been wrapped anew."""
+        """An object that is replaced when all lines are wrapped again."""
         return self._rows
 
     def line_at(self, row: int) -> tuple[int, int]:
-        """Return the line of a row, and which of its rows it is."""
+        """Return the line of a row, and the row's number in the line."""
         while True:
             line, section = self._rows.line_at(row)
             found = self._rows.line(line).breaks
             if not isinstance(found, WrappedLongLine):
                 return line, section
-            if not self._look(line, found, found.part_at(section)):
+            if not self._lay_out_part(line, found, found.part_at(section)):
                 return line, section
 
-    def _look(self, line: int, found: LongLine, part: int) -> bool:
-        """Lay out a part of a long line; True if nobody had looked at it before."""
+    def _lay_out_part(self, line: int, found: LongLine, part: int) -> bool:
+        """Lay out a part of a long line; return False if it was laid out already."""
         if not found.is_guess(part):
             return False
-        change = found.look_at(part, self.document.line(line))
+        change = found.lay_out_part(part, self.document.line(line))
         if isinstance(found, FlatLongLine) and change:
             self.widest = max(self.widest, found.extent)
             self._rows.grow(line, 0, 0)
@@ -255,14 +262,14 @@ class ExactWrappedDocument(WrappedDocument):
             self._rows.grow(line, found.extents[part], change)
         return True
 
-    def _look_around(self, line: int, found: LongLine, column: int) -> int:
-        """Lay out the part that holds a column, and give its number."""
-        while self._look(line, found, part := found.part_of(column)):
+    def _lay_out_around(self, line: int, found: LongLine, column: int) -> int:
+        """Lay out the part that contains a column, and return its number."""
+        while self._lay_out_part(line, found, part := found.part_of(column)):
             pass
         return part
 
     def row_part(self, row: int, first_cell: int = 0, n_cells: int = 0) -> RowPart:
-        """Return the characters of a row, 0 to height - 1; see `section_part`."""
+        """Return the characters of a row, from 0 to height - 1; see `section_part`."""
         return self.section_part(*self.line_at(row), first_cell, n_cells)
 
     def section_part(self, line: int, section: int, first_cell: int, n_cells: int) -> RowPart:
@@ -270,9 +277,9 @@ class ExactWrappedDocument(WrappedDocument):
 
         Args:
             line: The line.
-            section: Which of its rows.
-            first_cell: Of a long line that is not wrapped, characters before this cell and
-            n_cells: behind this many cells may be left out.
+            section: The number of the row in the line.
+            first_cell: Characters of an unwrapped long line before this cell may be left out.
+            n_cells: Characters after this many cells may be left out too.
         """
         part = self._part(line, section, first_cell, first_cell + n_cells)
         if isinstance(self._rows.line(line).breaks, FlatLongLine):
@@ -290,9 +297,9 @@ class ExactWrappedDocument(WrappedDocument):
     def _flat_part(
         self, line: int, found: FlatLongLine, first_cell: int, last_cell: int
     ) -> RowPart:
-        """Lay out the parts of a long line between two cells, side by side."""
+        """Return the characters of an unwrapped long line between two cells."""
         first, last = found.part_at(max(0, first_cell)), found.part_at(max(0, last_cell))
-        while any([self._look(line, found, part) for part in range(first, last + 1)]):
+        while any([self._lay_out_part(line, found, part) for part in range(first, last + 1)]):
             first, last = found.part_at(max(0, first_cell)), found.part_at(max(0, last_cell))
         begin = found.starts[first]
         text = self._text(line)[begin : found.starts[last + 1]]
@@ -306,12 +313,12 @@ class ExactWrappedDocument(WrappedDocument):
         return RowPart(line, begin, found.extents[first], text, Cells(glyphs, starts))
 
     def _text(self, line: int) -> Sliceable:
-        """Give a line's text."""
+        """Return a line's text."""
         text, found = self._rows.line(line)
         return self.document.line(line) if isinstance(found, LongLine) else text
 
     def _bounds(self, line: int, section: int) -> tuple[int, int]:
-        """Return the first column of a row of a line and the one behind its last."""
+        """Return the first column of a row of a line, and the one after its last."""
         found = self._rows.line(line).breaks
         if isinstance(found, WrappedLongLine):
             return found.row_bounds(self._section(line, section))
@@ -322,26 +329,26 @@ class ExactWrappedDocument(WrappedDocument):
         return start, found[section] if section < len(found) else length
 
     def _section(self, line: int, section: int) -> int:
-        """Look at a row of a line, which counts from its end if it is negative; give its number."""
+        """Lay out a row of a line, counted from the end if negative, and return its number."""
         found = self._rows.line(line).breaks
         while True:
             n_sections = len(found) + 1
             number = min(section + n_sections if section < 0 else section, n_sections - 1)
             if not isinstance(found, WrappedLongLine):
                 return number
-            if not self._look(line, found, found.part_at(number)):
+            if not self._lay_out_part(line, found, found.part_at(number)):
                 return number
 
     def _section_of(self, line: int, column: int) -> int:
         """Return the row of a line that a column is in."""
         found = self._rows.line(line).breaks
         if isinstance(found, WrappedLongLine):
-            self._look_around(line, found, column)
+            self._lay_out_around(line, found, column)
             return found.row_of(column)
         return 0 if isinstance(found, LongLine) else bisect_right(found, column)
 
     def row_bounds(self, location: Location) -> tuple[int, int, bool]:
-        """Return the columns a location's row begins and ends at, and whether it ends the line."""
+        """Return the bounds of a location's row in columns, and whether it ends the line."""
         line, column = location
         section = self._section_of(line, column)
         start, end = self._bounds(line, section)
@@ -356,7 +363,7 @@ class ExactWrappedDocument(WrappedDocument):
         return line, part.start + part.cells.visitable(column - part.start)
 
     def after(self, location: Location) -> Location:
-        """Return the next location on the line whose cell is another one."""
+        """Return the next location on the line that is drawn in another cell."""
         line, column = self._clamped(location)
         part = self._part_at(line, column)
         glyphs, index = part.cells.glyphs, column - part.start + 1
@@ -385,14 +392,14 @@ class ExactWrappedDocument(WrappedDocument):
         part = self._part(line_index, section, x_offset, x_offset)
         index = part.cells.index_at(x_offset - part.cell)
         if index == len(part.text) and section < n_sections - 1:
-            # Behind the last character is already the next row.
+            # The location after the last character is in the next row.
             index = part.cells.visitable(max(0, index - 1))
         return part.start + index
 
     def _part_at(self, line: int, column: int) -> RowPart:
         found = self._rows.line(line).breaks
         if isinstance(found, FlatLongLine):
-            number = self._look_around(line, found, column)
+            number = self._lay_out_around(line, found, column)
             cell = found.extents[number]
             return self._part(line, 0, cell, cell)
         return self._part(line, self._section_of(line, column), 0, 0)
@@ -401,26 +408,9 @@ class ExactWrappedDocument(WrappedDocument):
         line = max(0, min(location[0], self._rows.n_lines - 1))
         return line, max(0, min(location[1], self.line_length(line)))
 
-    # -- what else Textual may ask
-
-    def get_sections(self, line_index: int) -> list[str]:
-        """Return the rows of a line."""
-        text, n_breaks = self._text(line_index), len(self._rows.line(line_index).breaks)
-        bounds = [self._bounds(line_index, section) for section in range(n_breaks + 1)]
-        return [text[start:end] for start, end in bounds]
-
-    def get_offsets(self, line_index: int) -> list[int]:
-        """Return the columns that a line is broken at."""
-        n_breaks = len(self._rows.line(line_index).breaks)
-        return [self._bounds(line_index, section)[0] for section in range(1, n_breaks + 1)]
-
-    def get_tab_widths(self, line_index: int) -> list[int]:
-        """Return nothing: tabs are part of the layout of a row."""
-        return []
-
 
 def _cropped(part: RowPart, first_cell: int, n_cells: int) -> RowPart:
-    """Leave out the characters before a cell and behind a number of cells."""
+    """Leave out the characters before a cell and after a number of cells."""
     first = part.cells.index_at(first_cell - part.cell)
     last = part.cells.index_at(first_cell + n_cells - part.cell) + 1
     glyphs, starts = part.cells

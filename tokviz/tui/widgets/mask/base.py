@@ -1,8 +1,7 @@
-"""What the widgets that show masked tokens have in common: marks, keys and messages."""
+"""Base of the widgets that show masked tokens: marks, keys and messages."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -13,11 +12,9 @@ from tokviz.chat.render import Rendering
 from tokviz.text.glyphs import token_label
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.palette import TokenPalette
-from tokviz.tui.widgets.line_scroll_view import DiffedScroll
-from tokviz.tui.widgets.mask.look import CUT, HOVERED, LEARNED, PINNED, SPECIAL, MaskStyles
+from tokviz.tui.widgets.mask.styles import CUT, HOVERED, LEARNED, PINNED, SPECIAL, MaskStyles
 from tokviz.tui.widgets.token_view import TokenView
 
-_LABELS_KEPT = 65_536
 _HEADING = "In tokens with a mask"
 
 
@@ -30,39 +27,33 @@ class MaskTokenPicked(Message):
         self.index = index
 
 
-class MaskView(TokenView, DiffedScroll):
-    """Shows the tokens of a rendering in rows; one can be chosen."""
+class MaskView(TokenView):
+    """The tokens of a rendering in rows, one of which can be chosen."""
 
     class Entered(Message):
-        """The user asked to go to the message of the chosen token."""
+        """The user wants to go to the message of the chosen token."""
 
     def __init__(self, palette: TokenPalette, *, id: str | None = None) -> None:
-        """Take the colours; there are no tokens yet."""
+        """Create a view without tokens."""
         super().__init__(id=id)
         self.tokens: Rendering | None = None
-        self._labels: dict[int, tuple[str, int]] = {}
         self._palette = palette
         self._styles: MaskStyles | None = None
 
-    # -- what is shown
+    # -- content
 
     def show(self, tokens: Rendering | None, *, pin: int | None = None) -> None:
-        """Show other tokens, None for none, of which one is explained."""
+        """Show other tokens, None for none; `pin` is the explained token."""
         if _meaning(tokens) != _meaning(self.tokens):
             self.forget()
         if tokens is not self.tokens:
-            self._hover = None  # another one stands under the pointer
+            self._hover = None  # another token may be under the mouse
         self.pinned = pin
         self.tokens = tokens
         self.sync()
 
     def forget(self) -> None:
-        """Forget what was drawn for ids: they stand for other tokens from now on."""
-        self._labels.clear()
-
-    @abstractmethod
-    def sync(self) -> None:
-        """Lay out and draw what has become of the tokens."""
+        """Forget anything derived from ids, because they now refer to other tokens."""
 
     @property
     def n_tokens(self) -> int:
@@ -70,17 +61,17 @@ class MaskView(TokenView, DiffedScroll):
         return 0 if self.tokens is None else len(self.tokens.ids)
 
     def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
+        """Draw with another palette."""
         self._palette = palette
         self.restyle()
 
     def restyle(self) -> None:
-        """Forget the styles, and draw everything again."""
+        """Forget the styles, and redraw."""
         self._styles = None
         super().restyle()
 
     def set_pin(self, index: int | None, *, scroll: bool = False) -> None:
-        """Mark the token that is explained, and bring it into view if asked to."""
+        """Mark the explained token, and optionally scroll to it."""
         if index != self.pinned:
             self.pinned = index
             self.refresh()
@@ -91,24 +82,18 @@ class MaskView(TokenView, DiffedScroll):
 
     @property
     def styles_of(self) -> MaskStyles:
-        """The styles of looks on this widget's ground."""
+        """The styles of tokens on this widget's background."""
         if self._styles is None:
             self._styles = MaskStyles(self._palette, self.rich_style)
         return self._styles
 
     def label(self, tokens: Rendering, index: int) -> tuple[str, int]:
-        """Give a token's label and its width in cells, worked out once per id."""
-        token_id = tokens.ids[index]
-        found = self._labels.get(token_id)
-        if found is None:
-            if len(self._labels) > _LABELS_KEPT:
-                self._labels.clear()
-            label = token_label(tokens.token_bytes(index))
-            found = self._labels[token_id] = (label, cell_len(label))
-        return found
+        """Return a token's label and its width in cells."""
+        label = token_label(tokens.token_bytes(index))
+        return label, cell_len(label)
 
     def look(self, tokens: Rendering, index: int) -> int:
-        """Say how a token looks."""
+        """Return the style bits of a token."""
         look = LEARNED if tokens.mask[index] else 0
         if tokens.is_special(index):
             look |= SPECIAL
@@ -123,7 +108,7 @@ class MaskView(TokenView, DiffedScroll):
     # -- mouse and keys
 
     def hover(self, index: int | None) -> None:
-        """Light up the token under the pointer."""
+        """Highlight the token under the mouse."""
         self._hover = index
         self.refresh()
 
@@ -137,23 +122,23 @@ class MaskView(TokenView, DiffedScroll):
         self.post_message(self.Entered())
 
     @action(
-        "Next learned stretch",
+        "Next learned tokens",
         "n",
         section=_HEADING,
-        help="Go to the first token of the next stretch that a model learns.",
+        help="Go to the first token of the next run of tokens that a model learns.",
         id="next_learned",
         call="learned(1)",
     )
     @action(
-        "Previous learned stretch",
+        "Previous learned tokens",
         "p",
         section=_HEADING,
-        help="Go to the first token of the stretch before.",
+        help="Go to the first token of the previous run of learned tokens.",
         id="previous_learned",
         call="learned(-1)",
     )
     def action_learned(self, step: int) -> None:
-        """Choose the first token of the next stretch that is learned, or of the one before."""
+        """Choose the first token of the next or the previous run of learned tokens."""
         if self.tokens is None:
             return
         mask = self.tokens.mask
@@ -175,17 +160,17 @@ class MaskView(TokenView, DiffedScroll):
 
 
 def known_pin(pin: int | None, tokens: Rendering | None) -> int | None:
-    """Give the number of a token, unless there is no such one: it was chosen among others."""
+    """Return the index of a token, None if the rendering has no such token."""
     return pin if pin is not None and tokens is not None and pin < len(tokens) else None
 
 
 def kept_pin(pin: int | None, before: Rendering | None, now: Rendering | None) -> int | None:
-    """Give the number of the token explained so far, unless it is that of another one by now.
+    """Return the index of the explained token, None if it is another token after a change.
 
     Args:
-        pin: The number among the tokens before.
-        before: The tokens before.
-        now: The tokens that take their place.
+        pin: The index in the previous rendering.
+        before: The previous rendering.
+        now: The current rendering.
     """
     pin = known_pin(pin, before)
     if now is before or pin is None:
@@ -194,12 +179,12 @@ def kept_pin(pin: int | None, before: Rendering | None, now: Rendering | None) -
         return None
     up_to = slice(pin + 1)
     same = now.ids[up_to] == before.ids[up_to]
-    # Special tokens that the tokenizer lacks have the same ids in all templates.
+    # Missing special tokens have the same made-up ids in all templates.
     return pin if same and now.token_bytes(pin) == before.token_bytes(pin) else None
 
 
 def _meaning(tokens: Rendering | None) -> object:
-    """Give what the ids of a rendering depend on."""
+    """Return the values that determine the tokens of a rendering's ids."""
     if tokens is None:
         return None
     return tokens.tokenizer, tuple(tokens.virtual_specials.items())

@@ -1,4 +1,4 @@
-"""How many tokens there are and how many of them are learned, in all, by role and by message."""
+"""Counts of tokens and of those in the loss, in total, by role and by message."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from tokviz.live.chunks import TokenLengths
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
 from tokviz.tui.widgets.fit import column
-from tokviz.tui.widgets.flow import Row, Span, flow, words_of
-from tokviz.tui.widgets.mask.look import MARKS
+from tokviz.tui.widgets.mask.styles import MARKS
+from tokviz.tui.widgets.spans import Row, Span, flow, words_of
 
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 class MaskCounts(NamedTuple):
-    """Tokens that are kept, and those of them that are learned."""
+    """Numbers of kept tokens and of those in the loss."""
 
     tokens: int = 0
     learned: int = 0
 
     def plus(self, tokens: int, learned: int) -> MaskCounts:
-        """Add more."""
+        """Return the sum."""
         return MaskCounts(self.tokens + tokens, self.learned + learned)
 
 
 class PartCounts(NamedTuple):
-    """Counts of the parts of every message; -1 stands for what belongs to none.
+    """Counts of the parts of every message; -1 is for tokens that belong to none.
 
     Attributes:
         by_part: The counts of each part.
         by_message: The counts of each message, its header included.
-        spans: Where the tokens of each part's own text stand, also those that are cut off.
-        cut: How many tokens of each message are cut off.
+        spans: The tokens of each part's own text, including those that are cut off.
+        cut: The number of tokens of each message that are cut off.
     """
 
     by_part: dict[tuple[int, int], MaskCounts]
@@ -73,7 +73,7 @@ def part_counts(rendering: Rendering) -> PartCounts:
 def token_at_byte(
     rendering: Rendering, counts: PartCounts, message: int, part: int, offset: int
 ) -> int | None:
-    """Find the token of a byte of a part's text, or the last one; None if it has no tokens."""
+    """Return the token of a byte of a part's text, or the last one; None if it has no tokens."""
     found = None
     for run in counts.spans.get((message, part), ()):
         found = run.last - 1
@@ -85,7 +85,7 @@ def token_at_byte(
 
 
 def byte_of_token(rendering: Rendering, counts: PartCounts, index: int) -> int:
-    """Find where a token begins in the text of its part, in bytes."""
+    """Return the byte offset of a token in the text of its part."""
     n_bytes = 0
     for run in counts.spans.get(rendering.run_of(index)[2:4], ()):
         if index < run.last:
@@ -100,12 +100,12 @@ def _lengths_of(tokenizer: Tokenizer) -> TokenLengths:
 
 
 def _sizes(rendering: Rendering, first: int, last: int) -> Iterator[int]:
-    """Give how many bytes each of some tokens of a text has."""
+    """Yield the number of bytes of each of some tokens."""
     return map(_lengths_of(rendering.tokenizer).__getitem__, memoryview(rendering.ids)[first:last])
 
 
 def percent(share: float) -> str:
-    """Spell a share so that neither a little nor nearly all is rounded away.
+    """Format a share so that it is rounded to 0 % or 100 % only if it is exactly that.
 
     >>> percent(0.5), percent(0.0004), percent(0.9999), percent(0)
     ('50 %', '0.04 %', '99.99 %', '0 %')
@@ -123,13 +123,13 @@ def percent(share: float) -> str:
 def roles_rows(
     rendering: Rendering | None, roles: Sequence[str], counts: PartCounts, width: int
 ) -> list[Row]:
-    """Draw a table of the roles with bars, and where the mask comes from.
+    """Draw a table of the roles with bars, and the source of the mask.
 
     Args:
         rendering: The tokens, None for none.
         roles: The role of each message.
         counts: The counts of the rendering.
-        width: The columns there are.
+        width: Columns of a row.
     """
     if rendering is None:
         return []
@@ -175,19 +175,19 @@ def roles_rows(
 
 
 def virtual_sentence(rendering: Rendering) -> str:
-    """Say which special tokens the tokenizer was lent."""
+    """Return a sentence about special tokens that the vocabulary lacks."""
     names = list(rendering.virtual_specials)
     some = ", ".join(names)
     one = len(names) == 1
-    gets = "it gets the id" if one else "they get the ids"
+    gets = "it gets a made-up id" if one else "they get made-up ids"
     return (
-        f"{rendering.tokenizer.name} has no {some}: {gets} after its last. "
+        f"{rendering.tokenizer.name} has no {some}: {gets} after its last one. "
         f"A model needs {'it' if one else 'them'} in its vocabulary."
     )
 
 
 def message_note(counts: PartCounts, message: int) -> str:
-    """Say how many tokens a message has, how many of them are learned, and how many are lost."""
+    """Return the numbers of a message's tokens, of those in the loss and of those cut off."""
     count, cut = counts.by_message.get(message), counts.cut.get(message, 0)
     if count is None:
         return "no tokens"

@@ -1,4 +1,4 @@
-"""The tokens of a rendering one below the other: with their reason, or with what they predict."""
+"""Lists of a rendering's tokens, with the reason of their mask or with their targets."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tokviz.text.glyphs import safe
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import column, fit
 from tokviz.tui.widgets.mask.base import MaskView
-from tokviz.tui.widgets.mask.look import CUT, CUT_MARK, HOVERED, LEARNED, MARKS, PINNED
+from tokviz.tui.widgets.mask.styles import CUT, CUT_MARK, HOVERED, LEARNED, MARKS, PINNED
 
 Listed = Literal["mask", "targets"]
 
 
 class MaskRows(MaskView):
-    """One token a row.
+    """A list with one token per row.
 
-    `mask`: its number, its mask, its id, its text, its message and its reason.
-    `targets`: for training, position i predicts token i + 1. The row shows the token at position i,
-    the one that follows, and whether that prediction is learned: the mask of the one that follows.
+    `mask`: the index of the token, its mask, its text and the reason of its mask.
+    `targets`: in training, position i predicts token i + 1. A row shows the token at position i,
+    the next token, and whether that prediction is in the loss: the mask of the next token.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class MaskRows(MaskView):
         *,
         id: str | None = None,
     ) -> None:
-        """Take the colours, what is listed, and what gives the reason of a token in two words."""
+        """Take the palette, the kind of list, and a function that returns a token's reason."""
         super().__init__(palette, id=id)
         self.listed = listed
         self._reason_of = reason_of
@@ -50,43 +50,34 @@ class MaskRows(MaskView):
         return n_tokens
 
     def sync(self) -> None:
-        """Draw what has become of the tokens."""
+        """Update the number of rows, and redraw."""
         if self.size:
             self.set_row_count(self._n_rows + 1 if self._n_rows else 0)
             self.refresh()
 
-    def on_resize(self) -> None:
-        """Keep the chosen token in view."""
-        self.sync()
-        self.set_pin(self.pinned, scroll=True)
-
-    def on_show(self) -> None:
-        """Catch up with what happened while it was hidden."""
-        self.on_resize()
-
-    # The first row is the heading, which scrolls away with the others.
+    # The first row is the heading, which scrolls with the others.
 
     def row_of(self, index: int) -> int:
-        """Give the row of a token; as a target it stands with the position that predicts it."""
+        """Return the row of a token; in a list of targets, that of the position predicting it."""
         if self.listed == "targets":
             return max(0, min(index - 1, self._n_rows - 1)) + 1
         return index + 1
 
     def row_tokens(self, number: int) -> range:
-        """Give the token of a row: the target where targets are listed."""
+        """Return the token of a row; in a list of targets, the target."""
         if not 0 < number <= self._n_rows:
             number = 1
         index = number if self.listed == "targets" else number - 1
         return range(index, min(index + 1, self.n_tokens))
 
     def token_at(self, x: int, number: int) -> int | None:
-        """Give the token of a row."""
+        """Return the token of a row."""
         return self.row_tokens(number).start if 0 < number <= self._n_rows else None
 
     # -- drawing
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of the view."""
+        """Draw a row of the view."""
         number = self.top_row + y
         tokens, styles = self.tokens, self.styles_of
         width = self.size.width
@@ -102,7 +93,7 @@ class MaskRows(MaskView):
         return Strip(segments).adjust_cell_length(width, styles.base)
 
     def _columns(self, index_width: int) -> tuple[int, int]:
-        """Divide what is left beside the number and the sign."""
+        """Return the widths of the two columns after the number and the sign."""
         room = max(8, self.row_width - index_width - 4)
         if self.listed == "mask":
             reason = max(8, min(22, room // 2))
@@ -122,7 +113,7 @@ class MaskRows(MaskView):
     def _token(
         self, tokens: Rendering, index: int, width: int, *, marked: bool = True
     ) -> list[Segment]:
-        """Draw the label of a token and fill its column."""
+        """Draw the label of a token, padded to its column."""
         label = fit(self.label(tokens, index)[0], width)
         look = self.look(tokens, index)
         if not marked:

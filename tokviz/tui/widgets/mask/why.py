@@ -1,4 +1,4 @@
-"""Why a token has its mask, in words."""
+"""Explanation of a token's mask."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tokviz.chat.render import Rendering
 from tokviz.chat.spans import REASON_NAMES, Reason
 from tokviz.text.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit
-from tokviz.tui.widgets.mask.look import MARKS
+from tokviz.tui.widgets.mask.styles import MARKS
 
 HINT = "Click a token, or go to it with the cursor keys, to see why it is learned or not."
 
 
 def reason_words(rendering: Rendering, index: int) -> str:
-    """Give the reason of a token in a word or two."""
+    """Return the reason of a token's mask in a word or two."""
     return REASON_NAMES[Reason(rendering.reasons[index])]
 
 
@@ -28,13 +28,13 @@ def why_content(
     *,
     brief: bool = False,
 ) -> Content:
-    """Say of a token what it is, where it is from, why it is learned or not, and who predicts it.
+    """Describe a token: its origin, whether and why it is in the loss, and the token predicting it.
 
     Args:
         rendering: The tokens, None for none.
         index: The token.
         roles: The role of each message.
-        width: The columns there are.
+        width: Columns of a row.
         brief: Whether there are only three rows.
     """
     if rendering is None:
@@ -72,7 +72,7 @@ def _kind(rendering: Rendering, index: int) -> str:
 
 def _place(rendering: Rendering, index: int, roles: Sequence[str]) -> str:
     message, part = rendering.run_of(index)[2:4]
-    origin = "structure" if rendering.from_structure[index] else "content"
+    origin = "template text" if rendering.from_structure[index] else "content"
     if message < 0:
         return f"no message, {origin}"
     of_part = f", part {part + 1}" if part >= 0 else ""
@@ -86,5 +86,7 @@ def _shifted(rendering: Rendering, index: int) -> str:
     if index == 0:
         return "Nothing predicts the first token."
     before = token_label(rendering.token_bytes(index - 1))
-    does = "learns to predict" if rendering.mask[index] else "is not asked to predict"
-    return f"Position {index - 1}, at {fit(before, 24)}, {does} it."
+    position = f"position {index - 1} ({fit(before, 24)})"
+    if rendering.mask[index]:
+        return f"In the loss: predicted from {position}."
+    return f"Not in the loss at {position}."

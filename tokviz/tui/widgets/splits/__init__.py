@@ -1,1 +1,1 @@
-"""The Splits panel and what it says."""
+"""The Splits panel."""

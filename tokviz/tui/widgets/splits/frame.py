@@ -1,7 +1,7 @@
-"""The part of the gloss that is in view, and the way from one stretch to its neighbours.
+"""Layout of the visible part of the gloss, independent of the length of the document.
 
-Nothing here knows how long the document is: a *block* is a line or, in a long line, one of its
-parts of `BLOCK_CHARS` characters, and every block is laid out by itself.
+The document is laid out in blocks: a *block* is a line or a part of `BLOCK_CHARS` characters of a
+long line.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tokviz.live.document import LiveDocument
 from tokviz.tui.widgets.splits.gloss import (
     GlossPreToken,
     GlossRow,
-    Look,
+    GlossStyles,
     Spans,
-    Stretch,
+    TextRow,
     begins,
     difference_strip,
     label_columns,
     row_strip,
-    stretches,
+    text_rows,
 )
 from tokviz.tui.widgets.splits.rows import Row
 
@@ -34,34 +34,39 @@ BLOCK_CHARS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A block laid out, whatever its place in the document. Everything counts from its start."""
+    """A laid out block, with character numbers counted from its start."""
 
     rows: tuple[GlossRow, ...]
-    stretches: tuple[Stretch, ...]
+    text_rows: tuple[TextRow, ...]
     shared: frozenset[int]
-    """Characters at which a pre-token begins in every row."""
+    """Characters at which a pre-token starts in every row."""
     differing: frozenset[int]
     """Characters at which rows differ."""
 
 
 @lru_cache(maxsize=128)
 def lay_out(text: str, rows: tuple[GlossRow, ...], width: int) -> Layout:
-    """Lay out a block in `width` columns; equal blocks give the same object."""
+    """Lay out a block in `width` columns; equal blocks return the same object."""
     anywhere, shared, differing = begins(rows, len(text))
-    parts = stretches(text, anywhere, shared, width)
+    parts = text_rows(text, anywhere, shared, width)
     return Layout(rows, tuple(parts), frozenset(shared), frozenset(differing))
 
 
 @lru_cache(maxsize=128)
-def stretch_strips(
-    layout: Layout, index: int, label_width: int, spans: Spans, look: Look, labelled: bool = True
+def text_row_strips(
+    layout: Layout,
+    index: int,
+    label_width: int,
+    spans: Spans,
+    styles: GlossStyles,
+    labelled: bool = True,
 ) -> tuple[Strip, ...]:
-    """Draw one stretch of a block: its rows, and the differences below them."""
-    stretch = layout.stretches[index]
-    below = difference_strip(stretch, layout.differing, label_width, look)
+    """Draw a text row of a block: its gloss rows, and the differences below them."""
+    text_row = layout.text_rows[index]
+    below = difference_strip(text_row, layout.differing, label_width, styles)
     shared = layout.shared
     rows = (
-        row_strip(row, stretch, shared, label_width, spans, look, labelled=labelled)
+        row_strip(row, text_row, shared, label_width, spans, styles, labelled=labelled)
         for row in layout.rows
     )
     return (*rows, below)
@@ -69,44 +74,44 @@ def stretch_strips(
 
 @dataclass(frozen=True, slots=True)
 class GlossBlock:
-    """A line, or a part of a long one, at its place in the document."""
+    """A line or a part of a long line, at its place in the document."""
 
     start: int
     end: int
     layout: Layout
 
     def index_of(self, offset: int) -> int:
-        """Find the stretch a character is in, the last one for the end of the block."""
-        parts = self.layout.stretches
+        """Return the text row that contains a character, the last one for the end of the block."""
+        parts = self.layout.text_rows
         place = bisect_right(parts, offset - self.start, key=lambda part: part.start)
         return max(0, place - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """One stretch of a block."""
+    """A text row of a block."""
 
     block: GlossBlock
     index: int
 
     @property
-    def stretch(self) -> Stretch:
-        """The stretch; it counts from the start of the block."""
-        return self.block.layout.stretches[self.index]
+    def text_row(self) -> TextRow:
+        """The text row, with character numbers counted from the start of the block."""
+        return self.block.layout.text_rows[self.index]
 
     @property
     def start(self) -> int:
-        """Offset of the first character in the document."""
-        return self.block.start + self.stretch.start
+        """The offset of the first character in the document."""
+        return self.block.start + self.text_row.start
 
     @property
     def end(self) -> int:
-        """Offset behind the last character."""
-        return self.block.start + self.stretch.end
+        """The offset after the last character."""
+        return self.block.start + self.text_row.end
 
     def pre_token_at(self, row: int, column: int) -> tuple[int, int] | None:
-        """Find the characters of the pre-token that is drawn in a row at a column of the text."""
-        char = self.stretch.char_at(column)
+        """Return the characters of the pre-token drawn in a row at a column of the text."""
+        char = self.text_row.char_at(column)
         if char is None:
             return None
         gloss = self.block.layout.rows[row]
@@ -117,7 +122,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class FrameLine:
-    """One line of the view: row number `row` of a stretch; behind the last row, the differences."""
+    """A line of the view: gloss row `row` of a text row, or the differences below the last one."""
 
     strip: Strip
     place: Located
@@ -125,7 +130,7 @@ class FrameLine:
 
 
 class Gloss:
-    """The whole document as a gloss of some rows at some width, of which little is ever made."""
+    """The gloss of a document for given rows and width, laid out on demand."""
 
     def __init__(
         self,
@@ -134,14 +139,14 @@ class Gloss:
         width: int,
         starts_within: Callable[[str], Iterable[int]] | None = None,
     ) -> None:
-        """Take the document, the rows and the columns to fill, labels included.
+        """Create a gloss.
 
         Args:
             live: The document.
             rows: The rows.
-            width: The columns.
-            starts_within: Tells at which characters of a pre-token, behind its first, tokens begin;
-                None if these are not to be shown.
+            width: The columns, including the labels.
+            starts_within: Returns the characters of a pre-token, other than its first, at which
+                tokens start; None if these are not shown.
         """
         self._live = live
         self._rows = rows
@@ -151,12 +156,12 @@ class Gloss:
         self._blocks: dict[int, GlossBlock] = {}
 
     @property
-    def lines_per_stretch(self) -> int:
-        """Lines that a stretch takes in the view."""
+    def lines_per_text_row(self) -> int:
+        """The lines that a text row takes in the view."""
         return len(self._rows) + 1
 
     def block_at(self, offset: int) -> GlossBlock:
-        """Lay out the block that a character is in."""
+        """Return the block that contains a character."""
         start, end = self._bounds(offset)
         block = self._blocks.get(start)
         if block is None:
@@ -172,7 +177,7 @@ class Gloss:
         line_end = live.line_start(line + 1) if line + 1 < live.n_lines else live.n_chars
         start = line_start + column // BLOCK_CHARS * BLOCK_CHARS
         if start == line_end and line_start < line_end:
-            # The end of the text behind a full block.
+            # The end of the text is after a full block.
             start -= BLOCK_CHARS
         return start, min(line_end, start + BLOCK_CHARS)
 
@@ -192,50 +197,52 @@ class Gloss:
             tokens,
         )
 
-    def stretch_at(self, offset: int) -> Located:
-        """Find the stretch that a character is in."""
+    def text_row_at(self, offset: int) -> Located:
+        """Return the text row that contains a character."""
         block = self.block_at(offset)
         return Located(block, block.index_of(offset))
 
-    def from_stretch(self, offset: int) -> Iterator[Located]:
-        """Walk forwards, beginning with the stretch that a character is in."""
+    def from_text_row(self, offset: int) -> Iterator[Located]:
+        """Yield text rows, starting with the one that contains a character."""
         block = self.block_at(offset)
         first = block.index_of(offset)
         while True:
-            for index in range(first, len(block.layout.stretches)):
+            for index in range(first, len(block.layout.text_rows)):
                 yield Located(block, index)
             if block.end >= self._live.n_chars:
                 return
             block = self.block_at(block.end)
             first = 0
 
-    def step(self, offset: int, n_stretches: int) -> int:
-        """Find the start of the stretch so many further on, or back; stops at the ends."""
-        if n_stretches > 0:
-            walk = islice(self.from_stretch(offset), n_stretches + 1)
+    def step(self, offset: int, n_rows: int) -> int:
+        """Return the start of the text row a number of rows below or above; stop at the ends."""
+        if n_rows > 0:
+            walk = islice(self.from_text_row(offset), n_rows + 1)
             return [place.start for place in walk][-1]
-        start = self.stretch_at(offset).start
-        for _ in range(-n_stretches):
+        start = self.text_row_at(offset).start
+        for _ in range(-n_rows):
             if start == 0:
                 break
-            start = self.stretch_at(start - 1).start
+            start = self.text_row_at(start - 1).start
         return start
 
 
-def frame(gloss: Gloss, anchor: int, height: int, spans: Spans, look: Look) -> list[FrameLine]:
-    """Draw the lines of a view whose first stretch holds the character `anchor`.
+def frame(
+    gloss: Gloss, anchor: int, height: int, spans: Spans, styles: GlossStyles
+) -> list[FrameLine]:
+    """Draw the lines of a view whose first text row contains the character `anchor`.
 
-    Labels stand beside the first stretch of the view and of every block.
+    The first text row of the view and of every block has labels.
     """
     lines: list[FrameLine] = []
-    for place in gloss.from_stretch(anchor):
+    for place in gloss.from_text_row(anchor):
         if len(lines) >= height:
             break
         block = place.block
         marked = spans.within(block.start, block.end)
         labelled = not (lines and place.index)
-        strips = stretch_strips(
-            block.layout, place.index, gloss.label_width, marked, look, labelled
+        strips = text_row_strips(
+            block.layout, place.index, gloss.label_width, marked, styles, labelled
         )
         lines += [FrameLine(strip, place, row) for row, strip in enumerate(strips)]
     return lines[:height]

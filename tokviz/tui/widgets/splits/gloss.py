@@ -1,8 +1,8 @@
-"""Draw a stretch of text once for every way to cut it, one below the other.
+"""Draw a text once for every way to split it, one row below the other.
 
-All rows share the columns: wherever any of them begins a pre-token (or a token), a column is kept
-free for the mark, in every row. So the same text stands at the same columns in each row, and a
-boundary that one row has and another lacks is seen at once.
+All rows share their columns: where a pre-token (or a token) starts in any row, every row has a
+column for the mark. So the same text is at the same columns in each row, and a boundary that only
+some rows have is easy to see.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import fit_name
 
 MARK = "▏"
-"""Where a pre-token begins in every row."""
+"""Start of a pre-token in every row."""
 LONE_MARK = "▌"
-"""Where a pre-token begins that does not begin in every row."""
+"""Start of a pre-token in only some rows."""
 GAP_MARK = "×"
-"""Where a stretch begins that the regex does not match."""
+"""Start of text that the regex does not match."""
 JOINT = "‿"
-"""Where a pre-token goes on while one of another row begins."""
+"""Start of a pre-token in another row."""
 DIFFERENCE = "▲"
-"""Below a boundary that the rows do not share."""
+"""Mark below a boundary that the rows do not share."""
 TOKEN_MARK = "╎"
-"""Where a token begins within a pre-token."""
+"""Start of a token within a pre-token."""
 
 _LEGENDS = (
     ("{} every row cuts", "{} only some rows cut", "{} no cut", "{} not matched", "{} rows differ"),
@@ -41,18 +41,18 @@ _LEGENDS = (
 LEGEND_LINES = 2
 
 LABEL_COLUMNS = 9
-"""Columns that labels may take however narrow the view is; a wide one leaves a sixth to them."""
+"""Columns for labels in a narrow view; in a wide one they may take a sixth."""
 
 
 class GlossPreToken(NamedTuple):
-    """A pre-token, or a token, as a row shows it.
+    """A pre-token or a token of a row.
 
     Attributes:
         start: Its first character.
-        end: The character behind it.
+        end: The character after it.
         gap: Whether it is text that a regex does not match.
-        hue: Its hue, -1 for one of two in turn.
-        inner: If tokens divide a character, so that they stand here as one: the bytes of each.
+        hue: Its hue, -1 for two alternating ones.
+        inner: The bytes of each token, if tokens that divide a character are shown as one.
     """
 
     start: int
@@ -63,7 +63,7 @@ class GlossPreToken(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What stands at a column: a character's glyph, or (glyph "") the room for a mark before it."""
+    """A character's glyph at a column, or (empty glyph) the space for a mark before it."""
 
     column: int
     char: int
@@ -72,13 +72,13 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """As many characters as fit into one row.
+class TextRow:
+    """The characters of a row of the view.
 
     Attributes:
         start: Number of the first character.
-        end: Number behind the last one.
-        cells: What stands in the row, from left to right.
+        end: Number after the last one.
+        cells: The content of the row, from left to right.
     """
 
     start: int
@@ -86,36 +86,36 @@ class Stretch:
     cells: tuple[Cell, ...]
 
     def char_at(self, column: int) -> int | None:
-        """Find the character whose glyph, or mark, is at a column; None beside the text."""
+        """Return the character whose glyph or mark is at a column, None if there is none."""
         for cell in reversed(self.cells):
             if cell.column <= column:
                 return cell.char if column < cell.column + max(1, cell_len(cell.glyph)) else None
         return None
 
 
-def stretches(
+def text_rows(
     text: str, marks: Collection[int], breaks: Collection[int], width: int
-) -> list[Stretch]:
+) -> list[TextRow]:
     """Lay out a text in rows.
 
-    A row that is full ends before the last break if that leaves it at least half full.
+    A full row ends before the last break if it is then at least half full.
 
     Args:
         text: A line or a part of one.
-        marks: Numbers of the characters before which any pattern begins a pre-token.
-        breaks: Those of them at which a row ends well: where all patterns begin a pre-token.
+        marks: The characters at which a pre-token starts in any row.
+        breaks: The characters at which a pre-token starts in every row.
         width: Columns of a row.
 
     Returns:
-        One stretch per row; at least one, also for an empty text.
+        The rows; an empty text has one.
     """
     glyphs = display(text, SHOWN)
     sizes = [cell_len(glyph) + (index in marks) for index, glyph in enumerate(glyphs)]
     rows = [
-        Stretch(first, last, _cells(glyphs, marks, first, last))
+        TextRow(first, last, _cells(glyphs, marks, first, last))
         for first, last in _wrap(sizes, breaks, width)
     ]
-    return rows or [Stretch(0, 0, ())]
+    return rows or [TextRow(0, 0, ())]
 
 
 def _wrap(sizes: Sequence[int], breaks: Collection[int], width: int) -> list[tuple[int, int]]:
@@ -150,27 +150,27 @@ def _cells(
     return tuple(cells)
 
 
-class Look:
-    """The styles of the gloss, derived from the palette for tokens: its hues and the accents.
+class GlossStyles:
+    """The styles of the gloss, derived from the palette for tokens.
 
     Attributes:
-        base: Beside the text.
-        label: For the name of a row, and the legend.
-        hues: For pre-tokens and tokens.
-        glyphs: For glyphs that stand for other characters, on each hue.
-        split: For characters that several tokens divide, on each hue.
-        turns: The two hues of pre-tokens that have none.
-        pending: For text whose pre-tokens are not known.
-        gap: For text that the regex does not match.
-        mark: Over a boundary of every row.
-        lone_mark: Over any other boundary.
-        difference: For what points at boundaries that the rows do not share.
-        hover: Over the token under the pointer.
-        pin: Over the token at the cursor.
+        base: Outside the text.
+        label: The name of a row, and the legend.
+        hues: Pre-tokens and tokens.
+        glyphs: Glyphs that represent other characters, on each hue.
+        split: Characters that several tokens divide, on each hue.
+        turns: The two alternating hues of pre-tokens.
+        pending: Text whose pre-tokens are not known.
+        gap: Text that the regex does not match.
+        mark: Drawn over a boundary of every row.
+        lone_mark: Drawn over any other boundary.
+        difference: The marks below boundaries that the rows do not share.
+        hover: Drawn over the token under the mouse.
+        pin: Drawn over the token at the cursor.
     """
 
     def __init__(self, palette: TokenPalette) -> None:
-        """Choose the styles."""
+        """Derive the styles."""
         self.turns = (0, 1) if palette.mono else (0, 2)
         self.base = palette.base
         self.label = self.pending = palette.pending
@@ -188,19 +188,19 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """The tokens that are marked on every screen part: their characters, empty for none."""
+    """The characters of the token under the mouse and of the pinned token; empty for none."""
 
     hover: range = range(0)
     pin: range = range(0)
 
-    def style(self, char: int, look: Look) -> Style | None:
-        """Return what to lay over a character."""
+    def style(self, char: int, styles: GlossStyles) -> Style | None:
+        """Return the style drawn over a character, None for none."""
         if char in self.hover:
-            return look.hover
-        return look.pin if char in self.pin else None
+            return styles.hover
+        return styles.pin if char in self.pin else None
 
     def within(self, start: int, end: int) -> Spans:
-        """Give the parts between two characters, counted from the first of them."""
+        """Return the parts between two characters, counted from the first of them."""
         return Spans(_clipped(self.hover, start, end), _clipped(self.pin, start, end))
 
 
@@ -211,15 +211,15 @@ def _clipped(span: range, start: int, end: int) -> range:
 
 @dataclass(frozen=True, slots=True)
 class GlossRow:
-    """One row of the gloss: the pre-tokens that touch a block of text, counted from its start."""
+    """A row of the gloss: the pre-tokens that overlap a block, counted from its start."""
 
     label: str
     pre_tokens: tuple[GlossPreToken, ...]
     tokens: frozenset[int] = frozenset()
-    """Characters at which a token begins within a pre-token, where that is to be shown."""
+    """Characters at which a token starts within a pre-token, if tokens are shown."""
 
     def pre_token_of(self, char: int) -> int | None:
-        """Find the pre-token a character is in; None if that is not known."""
+        """Return the index of the pre-token that contains a character; None if it is not known."""
         index = bisect_right(self.pre_tokens, char, key=lambda pre_token: pre_token.start) - 1
         if index < 0 or self.pre_tokens[index].end <= char:
             return None
@@ -227,12 +227,12 @@ class GlossRow:
 
 
 def begins(rows: Sequence[GlossRow], n_chars: int) -> tuple[set[int], set[int], set[int]]:
-    """Compare where pre-tokens begin in a block.
+    """Compare the starts of pre-tokens in a block.
 
-    A row that does not know about a character has no say about it.
+    At a character whose pre-token a row does not know, that row is ignored.
 
     Returns:
-        The characters at which a pre-token begins in any row, those in every row, and those at
+        The characters at which a pre-token starts in any row, those in every row, and those at
         which rows differ.
     """
     starts = [
@@ -257,7 +257,7 @@ def begins(rows: Sequence[GlossRow], n_chars: int) -> tuple[set[int], set[int], 
 
 
 def legend(width: int, *, tokens: bool) -> str:
-    """Explain the marks, in the longest words that fit in `LEGEND_LINES` lines of a width."""
+    """Explain the marks, in the longest form that fits in `LEGEND_LINES` lines of a width."""
     marks = MARK, LONE_MARK, JOINT, GAP_MARK, DIFFERENCE
     text = ""
     for words in _LEGENDS:
@@ -276,54 +276,56 @@ def legend(width: int, *, tokens: bool) -> str:
 
 
 def label_columns(labels: Sequence[str], width: int = 0) -> int:
-    """Return how many columns of the width the labels take, with a blank behind them."""
+    """Return the columns of the labels, with a space after them."""
     return min(max(LABEL_COLUMNS, width // 6), max(map(len, labels), default=0) + 1)
 
 
 def row_strip(
     row: GlossRow,
-    stretch: Stretch,
+    text_row: TextRow,
     shared: Collection[int],
     label_width: int,
     spans: Spans,
-    look: Look,
+    styles: GlossStyles,
     *,
     labelled: bool = True,
 ) -> Strip:
-    """Draw one row of a stretch.
+    """Draw a gloss row of a text row.
 
     Args:
         row: The row.
-        stretch: The characters, laid out.
-        shared: The characters at which a pre-token begins in every row.
+        text_row: The characters, laid out.
+        shared: The characters at which a pre-token starts in every row.
         label_width: Columns of the label.
-        spans: Tokens to point out.
-        look: The styles.
-        labelled: Whether the label is repeated.
+        spans: The marked tokens.
+        styles: The styles.
+        labelled: Whether the row has its label.
     """
     label = fit_name(row.label if labelled else "", label_width - 1).ljust(label_width)
-    segments = [Segment(label, look.label)]
-    segments += [_drawn(cell, row, shared, spans, look) for cell in stretch.cells]
+    segments = [Segment(label, styles.label)]
+    segments += [_drawn(cell, row, shared, spans, styles) for cell in text_row.cells]
     return Strip(Segment.simplify(segments))
 
 
 _STAND_INS = frozenset("·→⏎␍")
 
 
-def _drawn(cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, look: Look) -> Segment:
-    """Draw a glyph, or the room before a character: a boundary of this row, or of another one."""
+def _drawn(
+    cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, styles: GlossStyles
+) -> Segment:
+    """Draw a glyph, or the column before a character: a boundary of this or another row."""
     index = row.pre_token_of(cell.char)
     pre_token = None if index is None else row.pre_tokens[index]
     if index is None or pre_token is None:
-        ground = faint = look.pending
+        ground = faint = styles.pending
     elif pre_token.gap:
-        ground = faint = look.gap
+        ground = faint = styles.gap
     else:
-        hue = pre_token.hue if pre_token.hue >= 0 else look.turns[index % 2]
-        ground, faint = (look.split if pre_token.inner else look.hues)[hue], look.glyphs[hue]
+        hue = pre_token.hue if pre_token.hue >= 0 else styles.turns[index % 2]
+        ground, faint = (styles.split if pre_token.inner else styles.hues)[hue], styles.glyphs[hue]
     if cell.glyph:
         style = faint if cell.glyph in _STAND_INS else ground
-        overlay = spans.style(cell.char, look)
+        overlay = spans.style(cell.char, styles)
         return Segment(cell.glyph, style if overlay is None else style + overlay)
     if pre_token is None:
         return Segment(" ", ground)
@@ -332,16 +334,16 @@ def _drawn(cell: Cell, row: GlossRow, shared: Collection[int], spans: Spans, loo
     if pre_token.gap:
         return Segment(GAP_MARK, ground)
     if cell.char in shared:
-        return Segment(MARK, ground + look.mark)
-    return Segment(LONE_MARK, ground + look.lone_mark)
+        return Segment(MARK, ground + styles.mark)
+    return Segment(LONE_MARK, ground + styles.lone_mark)
 
 
 def difference_strip(
-    stretch: Stretch, differing: Collection[int], label_width: int, look: Look
+    text_row: TextRow, differing: Collection[int], label_width: int, styles: GlossStyles
 ) -> Strip:
-    """Draw the row below a stretch: it points at the boundaries that the rows do not share."""
-    columns = {cell.column for cell in stretch.cells if not cell.glyph and cell.char in differing}
+    """Draw the row below a text row, which marks the boundaries that the rows do not share."""
+    columns = {cell.column for cell in text_row.cells if not cell.glyph and cell.char in differing}
     if not columns:
         return Strip([])
     text = "".join(DIFFERENCE if column in columns else " " for column in range(max(columns) + 1))
-    return Strip([Segment(" " * label_width, look.base), Segment(text, look.difference)])
+    return Strip([Segment(" " * label_width, styles.base), Segment(text, styles.difference)])

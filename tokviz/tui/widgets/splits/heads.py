@@ -1,4 +1,4 @@
-"""One line above the gloss for every row: which pattern, and how many pre-tokens it makes."""
+"""Head of a gloss row: a line with the pattern and its number of pre-tokens."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def head_text(title: str, note: str, width: int) -> str:
 
 
 def pre_tokens_note(n_pre_tokens: int, complete: bool) -> str:
-    """Say how many pre-tokens there are, or are known of yet."""
+    """Format the number of pre-tokens, with an ellipsis while they are being counted."""
     noun = "pre-token" if n_pre_tokens == 1 else "pre-tokens"
     return f"{n_pre_tokens:,} {noun}" if complete else f"{n_pre_tokens:,}… {noun}"
 
 
 class PatternsWanted(Message):
-    """The user wants to see all patterns, to choose one for a row."""
+    """The user wants to choose a pattern for a row from a list."""
 
     def __init__(self, row: int) -> None:
         """Take the row."""
@@ -46,7 +46,7 @@ class PatternsWanted(Message):
 
 
 class PatternHead(Widget, can_focus=True):
-    """Names the pattern of a row and steps through the named patterns, by keys and by mouse."""
+    """The name of a row's pattern; keys and the mouse step through the named patterns."""
 
     DEFAULT_CSS = """
     PatternHead {
@@ -63,9 +63,9 @@ class PatternHead(Widget, can_focus=True):
     ]
 
     title: reactive[str] = reactive("")
-    """What the row is called."""
+    """The title of the row."""
     note: reactive[str] = reactive("")
-    """What stands on the right."""
+    """The text at the right."""
 
     def __init__(
         self,
@@ -74,13 +74,13 @@ class PatternHead(Widget, can_focus=True):
         title: str,
         pattern: str | None = None,
     ) -> None:
-        """Make a head.
+        """Create a head.
 
         Args:
-            choose: Takes the row's number and the name of the pattern that is to be shown there.
+            choose: Called with the row's number and the name of its new pattern.
             row: The row's number.
-            title: What to call the row.
-            pattern: Name of the pattern the row shows, None if it shows another one.
+            title: The title of the row.
+            pattern: The name of the row's pattern, None if it is not a named one.
         """
         super().__init__()
         self.set_reactive(PatternHead.title, title)
@@ -88,7 +88,7 @@ class PatternHead(Widget, can_focus=True):
         self._choose, self._row = choose, row
 
     def show(self, title: str, pattern: str | None) -> None:
-        """Name another pattern."""
+        """Show the name of another pattern."""
         self.title, self.pattern = title, pattern
 
     def render_line(self, y: int) -> Strip:
@@ -98,11 +98,11 @@ class PatternHead(Widget, can_focus=True):
         return Strip([Segment(text, self.rich_style)]).crop(0, width)
 
     def action_turn(self, step: int) -> None:
-        """Choose the next named pattern, or the one before."""
+        """Choose the next or the previous named pattern."""
         names = list(SPLIT_PATTERNS)
         pattern = self.pattern
         if pattern is None:
-            # As if the row's own pattern stood at the end of the ring.
+            # Start from the first or the last pattern.
             pattern = names[-1] if step > 0 else names[0]
         self._choose(self._row, neighbour(names, pattern, step))
 
@@ -111,7 +111,7 @@ class PatternHead(Widget, can_focus=True):
         self.post_message(PatternsWanted(self._row))
 
     def on_click(self, event: events.Click) -> None:
-        """Step back or on by the arrows; anything else shows all patterns."""
+        """Choose the previous or next pattern by the arrows; elsewhere, list all patterns."""
         if event.x <= 1 or event.x - _TITLE_COLUMNS in (2, 3):
             self.action_turn(-1 if event.x <= 1 else 1)
         else:

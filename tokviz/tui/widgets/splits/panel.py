@@ -1,4 +1,4 @@
-"""The Splits panel: the same text under two named patterns and a regex of the user's own."""
+"""Splits panel: the same text split by two named patterns and by a custom regex."""
 
 from __future__ import annotations
 
@@ -39,39 +39,39 @@ from tokviz.tui.widgets.splits.view import GlossView
 from tokviz.workspace.session import Session
 
 EDIT_REST_SECONDS = 0.12
-"""How long edits must rest before the whole text is split again."""
+"""Seconds without an edit after which the whole text is split again."""
 
 MOST_EDIT_REST_SECONDS = 0.5
-"""After this long it is split again though the edits go on."""
+"""Seconds after which it is split again even if edits continue."""
 
 SHORT_LINES = 18
-"""A panel of fewer lines goes without blank ones."""
+"""A panel with fewer lines has no blank lines."""
 
 LEAST_LINES = 7
-"""A panel of fewer lines goes without the legend."""
+"""A panel with fewer lines has no legend."""
 
 TINY_LINES = 10
-"""A panel of fewer lines goes without the heads."""
+"""A panel with fewer lines has no heads."""
 
 NARROW_COLUMNS = 60
-"""In fewer columns their counts stand below the rows without the names, which the rows have."""
+"""A panel with fewer columns shows the counts below the rows without the patterns' names."""
 
 _SLICE_SECONDS = 0.01
 _REST_SECONDS = 0.004
-"""Between two slices of counting the thread leaves the interpreter to the keys."""
+"""The thread sleeps between two slices of counting, so that keys are handled."""
 
-_TELL_SECONDS = 0.1
-"""How often it is told how far the custom regex has come."""
+_PROGRESS_SECONDS = 0.1
+"""How often the progress of the custom regex is shown."""
 
 _PATTERNS = ("gpt2", "gpt4")
-"""The named patterns to begin with."""
+"""The named patterns shown at first."""
 
 
 class SplitsPanel(Vertical):
-    """Stacks the pre-tokens of two named patterns and of a custom regex over the same text.
+    """The pre-tokens of two named patterns and of a custom regex over the same text.
 
-    The named patterns are split near the view while drawing, and counted in a thread. The custom
-    regex runs in a child process. Both stand still while the panel is hidden.
+    For the named patterns, the text near the view is split while drawing, and a thread counts all
+    pre-tokens. The custom regex runs in a child process. Both pause while the panel is hidden.
 
     Posts `PreTokenClicked`.
     """
@@ -97,7 +97,7 @@ class SplitsPanel(Vertical):
     """
 
     def __init__(self, live: LiveDocument, palette: TokenPalette) -> None:
-        """Take the document, and the colours of tokens, two of which tint the pre-tokens."""
+        """Take the document and the palette."""
         super().__init__()
         self._live = live
         self._active = False
@@ -105,17 +105,17 @@ class SplitsPanel(Vertical):
         self._edited_first_at = 0.0
         self._named = [self._named_row(name) for name in _PATTERNS]
         self._custom = CustomRow(live, lambda: self.call_later(self._find_wanted))
-        self._one_counts = threading.Lock()
-        """Counters are worked on from one thread at a time."""
-        self._regex = self._good_regex = DEFAULT_REGEX
+        self._counting_lock = threading.Lock()
+        """Held by the thread that uses the counters."""
+        self._regex = self._last_valid_regex = DEFAULT_REGEX
         self._run = 0
         self._split_for: tuple[int, str] | None = None
-        self._told_at = 0.0
-        # The client answers from a thread of its own.
+        self._progress_shown_at = 0.0
+        # The client calls back from its own thread.
         self._client = SplitClient(
             post_to_ui(self, self._take_part),
             post_to_ui(self, self._take_end),
-            post_to_ui(self, self._give_up),
+            post_to_ui(self, self._fail),
         )
         self._heads = [
             *(PatternHead(self.choose, n, title_of(one), one) for n, one in enumerate(_PATTERNS)),
@@ -128,7 +128,7 @@ class SplitsPanel(Vertical):
         self._remember: Callable[..., object] = lambda **changes: None
 
     def recall(self, session: Session) -> None:
-        """Begin as the panel was left, and remember from now on how it is left."""
+        """Restore the panel's settings from the session, and save changes there from now on."""
         settings = session.settings
         self._remember = session.change_settings
         self._regex = first_line(settings.split_regex) or DEFAULT_REGEX
@@ -146,30 +146,30 @@ class SplitsPanel(Vertical):
         yield self._legend
         yield self._field
 
-    # -- what the screen calls
+    # -- called by the screen
 
     @property
     def patterns(self) -> tuple[str, str]:
-        """Names of the patterns in the two upper rows."""
+        """The names of the patterns of the two upper rows."""
         first, second = self._named
         return first.pattern.name, second.pattern.name
 
     @property
     def regex(self) -> str:
-        """The custom regex as it is written now."""
+        """The current text of the custom regex."""
         return self._field.regex
 
     @property
     def pattern(self) -> str:
-        """What the lowest row is cut by: the name of a pattern, or a regex."""
+        """The name of the lowest row's pattern, or its regex."""
         return self._heads[CUSTOM_ROW].pattern or self.regex
 
     def choose(self, row: int, pattern: str) -> None:
-        """Show another named pattern in a row, or write its regex, or any other, into the field."""
+        """Show a named pattern in a row; in the lowest row, a pattern's regex or any other."""
         named = SPLIT_PATTERNS.get(pattern)
         if row == CUSTOM_ROW:
             self._name_custom(named and named.name)
-            self._field.use(named.regex if named else pattern)
+            self._field.set_regex(named.regex if named else pattern)
             return
         self._show_named(row, pattern)
         self._view.set_rows([*self._named, self._custom])
@@ -177,14 +177,14 @@ class SplitsPanel(Vertical):
         self._split_now()
 
     def toggle_tokens(self) -> None:
-        """Show the tokens inside the pre-tokens, or show them no more."""
+        """Show or hide the tokens inside the pre-tokens."""
         self._shows_tokens = not self._shows_tokens
         self._remember(split_tokens=self._shows_tokens)
         self._sync_view()
         self._show_legend()
 
     def sync(self) -> None:
-        """Notice that the document changed."""
+        """Follow a change of the document."""
         if not self._active:
             return
         self._note_changes()
@@ -200,11 +200,11 @@ class SplitsPanel(Vertical):
         self._legend.update(legend(self.size.width, tokens=self._shows_tokens))
 
     def show(self, offset: int) -> None:
-        """Bring a character into view."""
+        """Scroll to a character."""
         self._view.show(offset)
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
-        """Point out the tokens with these indexes; scroll to the pinned one if asked."""
+        """Mark two tokens, and optionally scroll to the pinned one."""
         spans = Spans(self._chars_of(hover), self._chars_of(pin))
         self._view.set_spans(spans)
         if scroll and spans.pin:
@@ -217,14 +217,14 @@ class SplitsPanel(Vertical):
         return range(token.start, token.end)
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Put the keyboard into the field of the custom regex."""
+        """Focus the field of the custom regex."""
         self._field.focus(scroll_visible)
         return self
 
-    # -- coming and going
+    # -- shown and hidden
 
     def on_resize(self, event: events.Resize) -> None:
-        """Leave out what there is no room for."""
+        """Leave out the parts that do not fit."""
         lines = event.size.height
         self.update_classes(
             {
@@ -236,14 +236,14 @@ class SplitsPanel(Vertical):
         self._show_legend()
 
     def on_show(self) -> None:
-        """Catch up with what happened while the panel was hidden."""
+        """Catch up with changes that happened while the panel was hidden."""
         self._active = True
         self._note_changes()
         self._sync_view()
         self._split_now()
 
     def on_hide(self) -> None:
-        """Stop all work."""
+        """Stop splitting and counting."""
         self._active = False
         self._client.cancel()
         self._custom.fail()
@@ -251,7 +251,7 @@ class SplitsPanel(Vertical):
         self.workers.cancel_group(self, "count")
 
     def on_unmount(self) -> None:
-        """Leave no process behind: it ends at once."""
+        """End the child process."""
         self._active = False
         self._client.close()
 
@@ -273,7 +273,7 @@ class SplitsPanel(Vertical):
         self._edit_timer = self.set_timer(EDIT_REST_SECONDS, self._split_now)
 
     def _split_now(self) -> None:
-        """Bring everything up to date with the text: counts, far stretches and the custom row."""
+        """Update everything for the current text: counts, distant pre-tokens and the custom row."""
         if self._edit_timer is not None:
             self._edit_timer.stop()
             self._edit_timer = None
@@ -288,10 +288,10 @@ class SplitsPanel(Vertical):
             self._custom.begin()
             self._split_custom(self._view.top)
         elif self._custom.incoming is None and self._field.regex == self._regex:
-            self._field.praise(self._custom.known.result)
+            self._field.show_verdict(self._custom.known.result)
 
     def _split_custom(self, offset: int) -> None:
-        """Split the text, or go on with it, but first what is near a place."""
+        """Split the text or continue splitting it, starting near a character."""
         row, chunks = self._custom, self._live.parts()
         near, start = row.text_near(offset), row.result.n_chars
         self._run = self._client.split(self._regex, chunks, near=near, start=start)
@@ -300,8 +300,8 @@ class SplitsPanel(Vertical):
     def _count(
         self, counters: Sequence[PreTokenCounter], chunks: Sequence[TextPart], task: Task
     ) -> None:
-        """Count the pre-tokens of a text, in slices, until all are counted or nobody wants them."""
-        with self._one_counts:
+        """Count the pre-tokens of a text, in slices, unless the task is canceled."""
+        with self._counting_lock:
             for counter in counters:
                 if task.cancelled:
                     return
@@ -313,25 +313,25 @@ class SplitsPanel(Vertical):
             task.tell(self._show_counted)
 
     def _show_counted(self) -> None:
-        """Show how far the counting has come."""
+        """Show the numbers of pre-tokens counted so far."""
         for row, head in zip(self._named, self._heads, strict=False):
             head.note = pre_tokens_note(row.counter.n_pre_tokens, row.counter.complete)
         self._show_counts()
 
     def _show_counts(self) -> None:
-        """Repeat the heads' counts beside the verdict, for when there is no room for heads."""
+        """Repeat the heads' counts beside the verdict, for a panel without heads."""
         is_narrow = self.size.width < NARROW_COLUMNS
         counts = (
             f"{'' if is_narrow else head.title} {head.note.split(' ')[0]}".lstrip()
             for head in self._heads
             if head.note
         )
-        self._field.count("pre-tokens: " + " · ".join(counts))
+        self._field.show_counts("pre-tokens: " + " · ".join(counts))
 
-    # -- very long stretches without a safe cut
+    # -- long texts without a safe cut
 
     def _find_wanted(self) -> None:
-        """Find the pre-tokens in threads that drawing found no other way to."""
+        """Find pre-tokens in threads that could not be found while drawing."""
         if self._edit_timer is None and self._active:
             for row in self._named:
                 if row.wanted is not None and not row.busy:
@@ -344,7 +344,7 @@ class SplitsPanel(Vertical):
         chunks, revision = self._live.parts(), self._live.revision
 
         def split_around(task: Task) -> SplitResult:
-            with self._one_counts:
+            with self._counting_lock:
                 row.counter.update(chunks)
                 start, text = row.counter.group_at(offset)
             ends = array("q")
@@ -364,7 +364,7 @@ class SplitsPanel(Vertical):
     # -- the custom regex
 
     def on_regex_edited(self, message: RegexEdited) -> None:
-        """Split by another regex; the old pre-tokens stay until it has done so."""
+        """Split by another regex; the old pre-tokens are shown until it is done."""
         self._regex = message.regex
         kept = self._regex if len(self._regex) <= MOST_KEPT_CHARS else ""
         self._remember(split_regex=kept, split_regexes=self._field.typed)
@@ -378,7 +378,7 @@ class SplitsPanel(Vertical):
         return run == self._run and self._custom.incoming is not None
 
     def _take_part(self, run: int, part: SplitPart) -> None:
-        """Take more pre-tokens of the newest run from the child process."""
+        """Receive pre-tokens of the latest run from the child process."""
         if not self._is_wanted(run):
             return
         if part.near:
@@ -390,37 +390,37 @@ class SplitsPanel(Vertical):
         result.add(part)
         if part.start <= self._view.end and self._view.top <= result.n_chars:
             self._view.sync()
-        if time.monotonic() - self._told_at >= _TELL_SECONDS:
+        if time.monotonic() - self._progress_shown_at >= _PROGRESS_SECONDS:
             self._show_custom_count()
             self._show_progress()
 
     def _show_progress(self) -> None:
-        """Tell how much of a long text is cut, unless there is an error to tell."""
-        self._told_at = time.monotonic()
+        """Show how much of a long text is split, unless an error is shown."""
+        self._progress_shown_at = time.monotonic()
         if self._live.n_chars > NEAR_CHARS and self._field.regex == self._regex:
             result = self._custom.result
             is_exact = result.covers(self._view.top, self._view.end)
             self._field.show_progress(result.n_chars / self._live.n_chars, is_exact=is_exact)
 
     def _take_end(self, run: int) -> None:
-        """Use the pre-tokens of the newest run from now on."""
+        """Show the pre-tokens of the latest run, which is complete."""
         if self._is_wanted(run):
             self._custom.finish()
-            self._good_regex = self._regex
+            self._last_valid_regex = self._regex
             if self._field.regex == self._regex:
-                self._field.praise(self._custom.result)
+                self._field.show_verdict(self._custom.result)
             self._view.sync()
             self._show_custom_count()
 
-    def _give_up(self, run: int, error: TokvizError) -> None:
-        """Complain, and go back to the last regex that did its work."""
+    def _fail(self, run: int, error: TokvizError) -> None:
+        """Show an error, and return to the last valid regex."""
         if not self._is_wanted(run):
             return
         self._custom.fail()
         known = self._custom.known
-        failed, self._regex = self._regex, self._good_regex
-        is_known, is_other = known.result.complete, failed != self._good_regex
-        self._field.blame(error, self._good_regex if is_known or is_other else None)
+        failed, self._regex = self._regex, self._last_valid_regex
+        is_known, is_other = known.result.complete, failed != self._last_valid_regex
+        self._field.show_error(error, self._last_valid_regex if is_known or is_other else None)
         self._split_for = None
         if is_other and not (is_known and known.revision == self._live.revision):
             self._split_now()
@@ -442,5 +442,5 @@ class SplitsPanel(Vertical):
         self._named[row] = self._named_row(name)
 
     def _named_row(self, name: str) -> NamedRow:
-        # It is called while drawing.
+        # The callback is called while drawing.
         return NamedRow(self._live, name, lambda: self.call_later(self._find_wanted))

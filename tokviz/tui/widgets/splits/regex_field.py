@@ -1,4 +1,4 @@
-"""The field in which the custom regex is written, and what there is to say about it."""
+"""Field for the custom regex, with a verdict about it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _HEADING = "In the regex of the Splits panel"
 _MOST_SHOWN = 24
 _MOST_KEPT = 50
 MOST_KEPT_CHARS = 4_000
-"""A longer regex is not remembered."""
+"""The most characters of a regex that is saved."""
 
 DEBOUNCE_SECONDS = 0.12
-"""How long the keys must rest before the regex is tried."""
+"""Seconds without a key after which the regex is tried."""
 
 
 def verdict(result: SplitResult) -> str:
-    """Say whether a regex matches all of the text.
+    """Return whether a regex matches all of the text, in words.
 
     >>> verdict(SplitResult(n_pre_tokens=3, n_gaps=1, complete=True))
     '⚠ 1 gap'
@@ -50,10 +50,10 @@ def verdict(result: SplitResult) -> str:
 
 
 def complaint(error: TokvizError, shown: str | None) -> str:
-    """Say what is wrong with a regex.
+    """Return an error message for a regex.
 
     Args:
-        error: What is wrong.
+        error: The error.
         shown: The regex whose pre-tokens are shown instead, None if there are none.
     """
     words = f"✗ {error.trouble}" if isinstance(error, PatternError) else f"✗ {error}"
@@ -61,7 +61,7 @@ def complaint(error: TokvizError, shown: str | None) -> str:
 
 
 class RegexEdited(Message):
-    """The custom regex is another one now."""
+    """The custom regex has changed, or should be tried again."""
 
     def __init__(self, regex: str) -> None:
         """Take the regex."""
@@ -74,22 +74,22 @@ class RegexEdited(Message):
 
 
 class RegexHistory:
-    """A list of entries with a place in it, as shells have it."""
+    """A history of entries with a position, as in shells."""
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
-        """Take the first entries, the oldest first."""
+        """Take the entries, the oldest first."""
         self.entries = list(dict.fromkeys(entries))
         self._place = len(self.entries)
         self._draft = ""
 
     def add(self, entry: str) -> None:
-        """Make an entry the newest one, and go there."""
+        """Make an entry the newest one, and move there."""
         if entry:
             self.entries = [old for old in self.entries if old != entry] + [entry]
         self._place = len(self.entries)
 
     def step(self, by: int, current: str) -> str:
-        """Give the entry so many places on; what was being written is kept behind the newest."""
+        """Return the entry a number of steps away; `current` is kept after the newest entry."""
         if self._place == len(self.entries):
             self._draft = current
         entries = [*self.entries, self._draft]
@@ -101,12 +101,12 @@ class RegexHistory:
 
 
 class _Underlined(Highlighter):
-    """Underlines the place of an error."""
+    """Underlines the position of an error."""
 
     place: int | None = None
 
     def highlight(self, text: Text) -> None:
-        """Underline the character at the place; the last one where it is behind the end."""
+        """Underline the character at the position, or the last one if it is after the end."""
         if self.place is not None:
             place = min(self.place, len(text) - 1)
             text.stylize("bold underline", place, place + 1)
@@ -116,10 +116,10 @@ class RegexInput(Field):
     """An input with a history under the up and down keys."""
 
     KEEPS_SPACES = True
-    """One at its beginning belongs to a regex."""
+    """A space at either end is part of a regex."""
 
     def __init__(self, value: str, typed: Iterable[str] = ()) -> None:
-        """Take the first regex and those typed before; the named ones are older still."""
+        """Take the first regex and those typed before. The named ones are the oldest."""
         self._error = _Underlined()
         super().__init__(
             value, placeholder="a regex", select_on_focus=False, highlighter=self._error
@@ -132,7 +132,7 @@ class RegexInput(Field):
         self.history.add(self.value)
 
     def underline(self, place: int | None) -> None:
-        """Point at a character, at none if None."""
+        """Underline a character, or none."""
         self._error.place = place
         self.refresh()
 
@@ -150,7 +150,7 @@ class RegexInput(Field):
 
 
 class RegexField(Vertical):
-    """The input with a verdict below it. Posts `RegexEdited` when the keys rest."""
+    """An input with a verdict below it. Posts `RegexEdited` after a pause in typing."""
 
     DEFAULT_CSS = """
     RegexField {
@@ -171,23 +171,23 @@ class RegexField(Vertical):
     """
 
     def __init__(self, regex: str, typed: Iterable[str] = ()) -> None:
-        """Take the regex to begin with, and those that were typed before."""
+        """Take the first regex, and those that were typed before."""
         super().__init__()
         self._typed_before = typed
         self.regex = regex
-        """The regex as it is written now."""
+        """The current regex."""
         self._timer: Timer | None = None
         self._verdict = Static("", classes="verdict")
         self._counts = Static("", classes="counts")
 
     @property
     def message(self) -> str:
-        """What is said about the regex."""
+        """The text of the verdict."""
         return str(self._verdict.content)
 
     def compose(self) -> ComposeResult:
-        """Put the regex between slashes."""
-        # An `Input` needs a running app, so it is not made earlier.
+        """Yield the input between slashes, and the verdict."""
+        # An `Input` needs a running app, so it is created here.
         self._input = RegexInput(self.regex, self._typed_before)
         with Horizontal():
             yield Static("/", classes="slash")
@@ -199,72 +199,72 @@ class RegexField(Vertical):
             yield self._counts
 
     def focus(self, scroll_visible: bool = True) -> Self:
-        """Put the keyboard into the input, once that is there."""
+        """Focus the input as soon as it exists."""
         if self.is_mounted:
             self._input.focus(scroll_visible)
         else:
             self.call_later(self.focus, scroll_visible)
         return self
 
-    def use(self, regex: str) -> None:
-        """Write another regex into the field."""
+    def set_regex(self, regex: str) -> None:
+        """Replace the regex in the field."""
         self._input.remember()
         self._input.value = regex
         self._input.remember()
 
     @property
     def typed(self) -> tuple[str, ...]:
-        """The regexes that were typed, the oldest first; no named one, and none that is long."""
+        """The typed regexes, the oldest first, without named and very long ones."""
         known = {pattern.regex for pattern in SPLIT_PATTERNS.values()}
         typed = (one for one in self._input.history.entries if one not in known)
         return tuple(one for one in typed if len(one) <= MOST_KEPT_CHARS)[-_MOST_KEPT:]
 
-    def praise(self, result: SplitResult) -> None:
-        """Tell how a regex did."""
-        self._say(verdict(result), wrong=False, gaps=result.n_gaps > 0)
+    def show_verdict(self, result: SplitResult) -> None:
+        """Show the result of a regex."""
+        self._show(verdict(result), wrong=False, gaps=result.n_gaps > 0)
 
     def show_progress(self, part: float, *, is_exact: bool) -> None:
-        """Tell how much of a long text is cut, and whether what is in view may yet change."""
+        """Show how much of a long text is split, and whether the part in view may still change."""
         here = "" if is_exact else " · provisional in view"
-        self._say(f"… {part:.0%} cut{here}", wrong=False, gaps=False)
+        self._show(f"… {part:.0%} split{here}", wrong=False, gaps=False)
 
-    def blame(self, error: TokvizError, shown: str | None) -> None:
-        """Tell what is wrong, and whose pre-tokens are shown instead."""
-        self._say(complaint(error, shown), wrong=True, gaps=False)
+    def show_error(self, error: TokvizError, shown: str | None) -> None:
+        """Show an error, and the regex whose pre-tokens are shown instead."""
+        self._show(complaint(error, shown), wrong=True, gaps=False)
         self._input.underline(error.position if isinstance(error, PatternError) else None)
 
-    def count(self, words: str) -> None:
-        """Say how many pre-tokens there are, for a panel without heads."""
+    def show_counts(self, words: str) -> None:
+        """Show the numbers of pre-tokens, for a panel without heads."""
         if words != str(self._counts.content):
             self._counts.update(Text(safe(words)), layout=False)
 
-    def _say(self, words: str, *, wrong: bool, gaps: bool) -> None:
+    def _show(self, words: str, *, wrong: bool, gaps: bool) -> None:
         self._verdict.update_classes({"-wrong": wrong, "-gaps": gaps})
         if words != self.message:
             text, (columns, lines) = Text(safe(words)), self._verdict.size
-            # Much of it is said after every key, when there is no time to lay out the screen.
+            # The verdict often changes at every key, so a layout of the screen is avoided.
             is_alike = lines == 1 and text.cell_len <= columns
             self._verdict.update(text, layout=not is_alike or self._verdict.styles.is_auto_width)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Wait until the keys rest."""
+        """Wait for a pause in typing."""
         event.stop()
         self._input.underline(None)
         self.regex = event.value
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(DEBOUNCE_SECONDS, self._tell)
+        self._timer = self.set_timer(DEBOUNCE_SECONDS, self._post_edited)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Try the regex at once, also once more, and remember it."""
+        """Try the regex at once, even if it is unchanged, and remember it."""
         event.stop()
         self._input.remember()
-        self._tell()
+        self._post_edited()
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
-        """Remember the regex that the user was done with."""
+        """Remember the regex when the user leaves the field."""
         self._input.remember()
 
-    def _tell(self) -> None:
-        """Have the regex tried, also if it is the same again: what is said may be of another."""
+    def _post_edited(self) -> None:
+        """Post the regex, even if it is unchanged, because the verdict may be of another one."""
         self.post_message(RegexEdited(self.regex))

@@ -1,7 +1,7 @@
-"""The rows of the gloss: each knows its pre-tokens around any place, as well as it can by now.
+"""Rows of the gloss, which return the pre-tokens of any part of the text known so far.
 
-A named pattern's pre-tokens are found anew from the text nearby. Where that cannot be done, and for
-a custom regex, those of an older text are of use while newer ones are on their way.
+A named pattern's pre-tokens are found from the text nearby. If that is not possible, and for a
+custom regex, those of an older text are shown until the new ones are known.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ CUSTOM = "custom"
 
 
 def title_of(name: str) -> str:
-    """Give a pattern's short title."""
+    """Return a pattern's short title."""
     return SPLIT_PATTERNS[name].title or name
 
 
-_LOOKS = (64, 512, 8192)
-"""How far to look for a safe cut; what needs more is work for a thread."""
+_DISTANCES = (64, 512, 8192)
+"""How far to look for a safe cut while drawing; a thread searches further."""
 
-Read = Callable[[int, int], str]
-"""Gives the characters lo to hi of the text."""
+ReadText = Callable[[int, int], str]
+"""Returns the characters lo to hi of the text."""
 
 
 def pre_tokens_near(
-    pattern: SplitPattern, read: Read, n_chars: int, lo: int, hi: int
+    pattern: SplitPattern, read: ReadText, n_chars: int, lo: int, hi: int
 ) -> list[PreToken] | None:
-    """Return the pre-tokens that overlap `lo` to `hi`, at a cost that depends on these only.
+    """Return the pre-tokens that overlap `lo` to `hi`, in time independent of the text's length.
 
-    The text is split between two places where the pattern is sure to begin a pre-token.
+    The text is split between two places at which the pattern always starts a pre-token.
 
     Returns:
         The pre-tokens, or None if there is no such place nearby.
@@ -68,10 +68,10 @@ def _spans(pattern: SplitPattern, text: str) -> list[tuple[int, int]]:
     return list(split(pattern, text).spans())
 
 
-def _cut_before(pattern: SplitPattern, read: Read, n_chars: int, offset: int) -> int | None:
-    """Find the last safe cut at `offset` or before."""
-    for look in _LOOKS:
-        start = max(0, offset - look)
+def _cut_before(pattern: SplitPattern, read: ReadText, n_chars: int, offset: int) -> int | None:
+    """Return the last safe cut at `offset` or before."""
+    for distance in _DISTANCES:
+        start = max(0, offset - distance)
         if pattern.safe_cut is not None and offset < n_chars:
             text = read(start, offset + 1)
             last, cut = None, first_cut(pattern.safe_cut, text, 0, len(text))
@@ -84,11 +84,11 @@ def _cut_before(pattern: SplitPattern, read: Read, n_chars: int, offset: int) ->
     return None
 
 
-def _cut_behind(pattern: SplitPattern, read: Read, n_chars: int, offset: int) -> int | None:
-    """Find the first safe cut at `offset` or behind."""
+def _cut_behind(pattern: SplitPattern, read: ReadText, n_chars: int, offset: int) -> int | None:
+    """Return the first safe cut at `offset` or after."""
     start = max(0, offset - CUT_CONTEXT)
-    for look in _LOOKS:
-        end = min(n_chars, offset + look)
+    for distance in _DISTANCES:
+        end = min(n_chars, offset + distance)
         if pattern.safe_cut is not None:
             cut = first_cut(pattern.safe_cut, read(start, end), offset - start, end - start)
             if cut is not None:
@@ -99,25 +99,25 @@ def _cut_behind(pattern: SplitPattern, read: Read, n_chars: int, offset: int) ->
 
 
 _TENTATIVE_CHARS = 200
-"""An edited stretch up to this length is shown as one pre-token until it is known better."""
+"""Edited text up to this length is shown as one pre-token until it is split again."""
 
 NO_CHANGE = Change(0, 0, 0)
 
 
 @dataclass(slots=True)
 class KnownPreTokens:
-    """A split of the text as it was at a revision, and what changed since then."""
+    """The pre-tokens of the text at a revision, and the change since then."""
 
     revision: int
     result: SplitResult = field(default_factory=SplitResult)
     change: Change | None = NO_CHANGE
-    """None: it is not known what changed."""
+    """None if the change is not known."""
 
     def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
-        """List the pre-tokens that touch the characters `lo` to `hi` of the text as it is now.
+        """List the pre-tokens that overlap the characters `lo` to `hi` of the current text.
 
-        Characters in no pre-token are not known. A pre-token that was edited stays one pre-token,
-        though the regex may see it otherwise by now.
+        Characters in no pre-token are not known. An edited pre-token remains one pre-token until
+        the regex has split it again.
         """
         change = self.change
         if change is None:
@@ -139,9 +139,9 @@ class KnownPreTokens:
         return before + middle + moved
 
     def _edited(self, change: Change) -> PreToken | None:
-        """Give the pre-tokens that were edited as one, unless that would be too rash a guess.
+        """Return the edited pre-tokens as one, None if that is too unlikely to be right.
 
-        What was written between two pre-tokens may belong to either or to none: it is not known.
+        Text inserted between two pre-tokens may belong to either or to neither.
         """
         around = self.result.pre_tokens_in(change.start - 1, change.old_end + 1)
         if change.start == change.old_end:
@@ -157,25 +157,25 @@ class KnownPreTokens:
 
 
 class Row(Protocol):
-    """What the gloss asks of a row."""
+    """A row of the gloss."""
 
     title: str
     """The label beside the row."""
 
     def pre_tokens_in(self, lo: int, hi: int) -> Sequence[PreToken | GlossPreToken]:
-        """List the pre-tokens that touch the characters `lo` to `hi`; others are not known yet."""
+        """List the known pre-tokens that overlap the characters `lo` to `hi`."""
 
 
 class TokenRow:
     """The tokens of a document."""
 
     def __init__(self, title: str, document: LiveDocument) -> None:
-        """Take what to call it, and the document."""
+        """Take the title and the document."""
         self.title = title
         self.document = document
 
     def pre_tokens_in(self, lo: int, hi: int) -> list[GlossPreToken]:
-        """List the tokens that touch some characters; those that divide a character are one."""
+        """List the tokens that overlap some characters; tokens that divide a character are one."""
         tokenizer, found = self.document.tokenizer, list[GlossPreToken]()
         for start, end, _, token_id, hue, parts in self.document.tokens_in(lo, hi):
             if token_id < 0 or tokenizer is None:
@@ -195,12 +195,12 @@ class NamedRow:
         title: The pattern's short title.
         pattern: The pattern.
         counter: Counts all its pre-tokens, in a thread.
-        wanted: The character around which pre-tokens must be found in a thread, None for nowhere.
-        busy: Whether a thread is at it.
+        wanted: The character around which a thread must find pre-tokens, None for none.
+        busy: Whether a thread is finding them.
     """
 
     def __init__(self, live: LiveDocument, name: str, want: Callable[[], object]) -> None:
-        """Take the document, the pattern's name and whom to tell that pre-tokens are `wanted`."""
+        """Take the document, the pattern's name and a callback for when pre-tokens are `wanted`."""
         self.title = title_of(name)
         self.pattern = SPLIT_PATTERNS[name]
         self.counter = PreTokenCounter(self.pattern)
@@ -208,12 +208,12 @@ class NamedRow:
         self.busy = False
         self._live = live
         self._want = want
-        self._asked = set[int]()
-        """The characters that were asked about, which need not be known then."""
+        self._requested = set[int]()
+        """The characters requested since the last edit."""
         self._far: list[KnownPreTokens] = []
 
     def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
-        """List the pre-tokens that touch the characters `lo` to `hi`; others are not known yet."""
+        """List the known pre-tokens that overlap the characters `lo` to `hi`."""
         live = self._live
         for far in self._far:
             if far.change == NO_CHANGE and far.result.covers(lo, hi):
@@ -221,76 +221,76 @@ class NamedRow:
         near = pre_tokens_near(self.pattern, live.text_in, live.n_chars, lo, hi)
         if near is not None:
             return near
-        if self.wanted is None and not self.busy and lo not in self._asked:
-            self._asked.add(lo)
+        if self.wanted is None and not self.busy and lo not in self._requested:
+            self._requested.add(lo)
             self.wanted = lo
             self._want()
         return sorted({pre_token for far in self._far for pre_token in far.pre_tokens_in(lo, hi)})
 
     def take_far(self, revision: int, result: SplitResult) -> None:
-        """Take the pre-tokens that a thread found around a wanted place."""
+        """Receive the pre-tokens that a thread found around a wanted character."""
         self.busy = False
         change = self._live.changes.since(revision)
         self._far = [far for far in self._far if far.revision == revision]
         self._far.append(KnownPreTokens(revision, result, change))
 
     def note_changes(self) -> None:
-        """Notice that the text was edited."""
-        self._asked.clear()
+        """Follow an edit of the text."""
+        self._requested.clear()
         for far in self._far:
             far.change = self._live.changes.since(far.revision)
 
 
 NEAR_CHARS = 65_536
-"""What is further from what is cut by now is cut first, by itself, with so much around it."""
+"""Text further than this from the part split so far is split first, with this much around it."""
 
 
 class CustomRow:
-    """The pre-tokens of the custom regex, as the child process gives them.
+    """The pre-tokens of the custom regex, received from the child process.
 
     Attributes:
         known: The pre-tokens of the last text that was split to its end.
-        incoming: Those of the text that is being split, None if none is.
-        near: Those around a place that is in view, from the text around it alone. They may differ
-            from those that a look at the whole text gives, and stand in for them until then.
-        wanted: The character around which such pre-tokens are wanted, None for nowhere.
+        incoming: Those of the text that is being split, None if there is none.
+        near: Provisional pre-tokens of the visible part, found from the text around it. Splitting
+            the whole text may give others.
+        wanted: The character around which such pre-tokens are wanted, None for none.
     """
 
     title = CUSTOM
 
     def __init__(self, live: LiveDocument, want: Callable[[], object]) -> None:
-        """Take the document, and whom to tell that pre-tokens are `wanted`."""
+        """Take the document, and a callback for when pre-tokens are `wanted`."""
         self._live = live
         self._want = want
         self.known = KnownPreTokens(live.revision)
         self.incoming: KnownPreTokens | None = None
         self.near: KnownPreTokens | None = None
         self.wanted: int | None = None
-        self._asked = range(0)
+        self._requested = range(0)
 
     @property
     def result(self) -> SplitResult:
-        """The newest result, which may still be on its way."""
+        """The latest result, which may be incomplete."""
         return (self.incoming or self.known).result
 
     def begin(self) -> None:
-        """Expect the pre-tokens of the text as it is now; the old ones stay until then."""
+        """Start receiving the pre-tokens of the current text; the old ones are kept until then."""
         self.incoming = KnownPreTokens(self._live.revision)
-        self.near, self.wanted, self._asked = None, None, range(0)
+        self.near, self.wanted, self._requested = None, None, range(0)
 
     def text_near(self, offset: int) -> tuple[int, str] | None:
-        """Give the text that is to be cut first for a place, and its start; None for none."""
+        """Return the text to split first around a character and its start, None for none."""
         self.wanted = None
         if offset - self.result.n_chars < NEAR_CHARS:
             return None
         start = self._live.line_start(self._live.location(offset - NEAR_CHARS // 4)[0])
         start = max(start, offset - NEAR_CHARS // 2)
-        self._asked = range(start, min(self._live.n_chars, offset + NEAR_CHARS // 2))
+        self._requested = range(start, min(self._live.n_chars, offset + NEAR_CHARS // 2))
         self.near = KnownPreTokens(self._live.revision)
-        return start, self._live.text_in(start, self._asked.stop)
+        return start, self._live.text_in(start, self._requested.stop)
 
     def finish(self) -> None:
-        """Use the new pre-tokens from now on."""
+        """Replace the old pre-tokens by the new ones."""
         if self.incoming is not None:
             self.incoming.result.complete = True
             self.known, self.incoming, self.near = self.incoming, None, None
@@ -300,19 +300,19 @@ class CustomRow:
         self.incoming = self.near = None
 
     def pre_tokens_in(self, lo: int, hi: int) -> list[PreToken]:
-        """List the pre-tokens that touch the characters `lo` to `hi`; others are not known yet."""
+        """List the known pre-tokens that overlap the characters `lo` to `hi`."""
         incoming = self.incoming
         for newer in filter(None, (incoming, self.near)):
             if newer.change == NO_CHANGE and newer.result.covers(lo, hi):
                 return newer.pre_tokens_in(lo, hi)
-        if incoming and lo - incoming.result.n_chars >= NEAR_CHARS and lo not in self._asked:
+        if incoming and lo - incoming.result.n_chars >= NEAR_CHARS and lo not in self._requested:
             self.wanted = lo
             self._want()
         old = self.known if incoming is None or self.known.result.complete else incoming
         return old.pre_tokens_in(lo, hi)
 
     def note_changes(self) -> None:
-        """Notice that the text was edited."""
+        """Follow an edit of the text."""
         for known in (self.known, self.incoming, self.near):
             if known is not None:
                 known.change = self._live.changes.since(known.revision)

@@ -1,4 +1,4 @@
-"""Rows of pre-tokens, or of tokens, over the same text: they scroll together."""
+"""Scrolling view of rows of pre-tokens or tokens over the same text."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tokviz.live.document import LiveDocument
 from tokviz.tui.messages import RIGHT, WhyWanted
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.splits.frame import FrameLine, Gloss, frame
-from tokviz.tui.widgets.splits.gloss import Look, Spans
+from tokviz.tui.widgets.splits.gloss import GlossStyles, Spans
 from tokviz.tui.widgets.splits.rows import Row
 
 
 class PreTokenClicked(Message):
-    """The user pointed at a pre-token: the editor goes there."""
+    """The user clicked a pre-token, to which the editor goes."""
 
     def __init__(self, offset: int, end: int, row: Row) -> None:
-        """Take the characters of the pre-token, and the row in which it was."""
+        """Take the characters of the pre-token, and its row."""
         super().__init__()
         self.offset = offset
         self.end = end
@@ -31,7 +31,7 @@ class PreTokenClicked(Message):
 
 
 class GlossView(Widget, can_focus=True):
-    """Shows the gloss from some stretch on; scrolls by stretches, wherever the document ends."""
+    """The gloss from a text row on. It scrolls by text rows."""
 
     HEARS_RIGHT: ClassVar[bool] = True
     DEFAULT_CSS = """
@@ -57,30 +57,30 @@ class GlossView(Widget, can_focus=True):
         *,
         id: str | None = None,
     ) -> None:
-        """Take the document, the rows to stack and the colours."""
+        """Take the document, the rows and the palette."""
         super().__init__(id=id)
         self._live = live
         self._rows = rows
-        self._look = Look(palette)
+        self._styles = GlossStyles(palette)
         self._spans = Spans()
         self.top = 0
-        """Offset of a character of the first stretch in view."""
+        """The offset of a character of the first text row in view."""
         self._awaited: int | None = None
-        """What is to be in view once there is room."""
+        """The character to scroll to when the view has a size."""
         self._starts_within: Callable[[str], Iterable[int]] | None = None
         self._revision = live.revision
         self._gloss: Gloss | None = None
         self._lines: list[FrameLine] | None = None
 
-    # -- what the panel calls
+    # -- called by the panel
 
     def set_palette(self, palette: TokenPalette) -> None:
-        """Draw in other colours."""
-        self._look = Look(palette)
+        """Draw with another palette."""
+        self._styles = GlossStyles(palette)
         self._redraw()
 
     def sync(self) -> None:
-        """Notice that the text or the pre-tokens changed; the view stays with the same text."""
+        """Follow a change of the text or the pre-tokens; keep the same text in view."""
         change = self._live.changes.since(self._revision)
         self._revision = self._live.revision
         if change is not None and self.top >= change.old_end:
@@ -92,46 +92,46 @@ class GlossView(Widget, can_focus=True):
         self._redraw()
 
     def set_rows(self, rows: Sequence[Row]) -> None:
-        """Stack other rows."""
+        """Show other rows."""
         self._rows = rows
         self.sync()
 
     def set_tokens(self, starts_within: Callable[[str], Iterable[int]] | None) -> None:
-        """Show where tokens begin within pre-tokens, as this tells; None for nowhere."""
+        """Show the starts of tokens within pre-tokens; None hides them."""
         self._starts_within = starts_within
         self.sync()
 
     def set_spans(self, spans: Spans) -> None:
-        """Point out other tokens."""
+        """Mark other tokens."""
         if spans != self._spans:
             self._spans = spans
             self._redraw()
 
     def show(self, offset: int) -> None:
-        """Bring a character into view."""
+        """Scroll to a character."""
         offset = max(0, min(offset, self._live.n_chars))
         if not self.size.height:
             self.top = self._awaited = offset
             return
         gloss = self._current_gloss()
         first = self._first
-        # Behind the last stretch of which all rows are in view.
+        # The end of the last text row of which all gloss rows are in view.
         whole = (line for line in self._current_lines() if line.row == len(self._rows) - 1)
         last = max((line.place.end for line in whole), default=0)
         if first <= offset < last or offset == last == self._live.n_chars:
             return
-        n_above = self._stretches_in_view() // 2
+        n_above = self._text_rows_in_view() // 2
         self.action_go(gloss.step(offset, -min(n_above, 1) if offset < first else -n_above))
 
     @property
     def _first(self) -> int:
-        """Offset of the first character that is drawn."""
+        """The offset of the first character that is drawn."""
         lines = self._current_lines()
         return lines[0].place.start if lines else self.top
 
     @property
     def end(self) -> int:
-        """Offset behind the last character in view."""
+        """The offset after the last character in view."""
         lines = self._current_lines()
         return lines[-1].place.end if lines else 0
 
@@ -150,48 +150,48 @@ class GlossView(Widget, can_focus=True):
     def _current_lines(self) -> list[FrameLine]:
         if self._lines is None:
             gloss, height = self._current_gloss(), self.size.height
-            self._lines = frame(gloss, self.top, height, self._spans, self._look)
+            self._lines = frame(gloss, self.top, height, self._spans, self._styles)
             if self.top and len(self._lines) < height:
-                # As far as the text goes, the view is full.
-                last = gloss.step(max(0, self._live.n_chars - 1), 1 - self._stretches_in_view())
+                # At the end of the text, fill the view.
+                last = gloss.step(max(0, self._live.n_chars - 1), 1 - self._text_rows_in_view())
                 if last < self.top:
-                    self._lines = frame(gloss, last, height, self._spans, self._look)
+                    self._lines = frame(gloss, last, height, self._spans, self._styles)
         return self._lines
 
-    def _stretches_in_view(self) -> int:
-        return max(1, self.size.height // self._current_gloss().lines_per_stretch)
+    def _text_rows_in_view(self) -> int:
+        return max(1, self.size.height // self._current_gloss().lines_per_text_row)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line."""
+        """Draw a line of the view."""
         lines = self._current_lines()
         strip = lines[y].strip if y < len(lines) else Strip([])
-        # A palette without colours leaves them to the widget.
-        filled = strip.adjust_cell_length(self.size.width, self._look.base)
+        # If the palette has no colors, the widget's are used.
+        filled = strip.adjust_cell_length(self.size.width, self._styles.base)
         return filled.apply_style(self.rich_style)
 
     def on_resize(self) -> None:
-        """Lay out everything anew."""
+        """Lay out the gloss for the new size."""
         self._gloss = None
         self._redraw()
         if self._awaited is not None and self.size.height:
-            above = self._stretches_in_view() // 2
+            above = self._text_rows_in_view() // 2
             self.action_go(self._current_gloss().step(self._awaited, -above))
             self._awaited = None
 
     def notify_style_update(self) -> None:
-        """Draw anew."""
+        """Redraw with the styles of a new theme."""
         super().notify_style_update()
         self._lines = None
 
     # -- moving and pointing
 
-    def action_step(self, n_stretches: int) -> None:
-        """Scroll by stretches."""
-        self.action_go(self._current_gloss().step(self._first, n_stretches))
+    def action_step(self, n_rows: int) -> None:
+        """Scroll by text rows."""
+        self.action_go(self._current_gloss().step(self._first, n_rows))
 
     def action_page(self, n_pages: int) -> None:
-        """Scroll by views."""
-        self.action_step(n_pages * self._stretches_in_view())
+        """Scroll by pages."""
+        self.action_step(n_pages * self._text_rows_in_view())
 
     def action_go(self, offset: int) -> None:
         """Scroll to a character."""
@@ -203,19 +203,19 @@ class GlossView(Widget, can_focus=True):
         self.action_go(self._live.n_chars)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Go on by a line."""
+        """Scroll down."""
         event.prevent_default()
         event.stop()
         self.action_step(1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Go back by a line."""
+        """Scroll up."""
         event.prevent_default()
         event.stop()
         self.action_step(-1)
 
     def on_click(self, event: events.Click) -> None:
-        """Tell which pre-token was clicked."""
+        """Post the pre-token that was clicked."""
         lines = self._current_lines()
         if event.y >= len(lines) or lines[event.y].row >= len(self._rows):
             return

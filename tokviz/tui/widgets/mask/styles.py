@@ -1,6 +1,6 @@
-"""How a token looks by its mask: learned ones are filled, bold and underlined, others are plain.
+"""Styles of masked tokens: those in the loss are filled, bold and underlined, others are plain.
 
-So the mask is seen without colour too. Special tokens are italic, as everywhere.
+So the mask is visible without color too. Special tokens are italic, as everywhere.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from tokviz.tui.palette import LookTable, TokenPalette
 LEARNED: Final = 1
 SPECIAL: Final = 2
 CUT: Final = 4
-"""Behind the end of what is trained on."""
+"""Cut off: after the maximum number of tokens."""
 HOVERED: Final = 8
 PINNED: Final = 16
 
 MARKS: Final = ("○", "●")
-"""What stands for mask 0 and 1 where there is no token to draw."""
+"""Signs for mask 0 and 1."""
 CUT_MARK: Final = "✂"
 
 _LEARNED_HUE: Final = 2
-"""The hue of learned tokens, one of the palette's, so that it suits every kind of terminal."""
+"""The hue of tokens in the loss, one of the palette's, so that it suits every terminal."""
 
 
 class MaskStyles(LookTable):
-    """The style of each look, a sum of the bits above."""
+    """Styles of combinations of the bits above."""
 
     def __init__(self, palette: TokenPalette, ground: Style) -> None:
-        """Take the palette, and the widget's own style below it."""
+        """Take the palette, and the widget's style below it."""
         super().__init__(palette, ground)
         self.muted = self.base + palette.pending
 
     def style_of(self, look: int) -> Style:
-        """Put a style together."""
+        """Compose the style of some bits."""
         palette = self.palette
         style = self.base
         if look & LEARNED:
