@@ -16,11 +16,13 @@ from types import ModuleType
 import pytest
 
 import tokviz
-from tokviz.chat import conversation as conversations
 from tokviz.chat import dataset as datasets
-from tokviz.chat.conversation import Conversation, DatasetShape, Message
+from tokviz.chat import dataset_shapes
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset, JsonValues
+from tokviz.chat.dataset_shapes import DatasetShape
 from tokviz.chat.lint import RULES, Breach, Rule, lint
+from tokviz.chat.messages import Message
 from tokviz.chat.render import render
 from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
@@ -180,7 +182,7 @@ def quizzes(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
         write=write,
         text_keys=("question", "answer"),
     )
-    monkeypatch.setitem(conversations.SHAPES, "quiz", shape)
+    monkeypatch.setitem(dataset_shapes.SHAPES, "quiz", shape)
     return [{"question": "[1]", "answer": f"one {n}"} for n in range(2)]
 
 
@@ -188,7 +190,7 @@ def test_a_dataset_shape_is_one_entry(quizzes, tmp_path) -> None:
     conversation = Conversation.from_json(quizzes[0])
     assert [message.role for message in conversation.messages] == ["user", "assistant"]
     assert conversation.to_json() == quizzes[0]
-    assert '{"question", "answer"}' in conversations.describe_shapes()
+    assert '{"question", "answer"}' in dataset_shapes.describe_shapes()
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, quizzes)))
     (tmp_path / "rows.json").write_text(json.dumps(quizzes))
     (tmp_path / "row.json").write_text(json.dumps(quizzes[0], indent=1))

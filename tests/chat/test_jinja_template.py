@@ -14,7 +14,8 @@ from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
 from tokviz.chat.lint import lint
-from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render
+from tokviz.chat.render import render
+from tokviz.chat.rendering import GENERATION_MARKS, ROLE_SPANS, Rendering
 from tokviz.chat.spans import Reason
 
 CHATML = JinjaTemplate("chatml.jinja", originals.CHATML)

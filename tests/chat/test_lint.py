@@ -6,11 +6,12 @@ import pytest
 
 import tokviz
 from tests.chat.conversations import turns
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.json_text import loads
 from tokviz.chat.lint import RULES, Finding, lint
+from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
-from tokviz.formats.registry import load
+from tokviz.formats.loader import load
 
 GPT2 = load("gpt2")
 SYSTEM = {"role": "system", "content": "S"}

@@ -13,8 +13,9 @@ from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.mask_text import EXAMPLE, MaskedText, mask_text
-from tokviz.chat.render import Rendering, render
-from tokviz.formats.registry import load
+from tokviz.chat.render import render
+from tokviz.chat.rendering import Rendering
+from tokviz.formats.loader import load
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 GPT2 = load("gpt2")

@@ -15,13 +15,15 @@ from tests.oracles.edits import BUILTIN, SMALL, random_edit, random_text, tokeni
 from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
 from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
-from tokviz.chat.conversation import UNTRAINED_KEYS, Conversation, Message
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import lint
-from tokviz.chat.render import MuchIsNewError, Rendering, render, rendering_to_json
+from tokviz.chat.messages import UNTRAINED_KEYS, Message
+from tokviz.chat.render import render
+from tokviz.chat.rendering import MuchIsNewError, Rendering, rendering_to_json
 from tokviz.chat.spans import Reason
 from tokviz.chat.templates import TEMPLATES
-from tokviz.formats.registry import load
+from tokviz.formats.loader import load
 from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -243,8 +245,8 @@ def test_after_a_key_in_a_long_text_little_is_encoded(
 @pytest.mark.parametrize("kept", [50, 4_000_000])
 def test_texts_that_are_encoded_together_get_the_ids_of_each(pattern, nfc, kept, monkeypatch):
     monkeypatch.setattr("tokviz.chat.caching_encoder._KEPT_CHARS", kept)
-    monkeypatch.setattr("tokviz.chat.render._TOGETHER", 7)
-    monkeypatch.setattr("tokviz.chat.render.encoder_of", CachingEncoder)  # a new one each time
+    monkeypatch.setattr("tokviz.chat.rendering._TOGETHER", 7)
+    monkeypatch.setattr("tokviz.chat.rendering.encoder_of", CachingEncoder)  # a new one each time
     tokenizer = GPT2.with_parts(get_split_pattern(pattern), GPT2.specials, nfc=nfc)
     generator, learned = random.Random(0), []
     conversation = Conversation.from_json(turns(*(random_text(generator, 6) for _ in range(60))))

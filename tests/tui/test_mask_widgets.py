@@ -19,8 +19,10 @@ from textual.widget import Widget
 
 import tokviz
 from tests.tui.waiting import until
-from tokviz.chat.conversation import Conversation, Message
-from tokviz.chat.render import Rendering, render
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import Message
+from tokviz.chat.render import render
+from tokviz.chat.rendering import Rendering
 from tokviz.text.glyphs import token_label
 from tokviz.tui.palette import token_palette
 from tokviz.tui.themes import THEMES

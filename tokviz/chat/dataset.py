@@ -21,22 +21,18 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from tokviz.chat.conversation import (
-    CONVERSATION_EXTRA_FIELDS,
-    MEDIA_KEYS,
-    SHAPES,
-    Conversation,
-    ConversationError,
-    is_message,
-    shape_of,
-)
+from tokviz.chat.conversation import CONVERSATION_EXTRA_FIELDS, Conversation
+from tokviz.chat.dataset_shapes import SHAPES, shape_of
 from tokviz.chat.json_text import loads
+from tokviz.chat.messages import MEDIA_KEYS, ConversationError, is_message
+from tokviz.chat.rendering import DEFAULT_MAX_TOKENS
 from tokviz.errors import InputFileError
 from tokviz.process.runner import raise_if_stopped
 from tokviz.storage.files import MAX_FILE_BYTES, input_error, read_file, reading
@@ -396,3 +392,20 @@ def _decompressed(path: str, ending: str) -> bytes | mmap.mmap:
         raise InputFileError(path, f"is damaged: {error}") from None
     except (OSError, ValueError) as error:
         raise input_error(path, error) from None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A file of conversations and how to render it.
+
+    Attributes:
+        path: The file.
+        template: The name of a template, or the path of a file with a Jinja template.
+        max_tokens: Where a rendering is cut off.
+    """
+
+    screen: ClassVar[str] = "chat"
+
+    path: str
+    template: str = "nanochat"
+    max_tokens: int = DEFAULT_MAX_TOKENS

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
 from tokviz.chat.lint import (
@@ -25,7 +25,9 @@ from tokviz.chat.lint import (
     lint_messages,
     special_texts,
 )
-from tokviz.chat.render import render, runs_of
+from tokviz.chat.messages import ConversationError
+from tokviz.chat.render import render
+from tokviz.chat.rendering import runs_of
 from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import PatternError

@@ -15,16 +15,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from tokviz.chat.conversation import (
-    REASONING_KEYS,
-    TOOL_ROLES,
-    Conversation,
-    ConversationError,
-    ExtraField,
-    Message,
-    Part,
-)
+from tokviz.chat.conversation import Conversation, ExtraField
 from tokviz.chat.harmony_tools import tools_section
+from tokviz.chat.messages import REASONING_KEYS, TOOL_ROLES, ConversationError, Message, Part
 from tokviz.chat.spans import Reason, TemplateSpan, content, end, header, special
 
 START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"

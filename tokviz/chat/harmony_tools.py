@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tokviz.chat.conversation import ConversationError
+from tokviz.chat.messages import ConversationError
 
 _TYPES = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
 _COMPACT: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":")}

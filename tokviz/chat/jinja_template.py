@@ -8,15 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from tokviz.chat.conversation import (
-    MESSAGE_EXTRA_FIELDS,
-    Conversation,
-    ConversationError,
-    ExtraField,
-)
-from tokviz.chat.conversation import Message as ChatMessage
+from tokviz.chat.conversation import Conversation, ExtraField
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText, to_spans
-from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
+from tokviz.chat.messages import MESSAGE_EXTRA_FIELDS, ConversationError
+from tokviz.chat.messages import Message as ChatMessage
+from tokviz.chat.rendering import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
 from tokviz.errors import TokvizError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.limits import HAS_CPU_LIMITS, Limits

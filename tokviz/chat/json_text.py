@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tokviz.chat.conversation import ConversationError
+from tokviz.chat.messages import ConversationError
 from tokviz.storage import json_file
 from tokviz.storage.json_file import in_words
 from tokviz.text import bytetext

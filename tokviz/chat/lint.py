@@ -9,8 +9,9 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.render import ROLE_SPANS, Rendering, leaves_out
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError
+from tokviz.chat.rendering import ROLE_SPANS, Rendering, leaves_out
 from tokviz.chat.spans import Reason
 from tokviz.storage.listing import common_beginning
 from tokviz.text import bytetext

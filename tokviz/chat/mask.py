@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tokviz.chat.nanochat import SPECIAL_TOKENS
-from tokviz.chat.render import Rendering, virtual_specials
+from tokviz.chat.rendering import Rendering, virtual_specials
 from tokviz.text import bytetext
 from tokviz.tokenizer.tokenizer import Tokenizer
 

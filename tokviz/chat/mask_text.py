@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from tokviz.chat import harmony, nanochat, turns
-from tokviz.chat.conversation import Conversation, ConversationError, Message
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.json_text import loads
-from tokviz.chat.render import Rendering, TokenRun, render, render_spans
+from tokviz.chat.messages import ConversationError, Message
+from tokviz.chat.render import render
+from tokviz.chat.rendering import Rendering, TokenRun, render_spans
 from tokviz.chat.spans import Reason, TemplateSpan, end, reason_of_role, special
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.text import bytetext

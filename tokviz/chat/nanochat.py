@@ -5,7 +5,8 @@ Source: `render_conversation` in karpathy/nanochat `nanochat/tokenizer.py`.
 
 from __future__ import annotations
 
-from tokviz.chat.conversation import Conversation, ConversationError, Message
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError, Message
 from tokviz.chat.spans import Reason, TemplateSpan, content, end, special
 
 BOS = "<|bos|>"

@@ -25,8 +25,8 @@ import jinja2.nodes
 import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from tokviz.chat.conversation import ADDRESS_KEYS, MESSAGE_EXTRA_FIELDS
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText
+from tokviz.chat.messages import ADDRESS_KEYS, MESSAGE_EXTRA_FIELDS
 
 MAX_OUTPUT_CHARS = 10_000_000
 """A longer rendering is refused."""

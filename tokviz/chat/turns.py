@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tokviz.chat.conversation import Conversation, ConversationError, Message
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError, Message
 from tokviz.chat.spans import Reason, TemplateSpan, content, header, special, turn_end
 
 IM_START, IM_END = "<|im_start|>", "<|im_end|>"

@@ -36,8 +36,9 @@ from itertools import count, islice, takewhile
 from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.chat.conversation import ConversationError, describe_shapes
+from tokviz.chat.dataset_shapes import describe_shapes
 from tokviz.chat.lint import RULES, Finding
+from tokviz.chat.messages import ConversationError
 from tokviz.chat.templates import TEMPLATES
 from tokviz.cli import options, workers
 from tokviz.cli.inputs import STDIN, display_name, for_each_input, read_blocks, read_whole
@@ -51,7 +52,7 @@ from tokviz.text.sentences import pluralize
 if TYPE_CHECKING:
     from tokviz.chat.dataset import Dataset
     from tokviz.chat.jinja_template import JinjaTemplate
-    from tokviz.chat.render import Rendering
+    from tokviz.chat.rendering import Rendering
     from tokviz.chat.templates import ChatTemplate
     from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -133,7 +134,7 @@ def _opens_app(arguments: argparse.Namespace, names: list[str]) -> bool:
 
 
 def _open_app(arguments: argparse.Namespace, path: str) -> int:
-    from tokviz.chat.request import ChatRequest
+    from tokviz.chat.dataset import ChatRequest
     from tokviz.tui.run import run as run_app
 
     request = ChatRequest(path, arguments.template, arguments.max_tokens)
@@ -299,7 +300,7 @@ class _Look:
 
     def _lines(self, name: str, dataset: Dataset, row: int, rendering: Rendering) -> list[str]:
         from tokviz.chat.mask import mask_lines
-        from tokviz.chat.render import rendering_to_json
+        from tokviz.chat.rendering import rendering_to_json
         from tokviz.share.figure import mask_figure
 
         if self._figures is not None:

@@ -29,7 +29,7 @@ from tokviz.tokenizer.pretokenize.patterns import SplitPattern, compiled_cut
 from tokviz.tokenizer.pretokenize.split import split
 
 if TYPE_CHECKING:
-    from tokviz.chat.render import Rendering
+    from tokviz.chat.rendering import Rendering
     from tokviz.live.document import LiveDocument
     from tokviz.tokenizer.tokenizer import Tokenizer
 

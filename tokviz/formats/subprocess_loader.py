@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tokviz.errors import InputFileError, JobError
 from tokviz.formats.budget import Budget, budget, bytes_of, tell_if_large, within_budget
 from tokviz.formats.gc_pause import gc_paused
-from tokviz.formats.registry import load_by
+from tokviz.formats.loader import load_by
 from tokviz.storage.files import StrPath
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer

@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 
 from tokviz.errors import TokvizError
 from tokviz.explain.why import ELSEWHERE, Place, PreTokenCut, Why, as_text, explain
-from tokviz.formats.source_labels import short_name
+from tokviz.formats.registry import short_name
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import Sentence, failure_message, pluralize
 from tokviz.tokenizer.pretokenize.alternatives import top_level
