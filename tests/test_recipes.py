@@ -21,7 +21,7 @@ from tokviz.chat import dataset_shapes
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset, JsonValues
 from tokviz.chat.dataset_shapes import DatasetShape
-from tokviz.chat.lint import RULES, Breach, Rule, lint
+from tokviz.chat.lint import RULES, Problem, Rule, lint
 from tokviz.chat.messages import Message
 from tokviz.chat.render import render
 from tokviz.chat.spans import Reason, TemplateSpan
@@ -144,10 +144,10 @@ def test_a_chat_template_is_one_entry(monkeypatch, conversation_file, capsys) ->
 
 
 def test_a_rule_for_conversations_is_one_entry(monkeypatch, conversation_file, capsys) -> None:
-    def find(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
+    def find(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
         for number, message in enumerate(conversation.messages):
             if message.text.isupper():
-                yield Breach(f"message {number + 1}: shouts", number)
+                yield Problem(f"message {number + 1}: shouts", number)
 
     monkeypatch.setitem(RULES, "shouts", Rule("shouts", "loud", "note", of_messages=find))
     conversation = Conversation.from_json(MESSAGES)

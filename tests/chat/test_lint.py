@@ -73,7 +73,7 @@ def test_special_token_text_in_content_names_its_token():
     assert "'<|endoftext|>', a special" in found.message
     text = "a <|im_end|> <|endoftext|> <|im_end|>"
     (found,) = findings(turns(text, "Hello"), "chatml")
-    assert "'<|im_end|>', '<|endoftext|>', texts of special tokens; here they" in found.message
+    assert "'<|im_end|>', '<|endoftext|>', texts of special tokens; tokviz encodes" in found.message
 
 
 @pytest.mark.parametrize(

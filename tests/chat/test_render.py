@@ -94,7 +94,7 @@ def test_what_is_cut_off_is_there_and_marked():
     assert rendering.supervised_share == 0.2
     assert rendering.token_bytes(10) == b"P"
     assert rendering.reason_sentence(10) == (
-        "0: cut off. It is token #10, and the first 10 are kept; training sees nothing of it."
+        "0: cut off. This is token #10, and only the first 10 are kept; training does not see it."
     )
 
 
@@ -124,12 +124,12 @@ def test_columns_have_one_item_for_each_token(messages, name):
 @pytest.mark.parametrize(
     ("index", "sentence"),
     [
-        (0, "0: structure of the template; it is given to the model."),
-        (2, "0: system text of message 1 (content); the model is told it, it never says it."),
-        (5, "0: user text of message 2 (content); the user says it, the model only reads it."),
-        (8, "1: assistant text of message 3 (content); the model learns to say it."),
+        (0, "0: template text; input only: the model reads it."),
+        (2, "0: system text of message 1 (content); input only: the model reads it."),
+        (5, "0: user text of message 2 (content); input only: the user writes it."),
+        (8, "1: assistant text of message 3 (content); the model learns to write it."),
         (9, "1: tool call of message 3 (structure); the model learns to call the tool."),
-        (13, "0: tool output of message 3 (content); the tool says it when the model is used."),
+        (13, "0: tool output of message 3 (content); input only: the tool returns it."),
     ],
 )
 def test_the_reason_is_said_in_a_sentence(index, sentence):
@@ -295,7 +295,7 @@ def test_a_message_that_says_so_is_not_learned(template: str, key: str) -> None:
     rendering = render(BYTES, conversation, chosen)
     learned = {rendering.message_of[i] for i in range(len(rendering)) if rendering.mask[i]}
     assert learned == {3}
-    assert f"Not learned, as {key!r} says: message 2." in rendering.notes
+    assert f"Not learned because of {key!r}: message 2." in rendering.notes
     place = rendering.message_of.index(1)
     sentences = {rendering.reason_sentence(i) for i in range(place, rendering.message_spans[1][1])}
     said = f"0: assistant text of message 2; its key {key!r} keeps it from being learned."

@@ -21,16 +21,16 @@ CONVERSATION_EXTRA_FIELDS = (
     *("tools", "functions", "documents", "system", "history"),
     *(*REASONING_KEYS, *MEDIA_KEYS),
 )
-"""The keys beside the messages that are for the model; all others are notes for people."""
+"""The keys of a conversation, besides the messages, that are for the model; others are metadata."""
 
 
 class ExtraField(NamedTuple):
-    """Something for the model that is not among the contents of the messages.
+    """A value for the model outside the contents of the messages.
 
     Attributes:
-        key: Where it is: one of `CONVERSATION_EXTRA_FIELDS`, or of a message one of
-            `MESSAGE_EXTRA_FIELDS`, or a key of one of its tool calls.
-        value: What is there.
+        key: Its key: one of `CONVERSATION_EXTRA_FIELDS`, or for a message one of
+            `MESSAGE_EXTRA_FIELDS` or a key of one of its tool calls.
+        value: The value.
         message: The message, counted from 0; None for the whole conversation.
         role: The role of that message.
     """
@@ -48,7 +48,7 @@ class Conversation:
     Attributes:
         messages: The messages.
         shape: The shape it was read from and will be written in: a key of `SHAPES`.
-        extra: Further keys beside the messages, such as `tools`.
+        extra: Further keys besides the messages, such as `tools`.
     """
 
     messages: tuple[Message, ...]
@@ -60,8 +60,8 @@ class Conversation:
         """Read a conversation from parsed JSON, which is not changed.
 
         Args:
-            value: What `json.loads` gave, in any of the shapes.
-            byte_text: Whether U+DC80 to U+DCFF in it stand for raw bytes; otherwise they are lone
+            value: The result of `json.loads`, in any of the shapes.
+            byte_text: Whether U+DC80 to U+DCFF in it are raw bytes; otherwise they are lone
                 surrogates and become U+FFFD.
 
         Raises:
@@ -79,14 +79,14 @@ class Conversation:
         raise ConversationError(f"there is no key 'messages' (keys: {found}); {_EXAMPLE}")
 
     def untrained(self) -> dict[int, str]:
-        """Find the messages that say they are not to be learned, each with the key that does."""
+        """Return the messages that are excluded from the loss, and the key that excludes each."""
         keys = ((index, message.untrained_by) for index, message in enumerate(self.messages))
         return {index: key for index, key in keys if key is not None}
 
     def extra_fields(self) -> list[ExtraField]:
-        """List what a template may leave out, for it is not among the contents.
+        """List the fields that a template may leave out because they are not contents.
 
-        The name of a tool that answers is not there if a call before it says it.
+        The name of an answering tool is omitted if an earlier call names the tool.
         """
         found = [
             ExtraField(key, value)
@@ -111,7 +111,7 @@ class Conversation:
         return found
 
     def to_json(self) -> Any:
-        """Write the conversation in its shape, ready for `json.dumps`."""
+        """Return the conversation in its shape, ready for `json.dumps`."""
         return SHAPES[self.shape].write(self.messages, self.extra)
 
 

@@ -22,14 +22,14 @@ class DatasetShape:
     """A shape in which datasets keep conversations.
 
     Attributes:
-        looks: What a row looks like, in a few characters.
-        found_in: Who keeps conversations so.
-        fits: Tells whether a row is meant to be in this shape, be it right or wrong.
-        read: Makes the messages of a row that fits, and a dict of what it holds beside them. Takes
-            the arguments of `Conversation.from_json`; raises `ConversationError`.
+        looks: A short sketch of a row.
+        found_in: Projects that use the shape.
+        fits: Returns whether a row is meant to be in this shape, valid or not.
+        read: Returns the messages of a row that fits, and a dict of its other keys. Takes the
+            arguments of `Conversation.from_json`; raises `ConversationError`.
         write: Makes a row of these two; raises `ConversationError` if it cannot hold them.
-        list_key: The key, and the column of a table, that holds a list of messages; "" for none.
-        text_keys: The keys, and the columns of a table, that it needs otherwise.
+        list_key: The key, or column of a table, of the list of messages; "" for none.
+        text_keys: The other keys, or columns of a table, that the shape requires.
     """
 
     looks: str
@@ -42,7 +42,7 @@ class DatasetShape:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that a table has to have; none if no table can be in this shape."""
+        """The columns that a table needs; none if no table can be in this shape."""
         return tuple(filter(None, (self.list_key, *self.text_keys)))
 
 
@@ -53,14 +53,14 @@ def _under_key(
     write_message: Callable[[Message], Json],
     fits: Callable[[Any], bool] = lambda items: True,
 ) -> DatasetShape:
-    """Make a shape of objects that hold a list of messages.
+    """Return a shape of objects that hold a list of messages.
 
     Args:
-        key: Where the list is.
+        key: The key of the list.
         looks: As in `DatasetShape`.
         found_in: As in `DatasetShape`.
         write_message: Makes an item of the list.
-        fits: Tells whether what is there is meant in this shape.
+        fits: Returns whether the value under the key is meant to be in this shape.
     """
 
     def read(value: Any, byte_text: bool) -> tuple[tuple[Message, ...], Json]:
@@ -81,16 +81,16 @@ def _under_key(
 
 
 def _of_two(question: str, answer: str, looks: str, found_in: str, more: str = "") -> DatasetShape:
-    """Make a shape of objects with a text and the answer to it.
+    """Return a shape of objects with a question and an answer.
 
-    What it cannot hold is written as `messages`.
+    Conversations that do not fit the shape are written as `messages`.
 
     Args:
-        question: The key of what the user says.
-        answer: The key of what the assistant says.
+        question: The key of the user's text.
+        answer: The key of the assistant's text.
         looks: As in `DatasetShape`.
         found_in: As in `DatasetShape`.
-        more: The key of what the user says besides, if there is any.
+        more: The key of a second text of the user; "" for none.
     """
 
     def read(value: Any, byte_text: bool) -> tuple[tuple[Message, ...], Json]:
@@ -137,7 +137,7 @@ def _of_two(question: str, answer: str, looks: str, found_in: str, more: str = "
 def _with_system(
     messages: tuple[Message, ...], extra: Json, byte_text: bool
 ) -> tuple[Message, ...]:
-    """Take LLaMA-Factory's `system` beside the messages for a first message."""
+    """Move LLaMA-Factory's key `system` into a first message."""
     system = extra.get("system")
     if not isinstance(system, str) or not system or (messages and messages[0].role == "system"):
         return messages
@@ -146,7 +146,7 @@ def _with_system(
 
 
 def _says_from(items: object) -> bool:
-    """Tell ShareGPT's messages from others."""
+    """Return whether messages are in ShareGPT's format."""
     if not isinstance(items, Sequence):
         return False
     return not items or any(isinstance(item, Mapping) and "from" in item for item in items)
@@ -188,15 +188,15 @@ SHAPES: dict[str, DatasetShape] = {
     ),
     "prompt": _of_two("prompt", "completion", '{"prompt", "completion"}', "OpenAI, TRL"),
 }
-"""The shapes by name; a row is in the first that fits. To add one, add an entry."""
+"""The shapes by name; a row is read in the first that fits. To add one, add an entry."""
 
 
 def shape_of(value: object) -> str | None:
-    """Find the shape that a row is in, or is meant to be in; None if nothing tells."""
+    """Return the name of the shape that a row is meant to be in, or None."""
     return next((name for name, shape in SHAPES.items() if shape.fits(value)), None)
 
 
 def describe_shapes() -> str:
-    """List the shapes for people, a line for each."""
+    """Return a list of the shapes for the help, one per line."""
     width = max(len(shape.looks) for shape in SHAPES.values())
     return "\n".join(f"  {shape.looks:<{width}}  {shape.found_in}" for shape in SHAPES.values())

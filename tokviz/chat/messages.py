@@ -17,38 +17,37 @@ from tokviz.storage import json_file
 from tokviz.text import bytetext
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "ipython")
-"""Every role a message may have; the last three are outputs of tools."""
+"""Every role that a message can have; the last three are for outputs of tools."""
 
 TOOL_ROLES = frozenset({"tool", "function", "ipython"})
 
 PART_KINDS = ("text", "python", "python_output", "tool_call")
-"""What a part of a message may be.
-
+"""The kinds of parts of a message.
 The first three are nanochat's. The text of a `tool_call` is JSON: its `name` and `arguments`.
 """
 
 REASONING_KEYS = ("thinking", "reasoning_content", "reasoning")
-"""The keys under which an assistant message keeps what the model thinks before it answers.
+"""The keys of an assistant message for its reasoning.
 
-They are those of gpt-oss's template, of DeepSeek's and Qwen's interfaces, and of OpenRouter's.
+Sources: gpt-oss's template, DeepSeek's and Qwen's APIs, and OpenRouter's.
 """
 
 MEDIA_KEYS = ("image", "images", "video", "videos", "audio", "audios")
-"""The keys, of messages or beside them, of what is not text, as in LLaVA and Ollama."""
+"""The keys of a message or conversation for content other than text, as in LLaVA and Ollama."""
 
 ADDRESS_KEYS = ("name", "channel", "recipient")
-"""The keys by which a message says from whom, how and to whom it is; two are Harmony's."""
+"""The keys for a message's sender, channel and recipient; the last two are Harmony's."""
 
 MESSAGE_EXTRA_FIELDS = (
     *(*REASONING_KEYS, "reasoning_details", "tool_plan", "refusal"),
     *(*MEDIA_KEYS, *ADDRESS_KEYS),
 )
-"""The keys of a message, beside its content, that a model is to read or to say."""
+"""The keys of a message, besides its content, that are for the model."""
 
 UNTRAINED_KEYS = ("weight", "train", "training", "train_on_turn", "loss")
-"""The keys by which an assistant message says, by 0 or false, that it is not to be learned.
+"""The keys that exclude an assistant message from the loss if their value is 0 or false.
 
-They are those of OpenAI's fine-tuning API, of axolotl (three spellings) and of ms-swift.
+Sources: OpenAI's fine-tuning API, axolotl (three spellings) and ms-swift.
 """
 
 Json = dict[str, Any]
@@ -74,10 +73,10 @@ class ConversationError(TokvizError):
     """A conversation that cannot be read or rendered.
 
     Attributes:
-        reason: What is wrong and what to do, without the place.
-        message_index: The message it is about, counted from 0; None for the whole.
+        reason: The problem and its remedy, without the place.
+        message_index: The message, counted from 0; None for the whole conversation.
         part_index: The part of that message, counted from 0.
-        key: The key it is about.
+        key: The key with the problem.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class ConversationError(TokvizError):
         key: str | None = None,
         part_index: int | None = None,
     ) -> None:
-        """Take the reason in words and the place."""
+        """Create the error from a reason in words and a place."""
         self.reason = reason
         self.message_index = message_index
         self.part_index = part_index
@@ -102,7 +101,7 @@ class ConversationError(TokvizError):
         super().__init__(f"{', '.join(places)}: {reason}" if places else reason)
 
     def at(self, place: str) -> ConversationError:
-        """Say the same about a conversation of a file, whose place goes first."""
+        """Return the same error with a place in a file in front."""
         error = ConversationError(self.reason, self.message_index, self.key, self.part_index)
         error.args = (f"{place}: {self}",)
         return error
@@ -123,7 +122,7 @@ class Part:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def call(self, message_index: int, part_index: int) -> Json:
-        """Read the text of a `tool_call`; the indexes are for the message of an error.
+        """Parse the text of a `tool_call`; the indexes are for error messages.
 
         Raises:
             ConversationError: If it is not a JSON object with a name.
@@ -151,12 +150,12 @@ class Message:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The content as parts; a plain text is one part, also when it is empty."""
+        """The content as parts; a plain text is one part, even if it is empty."""
         return (Part("text", self.content),) if isinstance(self.content, str) else self.content
 
     @property
     def text(self) -> str:
-        """The texts of all parts, one after another."""
+        """The texts of all parts, joined."""
         return (
             self.content if isinstance(self.content, str) else "".join(p.text for p in self.content)
         )
@@ -172,7 +171,7 @@ class Message:
 
     @property
     def untrained_by(self) -> str | None:
-        """The one of `UNTRAINED_KEYS` that keeps an assistant message from being learned."""
+        """The key of `UNTRAINED_KEYS` that excludes an assistant message from the loss, or None."""
         if self.role != "assistant" or not self.extra:
             return None
         values = ((key, self.extra.get(key)) for key in UNTRAINED_KEYS)
@@ -180,14 +179,14 @@ class Message:
         return next((key for key, value in said if not value), None)
 
     def extra_fields(self) -> Iterator[tuple[str, Any]]:
-        """List what is under `MESSAGE_EXTRA_FIELDS`, but for what is empty or as usual."""
+        """Iterate over the fields of `MESSAGE_EXTRA_FIELDS` without empty and default values."""
         for key in MESSAGE_EXTRA_FIELDS if self.extra else ():
             value = self.extra.get(key)
             if value and not (key in ADDRESS_KEYS and value in _USUAL_ADDRESSES):
                 yield key, value
 
     def to_json(self) -> Json:
-        """Write the message with `role` and `content`, tool calls as OpenAI does."""
+        """Return the message as JSON with `role`, `content`, and tool calls in OpenAI's format."""
         content, calls = _content_to_json(self.content)
         return {"role": self.role, "content": content, **calls, **self.extra}
 
@@ -206,7 +205,7 @@ def read_messages(items: Iterable[object], byte_text: bool) -> tuple[Message, ..
 
 
 def is_message(item: object) -> bool:
-    """Tell whether something is meant to be a message, be it right or wrong."""
+    """Return whether a value is meant to be a message, valid or not."""
     return isinstance(item, Mapping) and ("role" in item or "from" in item)
 
 
@@ -217,7 +216,7 @@ def _message(item: object, index: int, byte_text: bool) -> Message:
         )
     role_key = "role" if "role" in item else "from" if "from" in item else None
     if role_key is None:
-        raise ConversationError("is missing; it says who speaks, such as 'user'", index, "role")
+        raise ConversationError("is missing; it names the speaker, such as 'user'", index, "role")
     role = _role(item[role_key], index, role_key)
     extra = {key: value for key, value in item.items() if key not in _ALWAYS_WRITTEN}
     if role_key == "from" and _SHAREGPT_NAMES.get(role, role) != item["from"]:
@@ -298,7 +297,7 @@ def _part(item: object, index: int, number: int, byte_text: bool) -> Part:
 
 
 def _calls(item: Mapping[str, Any], index: int, byte_text: bool) -> list[Part]:
-    """Read OpenAI's `tool_calls`, and `function_call` that came before it."""
+    """Read OpenAI's `tool_calls`, or its predecessor `function_call`."""
     calls = item.get("tool_calls")
     key = "tool_calls"
     if calls is None and item.get("function_call") is not None:
@@ -364,11 +363,11 @@ _LEGACY = "function_call"
 def _call_to_text(
     call: Mapping[str, Any], function: Mapping[str, Any], key: str
 ) -> tuple[str, Json]:
-    """Give the text of a call and what is beside it.
+    """Return the text of a call, and the call's other keys.
 
     Args:
         call: An item of `tool_calls`.
-        function: Its `function`, or the item itself where it is written without.
+        function: Its `function`, or the item itself if it has no such key.
         key: The key of the message that holds the call.
     """
     text = json.dumps(dict(function), ensure_ascii=False)
@@ -380,9 +379,9 @@ def _call_to_text(
 
 
 def _calls_to_json(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> Json:
-    """Write calls as the keys of a message: `tool_calls`, or `function_call`; nothing for none.
+    """Return calls as keys of a message: `tool_calls`, or `function_call`; no keys without calls.
 
-    A text that is no JSON (somebody is typing it) is kept as the `arguments` of a nameless call.
+    A text that is not JSON, because it is being typed, becomes the `arguments` of a nameless call.
     """
     if not calls:
         return {}
@@ -400,7 +399,7 @@ def _calls_to_json(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> Json:
 
 
 def parse_tool_call(text: str) -> Json | None:
-    """Read the text of a call; None if it is no JSON object with a name."""
+    """Parse the text of a call; return None if it is not a JSON object with a name."""
     try:
         value = json_file.loads(text)
     except (ValueError, RecursionError):

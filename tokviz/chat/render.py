@@ -25,19 +25,19 @@ def render(
     """Render a conversation.
 
     Args:
-        tokenizer: Any tokenizer. Special tokens that it lacks are added virtually, with the ids
-            after its last; the rendering says which.
+        tokenizer: Any tokenizer. Missing special tokens get made-up ids after its last; see
+            `Rendering.virtual_specials`.
         conversation: The conversation; it is not changed.
-        template: A built-in template or its name, or a Jinja template, which is rendered in a
-            child process: that waits, for two seconds at most.
-        max_tokens: How many tokens are kept.
-        most_new: How many characters may have to be encoded that were not when something was
-            rendered before, None for any number. It is not heeded for a Jinja template.
+        template: A built-in template or its name, or a Jinja template, which a child process
+            renders; the call waits for at most two seconds of processor time.
+        max_tokens: The number of tokens to keep.
+        most_new: The most characters to encode that are not cached from an earlier rendering; None
+            for no limit. Ignored for a Jinja template.
 
     Raises:
         ConversationError: If the template cannot write this conversation.
         ChatTemplateError: If a Jinja template is wrong or takes too long.
-        MuchIsNewError: If more would have to be encoded.
+        MuchIsNewError: If more characters are not cached.
     """
     chosen = get_template(template) if isinstance(template, str) else template
     if isinstance(chosen, ChatTemplate):
@@ -61,20 +61,19 @@ def render_conversation(
 ) -> tuple[list[int], list[int]]:
     """Tokenize a conversation for training, exactly as nanochat does.
 
-    A tokenizer that lacks nanochat's special tokens gets them virtually: their ids come after its
-    last, in nanochat's order. So any vocabulary can be tried, but a model trained with it needs
-    these tokens too.
+    Any vocabulary can be tried: if it lacks nanochat's special tokens, they get made-up ids after
+    its last, in nanochat's order. A model trained on these ids needs the tokens too.
 
     Args:
         tokenizer: Any tokenizer.
         conversation: A dict with `messages`, or a `Conversation`; it is not changed.
-        max_tokens: How many tokens are kept.
+        max_tokens: The number of tokens to keep.
 
     Returns:
         Token ids, and a mask of the same length: 1 for tokens that the assistant is trained on.
 
     Raises:
-        ConversationError: If it is no conversation that nanochat renders.
+        ConversationError: If nanochat cannot render the conversation.
 
     >>> import tokviz
     >>> messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
@@ -90,16 +89,16 @@ def render_conversation(
 
 
 def render_for_completion(tokenizer: Tokenizer, conversation: object) -> list[int]:
-    """Tokenize a conversation so that the assistant is next, exactly as nanochat does.
+    """Tokenize a conversation as a prompt for the assistant, exactly as nanochat does.
 
-    The last message, the assistant's, is left out and the token that starts its turn stands there.
+    The last message, the assistant's, is replaced by the token that starts the assistant's turn.
 
     Args:
         tokenizer: See `render_conversation`.
         conversation: A dict with `messages`, or a `Conversation`; it is not changed.
 
     Raises:
-        ConversationError: If the last message is not the assistant's, or nanochat does not render
+        ConversationError: If the last message is not the assistant's, or nanochat cannot render
             the others.
     """
     read = _as_conversation(conversation)

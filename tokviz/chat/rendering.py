@@ -30,29 +30,29 @@ ROLE_SPANS = "role spans"
 MASK_SOURCES = {
     TEMPLATE_MASK: "The template says which tokens are learned.",
     GENERATION_MARKS: "The mask comes from the template's {% generation %} marks.",
-    ROLE_SPANS: "The template has no {% generation %} marks: what the assistant says is learned, "
-    "with the token that ends it.",
+    ROLE_SPANS: "The template has no {% generation %} marks: the assistant's messages are learned, "
+    "with the tokens that end them.",
 }
-"""Where a mask comes from, in a sentence."""
+"""The origins of a mask, each described in a sentence."""
 
 
 _MOST_NAMED = 8
 
 
 class MuchIsNewError(Exception):
-    """More text would have to be encoded than was allowed."""
+    """The conversation has more text to encode than `most_new` allows."""
 
 
 class TokenRun(NamedTuple):
-    """Neighbouring tokens of one origin; of a long text there are several runs.
+    """Neighboring tokens of one origin; a long text has several runs.
 
     Attributes:
         first: The first token.
         last: One past the last.
         message: The message they belong to, counted from 0, -1 for none.
         part: The part of that message, -1 for none.
-        reason: Their reason, whether they are kept or not.
-        n_bytes: Their bytes.
+        reason: Their reason, also if they are cut off.
+        n_bytes: Their length in bytes.
     """
 
     first: int
@@ -68,27 +68,26 @@ class Rendering:
     """The tokens of a conversation. All columns have one item for each token.
 
     Tokens beyond `max_tokens` are in the columns too, with mask 0 and the reason `TRUNCATED`:
-    what a training sees is `ids[:n_kept]` and `mask[:n_kept]`.
+    training sees `ids[:n_kept]` and `mask[:n_kept]`.
 
     Attributes:
         tokenizer: The tokenizer.
         template: The template's name.
         ids: Token ids; typecode "I".
-        mask: 1 where a token is learned, else 0.
+        mask: 1 where a token is in the loss, else 0.
         reasons: Values of `Reason`.
-        from_structure: 1 where a token comes from the template, 0 from the conversation. A token
-            that reaches over the border comes from where its first byte comes from, and is learned
-            if any of its bytes is.
-        runs: Which of them belong to which message.
-        max_tokens: Where the rendering is cut off.
-        virtual_specials: Special tokens that the template needs and the tokenizer lacks, with the
-            ids they were given: those after its last.
+        from_structure: 1 where a token comes from the template, 0 where it comes from the
+            conversation. The first byte decides for a token that crosses the border; the token is
+            in the loss if any of its bytes is.
+        runs: Ranges of tokens with their message, part and reason.
+        max_tokens: The number of tokens to keep.
+        virtual_specials: Special tokens that the template needs and the tokenizer lacks, with
+            made-up ids after the tokenizer's last.
         mask_source: A key of `MASK_SOURCES`.
-        notes: What else there is to say about the rendering, in sentences.
-        left_out: What the template does not write of the conversation, or not as it is; a note
-            says so too.
-        untrained: The messages that say themselves that they are not to be learned, each with the
-            key that does; a note says so too.
+        notes: Notes about the rendering for the user, in sentences.
+        left_out: Fields of the conversation that the template omits or changes; also in a note.
+        untrained: Messages excluded from the loss by one of their keys, and that key; also in a
+            note.
     """
 
     tokenizer: Tokenizer
@@ -106,22 +105,22 @@ class Rendering:
     untrained: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """Count all tokens, those that are cut off too."""
+        """Return the number of tokens, including those cut off."""
         return len(self.ids)
 
     @property
     def n_kept(self) -> int:
-        """Tokens that are kept."""
+        """The number of tokens kept."""
         return min(len(self.ids), self.max_tokens)
 
     @cached_property
     def n_learned(self) -> int:
-        """Tokens with the mask 1."""
+        """The number of tokens with mask 1."""
         return self.mask.count(1)
 
     @property
     def supervised_share(self) -> float:
-        """The share of the kept tokens that are learned, 0 to 1."""
+        """The share of the kept tokens that are in the loss, 0 to 1."""
         return self.n_learned / self.n_kept if self.n_kept else 0.0
 
     @cached_property
@@ -129,19 +128,19 @@ class Rendering:
         return {token_id: text.encode() for text, token_id in self.virtual_specials.items()}
 
     def token_bytes(self, index: int) -> bytes:
-        """Give the bytes of a token."""
+        """Return the bytes of a token."""
         token_id = self.ids[index]
         virtual = self._virtual_bytes.get(token_id)
         return self.tokenizer.token_bytes(token_id) if virtual is None else virtual
 
     def is_special(self, index: int) -> bool:
-        """Tell whether a token is a special one, of the tokenizer or virtual."""
+        """Return whether a token is a special token, of the tokenizer or virtual."""
         token_id = self.ids[index]
         return token_id in self._virtual_bytes or self.tokenizer.is_special(token_id)
 
     @cached_property
     def message_spans(self) -> list[tuple[int, int]]:
-        """First token and one past the last, for each message; a message without any is empty."""
+        """The first token and one past the last of each message; equal if it has no tokens."""
         spans: dict[int, tuple[int, int]] = {}
         for message, first, last in self.stretches:
             spans[message] = (spans.get(message, (first, 0))[0], last)
@@ -149,12 +148,12 @@ class Rendering:
 
     @cached_property
     def stretches(self) -> list[tuple[int, int, int]]:
-        """The message of neighbouring tokens, the first of them, and one past the last."""
+        """Ranges of tokens by message: the message, the first token, and one past the last."""
         by_message = (list(runs) for _, runs in groupby(self.runs, itemgetter(2)))
         return [(runs[0].message, runs[0].first, runs[-1].last) for runs in by_message]
 
     def run_of(self, index: int) -> TokenRun:
-        """Give the run of a token."""
+        """Return the run that a token is in."""
         return self.runs[bisect_right(self.runs, index, key=itemgetter(0)) - 1]
 
     @cached_property
@@ -174,12 +173,12 @@ class Rendering:
         return column
 
     def reason_sentence(self, index: int) -> str:
-        """Say in a sentence why a token has its mask."""
+        """Explain a token's mask in a sentence."""
         reason = Reason(self.reasons[index])
         if reason is Reason.TRUNCATED:
             return (
-                f"0: cut off. It is token #{index}, and the first {self.max_tokens:,} are kept; "
-                "training sees nothing of it."
+                f"0: cut off. This is token #{index}, and only the first {self.max_tokens:,} are "
+                "kept; training does not see it."
             )
         value = self.mask[index]
         message = self.run_of(index).message
@@ -189,8 +188,8 @@ class Rendering:
             return f"0: {what}; its key {key!r} keeps it from being learned."
         where = f" of message {message + 1}" if message >= 0 else ""
         if reason is Reason.HEADER:
-            what = f"structure of the template{where}"
-            why = "the model writes it itself" if value else "it is given to the model"
+            what = f"template text{where}"
+            why = "the model writes it" if value else "input only: the model reads it"
         elif reason is Reason.END:
             what = f"the token that ends the assistant's turn{where}"
             why = "so the model learns to stop" if value else "so the model does not learn to stop"
@@ -204,15 +203,15 @@ class Rendering:
 _LEARNED = frozenset({Reason.ASSISTANT_TEXT, Reason.TOOL_CALL})
 _ASSISTANT = _LEARNED | {Reason.END}
 _WHY = {
-    Reason.SYSTEM_TEXT: "the model is told it, it never says it",
-    Reason.USER_TEXT: "the user says it, the model only reads it",
-    Reason.ASSISTANT_TEXT: "the model learns to say it",
+    Reason.SYSTEM_TEXT: "input only: the model reads it",
+    Reason.USER_TEXT: "input only: the user writes it",
+    Reason.ASSISTANT_TEXT: "the model learns to write it",
     Reason.TOOL_CALL: "the model learns to call the tool",
-    Reason.TOOL_OUTPUT: "the tool says it when the model is used",
+    Reason.TOOL_OUTPUT: "input only: the tool returns it",
 }
 _UNUSUAL = {
-    0: "the template leaves it out of what is learned",
-    1: "the template marks it as learned",
+    0: "the template excludes it from the loss",
+    1: "the template includes it in the loss",
 }
 
 
@@ -229,22 +228,22 @@ def render_spans(
     untrained: Mapping[int, str] = MappingProxyType({}),
     most_new: int | None = None,
 ) -> Rendering:
-    """Encode what a template has written.
+    """Encode the spans of a template.
 
     Args:
         tokenizer: The tokenizer.
-        spans: What the template has written.
-        special_tokens: The template's special tokens; more than the tokenizer has get ids.
+        spans: The spans.
+        special_tokens: The template's special tokens; those the tokenizer lacks get made-up ids.
         template: The template's name.
-        max_tokens: How many tokens are kept.
+        max_tokens: The number of tokens to keep.
         mask_source: A key of `MASK_SOURCES`.
         notes: Sentences for the rendering's `notes`.
-        left_out: What the template has not written of the conversation.
-        untrained: The messages of which nothing is learned, each with the key that says so.
-        most_new: How many characters may have to be encoded, None for any number.
+        left_out: Fields of the conversation that the template omits or changes.
+        untrained: Messages excluded from the loss, and the key that excludes each.
+        most_new: The most characters to encode that are not cached; None for no limit.
 
     Raises:
-        MuchIsNewError: If more would have to be encoded.
+        MuchIsNewError: If more characters are not cached.
     """
     if untrained:
         spans = [
@@ -253,7 +252,7 @@ def render_spans(
         numbers = ", ".join(str(message + 1) for message in islice(untrained, _MOST_NAMED))
         more = ", …" if len(untrained) > _MOST_NAMED else ""
         keys = " or ".join(dict.fromkeys(map(repr, untrained.values())))
-        notes = (*notes, f"Not learned, as {keys} says: message {numbers}{more}.")
+        notes = (*notes, f"Not learned because of {keys}: message {numbers}{more}.")
     virtual = virtual_specials(tokenizer, special_tokens)
     columns = _Columns(encoder_of(tokenizer), {**virtual, **tokenizer.special_tokens})
     columns.add_all(spans, most_new)
@@ -262,7 +261,7 @@ def render_spans(
     if left_out:
         keys = ", ".join(dict.fromkeys(repr(aside.key) for aside in left_out))
         verb = leaves_out(mask_source)
-        changed = "" if mask_source == TEMPLATE_MASK else " What it changes counts as its own text."
+        changed = "" if mask_source == TEMPLATE_MASK else " Changed text counts as template text."
         notes = (*notes, f"{template} {verb} a part of the conversation: {keys}.{changed}")
     return Rendering(
         tokenizer,
@@ -282,21 +281,21 @@ def render_spans(
 
 
 def leaves_out(mask_source: str) -> str:
-    """Say what a template does with what is not found in its text, as far as one knows.
+    """Return the verb for fields that are not in the rendered text.
 
-    Of a built-in one it is known; another may write it in other words.
+    A built-in template leaves them out; a Jinja template may also have written them differently.
     """
     return "leaves out" if mask_source == TEMPLATE_MASK else "leaves out or changes"
 
 
 def virtual_specials(tokenizer: Tokenizer, special_tokens: Sequence[str]) -> dict[str, int]:
-    """Give ids to the special tokens that a tokenizer lacks: those after its last, in order."""
+    """Return made-up ids for missing special tokens: those after the tokenizer's last, in order."""
     lacking = [text for text in special_tokens if text not in tokenizer.special_tokens]
     return {text: tokenizer.n_vocab + i for i, text in enumerate(dict.fromkeys(lacking))}
 
 
 def runs_of(spans: Iterable[TemplateSpan]) -> list[list[TemplateSpan]]:
-    """Gather spans that are encoded in one go: a special token alone, or plain text."""
+    """Group the spans that are encoded together: a special token alone, or neighboring text."""
     runs: list[list[TemplateSpan]] = []
     is_open = False
     for span in spans:
@@ -313,14 +312,14 @@ def runs_of(spans: Iterable[TemplateSpan]) -> list[list[TemplateSpan]]:
 
 
 _TOGETHER = 1_000
-"""So many texts are encoded in one go."""
+"""Texts to encode per call."""
 
-_Stretch = tuple[TemplateSpan, str]
-"""A span, and as much of its text as is encoded in one go with others or alone."""
+_SpanText = tuple[TemplateSpan, str]
+"""A span, and the part of its text that is in one encoded text."""
 
 
 class _Columns:
-    """The columns of a rendering as they grow.
+    """A builder for the columns of a rendering.
 
     Attributes:
         ids: The token ids.
@@ -333,34 +332,34 @@ class _Columns:
         self.ids = array("I")
         self.runs: list[TokenRun] = []
         self._spans: list[TemplateSpan] = []
-        """For each of the runs a span that its tokens come from."""
+        """The span of each run."""
         self._learned_too: list[int] = []
-        """Tokens that reach into a span that is learned."""
+        """Tokens that end in a span of the loss but start before it."""
 
     def __len__(self) -> int:
         return self.runs[-1].last if self.runs else 0
 
     def add_all(self, spans: Sequence[TemplateSpan], most_new: int | None) -> None:
-        """Add spans, of which so many characters may have to be encoded."""
+        """Add spans; raise `MuchIsNewError` if more than `most_new` characters are not cached."""
         parts = [part for run in runs_of(spans) for part in self._parts(run)]
         if most_new is not None:
             said = (text for ((span, _), *_), text in parts if not span.special)
             if sum(len(text) for text in said if not self._encoder.knows(text)) > most_new:
                 raise MuchIsNewError
-        for number, (stretches, text) in enumerate(parts):
+        for number, (span_texts, text) in enumerate(parts):
             if number % _TOGETHER == 0:
                 raise_if_stopped()
                 some = parts[number : number + _TOGETHER]
                 self._encoder.learn(text for ((span, _), *_), text in some if not span.special)
-            span = stretches[0][0]
+            span = span_texts[0][0]
             if span.special:
                 self.ids.append(self._special_ids[text])
                 self._note(span, 1, bytetext.n_bytes(text))
             else:
-                self._add(stretches, text)
+                self._add(span_texts, text)
 
-    def _parts(self, run: list[TemplateSpan]) -> Iterator[tuple[list[_Stretch], str]]:
-        """Cut what is encoded in one go where that changes nothing."""
+    def _parts(self, run: list[TemplateSpan]) -> Iterator[tuple[list[_SpanText], str]]:
+        """Cut a run's text where the cut does not change the tokens."""
         raise_if_stopped()
         text = "".join([span.text for span in run])
         where = run[0].message, run[0].part
@@ -368,33 +367,32 @@ class _Columns:
         spans = iter(run)
         at = last = 0
         for part in parts:
-            stretches, end = list[_Stretch](), at + len(part)
+            span_texts, end = list[_SpanText](), at + len(part)
             while at < end:
                 if at == last:
                     span = next(spans)
                     last += len(span.text)
                 stop = min(end, last)
-                stretches.append((span, part if stop - at == len(part) else text[at:stop]))
+                span_texts.append((span, part if stop - at == len(part) else text[at:stop]))
                 at = stop
-            yield stretches, part
+            yield span_texts, part
 
-    def _add(self, stretches: list[_Stretch], text: str) -> None:
+    def _add(self, span_texts: list[_SpanText], text: str) -> None:
         """Add plain text that is encoded in one go, its tokens shared out by bytes."""
-        message = stretches[0][0].message
+        message = span_texts[0][0].message
         try:
             ids = self._encoder.encode(text)
         except PatternError as error:
             raise ConversationError(str(error), message if message >= 0 else None) from error
         self.ids.extend(ids)
-        if len(stretches) == 1:
-            self._note(stretches[0][0], len(ids), bytetext.n_bytes(text))
+        if len(span_texts) == 1:
+            self._note(span_texts[0][0], len(ids), bytetext.n_bytes(text))
             return
         ends = self._encoder.ends(text)
         first, n_bytes = 0, 0
-        for span, part in stretches:
+        for span, part in span_texts:
             n_before, n_bytes = n_bytes, n_bytes + bytetext.n_bytes(part)
-            # The token that holds this span's last byte is the last that can begin in it; the one
-            # before `first` may reach into it.
+            # A token that crosses the end of this span belongs to it.
             whole = bisect_right(ends, n_bytes)
             reaches_over = whole < len(ends) and (ends[whole - 1] if whole else 0) < n_bytes
             last = whole + reaches_over
@@ -405,7 +403,7 @@ class _Columns:
             first = last
 
     def _note(self, span: TemplateSpan, n: int, n_bytes: int) -> None:
-        """Note the origin of the next n tokens."""
+        """Record the origin of the next n tokens."""
         if n:
             first = len(self)
             self._spans.append(span)
@@ -413,14 +411,14 @@ class _Columns:
             self.runs.append(run)
 
     def mask(self) -> bytearray:
-        """Give 1 for each token that is learned, and 0 for each other."""
+        """Return 1 for each token in the loss, and 0 for each other."""
         mask = bytearray(self.bytes_of(lambda span: span.learned))
         for token in self._learned_too:
             mask[token] = 1
         return mask
 
     def bytes_of(self, value: Callable[[TemplateSpan], int]) -> bytes:
-        """Give for each token a number that its span has."""
+        """Return a property of its span for each token."""
         return b"".join(
             bytes([value(span)]) * (run.last - run.first)
             for span, run in zip(self._spans, self.runs, strict=True)
@@ -428,7 +426,7 @@ class _Columns:
 
 
 def rendering_to_json(rendering: Rendering) -> dict[str, object]:
-    """Write what a training sees of a rendering, ready for `json.dumps`."""
+    """Return the kept tokens and the notes of a rendering, ready for `json.dumps`."""
     kept = rendering.n_kept
     return {
         "tokenizer": rendering.tokenizer.name,

@@ -1,4 +1,4 @@
-"""Loading a tokenizer by its name, from a file or folder, or from the Hugging Face Hub."""
+"""Loading of tokenizers by name, from a file or folder, or from the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ _lock = Lock()
 def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
     """Load a tokenizer: by name, from a file or folder, or from the Hugging Face Hub.
 
-    A built-in tokenizer is the same object every time, files are read anew. What kind a file is
-    tells its content; see `tokviz.formats.recognise`. Where a folder is called like a built-in
-    tokenizer, write `./name` for the folder.
+    A built-in tokenizer is the same object every time; files are read again. The content of a file
+    decides its kind; see `tokviz.formats.recognise`. For a folder with the name of a built-in
+    tokenizer, write `./name`.
 
     Args:
         name: A built-in name, a path, or `hf:org/name`, also with `@revision`.
-        split_pattern: A named split pattern or a regex, for a file that holds none (a rank file, a
-            vocabulary and its merges); otherwise it is guessed, and `Tokenizer.source` says so.
+        split_pattern: A named split pattern or a regex, for a file without one (a rank file, a
+            vocabulary and its merges). If None, it is guessed, which `Tokenizer.source` notes.
 
     Raises:
-        UnknownTokenizerError: If it is neither; it offers the nearest names.
-        InputFileError: If a file cannot be read, holds no tokenizer or a broken one, or has its own
-            split pattern where another is asked for.
-        PatternError: If the split pattern is no valid regex.
+        UnknownTokenizerError: If the name is unknown; it suggests the closest names.
+        InputFileError: If a file cannot be read, holds no valid tokenizer, or has its own split
+            pattern although one is given.
+        PatternError: If the split pattern is not a valid regex.
     """
     return load_by(_read_here, name, split_pattern)
 
 
 Read = Callable[["Found", "str | SplitPattern | None", str], "Tokenizer | NeedsLibrary"]
-"""Reads a file that was recognized: see `tokviz.formats.files.read`."""
+"""A function that reads a recognized file, such as `tokviz.formats.files.read`."""
 
 
 def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
-    """Load a tokenizer as `load` does, and read files by `read`."""
+    """Load a tokenizer as `load` does, but read files with `read`."""
     if isinstance(name, str) and name.startswith(HUB_PREFIX):
         from tokviz.formats.hub import fetch
 
@@ -68,7 +68,7 @@ def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None)
 
 
 def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
-    # Imported here, so that the app starts without it when its tokenizer is built in.
+    # Imported here because a built-in tokenizer does not need it.
     from tokviz.formats.recognise import find
 
     made = read(find(os.path.expanduser(path)), split_pattern, os.fspath(path))

@@ -24,14 +24,14 @@ class BuiltinTokenizer(NamedTuple):
 
     Attributes:
         name: Its canonical name.
-        title: The models that people know it by.
-        aliases: Other names it goes by.
-        vocabulary: The file below `assets/vocab`.
+        title: The models known for it.
+        aliases: Its other names.
+        vocabulary: The file in `assets/vocab`.
         split_pattern: The name of its split pattern.
         special_tokens: Special token text → id.
-        n_tokens: How many tokens it has, special ones too.
-        source: Where the vocabulary comes from, and its licence.
-        nfc: Whether it composes text first.
+        n_tokens: The number of tokens, including special tokens.
+        source: The origin of the vocabulary, and its license.
+        nfc: Whether it normalizes text to NFC first.
     """
 
     name: str
@@ -46,11 +46,11 @@ class BuiltinTokenizer(NamedTuple):
 
     @property
     def n_vocab(self) -> int:
-        """One more than its largest id, which a special token has: some ids may have no token."""
+        """One more than its largest id, which is a special token's; some ids may have no token."""
         return max(self.special_tokens.values()) + 1
 
     def load(self) -> Tokenizer:
-        """Make the tokenizer; its tables are built when first needed."""
+        """Create the tokenizer; its tables are built when first needed."""
         tokenizer = Tokenizer.of(
             PackedRanks(asset_path(f"vocab/{self.vocabulary}")),
             self.special_tokens,
@@ -121,7 +121,7 @@ BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
         nfc=True,
     ),
 )
-"""Every tokenizer that ships with tokviz, in the order to show them."""
+"""The built-in tokenizers, in display order."""
 
 _BY_NAME: dict[str, BuiltinTokenizer] = {
     name: builtin for builtin in BUILTIN_TOKENIZERS for name in (builtin.name, *builtin.aliases)
@@ -137,7 +137,7 @@ def resolve_name(name: str) -> BuiltinTokenizer:
     """Find a built-in tokenizer by its name or an alias, in any case.
 
     Raises:
-        UnknownTokenizerError: If there is none; it offers the nearest names.
+        UnknownTokenizerError: If there is none; it suggests the closest names.
     """
     wanted = name.strip().lower()
     found = _BY_NAME.get(wanted)
@@ -152,12 +152,12 @@ def resolve_name(name: str) -> BuiltinTokenizer:
 
 
 def is_builtin(name: str) -> bool:
-    """Tell whether a name or alias is that of a built-in tokenizer."""
+    """Return whether a name is a built-in tokenizer's name or alias."""
     return name.strip().lower() in _BY_NAME
 
 
 def is_path_of_file(name: StrPath) -> bool:
-    """Tell whether a name is that of a file or folder, not of a built-in tokenizer."""
+    """Return whether a name is the path of a file or folder, not a built-in tokenizer."""
     if not isinstance(name, str):
         return True
     return not is_builtin(name) and _is_path(name)
@@ -172,9 +172,9 @@ _COMMON_NAMES = ("tokenizer.json", "vocab.json", "tokenizer.model")
 
 
 def place_words(source: str) -> tuple[str, str]:
-    """Give the short name of a place, and where it is; both safe to show.
+    """Return the short name and the location of a tokenizer's source; both safe to show.
 
-    A file that is called what all of its kind are called goes by its folder.
+    A file with a common name such as `tokenizer.json` gets the name of its folder.
 
     >>> place_words("/data/llama/tokenizer.json")
     ('llama', '/data/llama/tokenizer.json')
@@ -187,5 +187,5 @@ def place_words(source: str) -> tuple[str, str]:
 
 
 def short_name(name: str) -> str:
-    """Shorten a tokenizer's name if it is a place, and make it safe to show."""
+    """Shorten a tokenizer's name if it is a path or on the Hub, and make it safe to show."""
     return place_words(name)[0] if os.sep in name or name.startswith(HUB_PREFIX) else safe(name)
