@@ -16,11 +16,13 @@ from types import ModuleType
 import pytest
 
 import tokviz
-from tokviz.chat import conversation as conversations
 from tokviz.chat import dataset as datasets
-from tokviz.chat.conversation import Conversation, DatasetShape, Message
+from tokviz.chat import dataset_shapes
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset, JsonValues
-from tokviz.chat.lint import RULES, Breach, Rule, lint
+from tokviz.chat.dataset_shapes import DatasetShape
+from tokviz.chat.lint import RULES, Problem, Rule, lint
+from tokviz.chat.messages import Message
 from tokviz.chat.render import render
 from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
@@ -143,10 +145,10 @@ def test_a_chat_template_is_one_entry(monkeypatch, conversation_file, capsys) ->
 
 
 def test_a_rule_for_conversations_is_one_entry(monkeypatch, conversation_file, capsys) -> None:
-    def find(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
+    def find(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
         for number, message in enumerate(conversation.messages):
             if message.text.isupper():
-                yield Breach(f"message {number + 1}: shouts", number)
+                yield Problem(f"message {number + 1}: shouts", number)
 
     monkeypatch.setitem(RULES, "shouts", Rule("shouts", "loud", "note", of_messages=find))
     conversation = Conversation.from_json(MESSAGES)
@@ -181,7 +183,7 @@ def quizzes(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
         write=write,
         text_keys=("question", "answer"),
     )
-    monkeypatch.setitem(conversations.SHAPES, "quiz", shape)
+    monkeypatch.setitem(dataset_shapes.SHAPES, "quiz", shape)
     return [{"question": "[1]", "answer": f"one {n}"} for n in range(2)]
 
 
@@ -189,7 +191,7 @@ def test_a_dataset_shape_is_one_entry(quizzes, tmp_path) -> None:
     conversation = Conversation.from_json(quizzes[0])
     assert [message.role for message in conversation.messages] == ["user", "assistant"]
     assert conversation.to_json() == quizzes[0]
-    assert '{"question", "answer"}' in conversations.describe_shapes()
+    assert '{"question", "answer"}' in dataset_shapes.describe_shapes()
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, quizzes)))
     (tmp_path / "rows.json").write_text(json.dumps(quizzes))
     (tmp_path / "row.json").write_text(json.dumps(quizzes[0], indent=1))

@@ -13,14 +13,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tokviz.chat.contract import render_conversation as render_conversation
-    from tokviz.chat.contract import render_for_completion as render_for_completion
     from tokviz.chat.conversation import Conversation as Conversation
-    from tokviz.chat.conversation import ConversationError as ConversationError
     from tokviz.chat.lint import Finding as Finding
     from tokviz.chat.mask import visualize_tokenization as visualize_tokenization
-    from tokviz.chat.render import Rendering as Rendering
+    from tokviz.chat.messages import ConversationError as ConversationError
     from tokviz.chat.render import render as render
+    from tokviz.chat.render import render_conversation as render_conversation
+    from tokviz.chat.render import render_for_completion as render_for_completion
+    from tokviz.chat.rendering import Rendering as Rendering
     from tokviz.compare.boundaries import Comparison as Comparison
     from tokviz.compare.boundaries import Disagreement as Disagreement
     from tokviz.compare.boundaries import compare as compare
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tokviz.errors import TokvizError as TokvizError
     from tokviz.errors import UnknownTokenizerError as UnknownTokenizerError
     from tokviz.errors import VocabularyError as VocabularyError
-    from tokviz.formats.registry import load as load
+    from tokviz.formats.loader import load as load
     from tokviz.tokenizer.pretokenize.patterns import SplitPattern as SplitPattern
     from tokviz.tokenizer.tokenizer import Tokenization as Tokenization
     from tokviz.tokenizer.tokenizer import Tokenizer as Tokenizer
@@ -48,16 +48,17 @@ if TYPE_CHECKING:
 from tokviz.storage.version import __version__ as __version__
 
 _NAMES = {
-    "tokviz.formats.registry": "load",
+    "tokviz.formats.loader": "load",
     "tokviz.tokenizer.pretokenize.patterns": "SplitPattern",
     "tokviz.tokenizer.tokenizer": "Tokenization Tokenizer",
     "tokviz.training.progress": "TrainProgress",
     "tokviz.training.run": "TrainingRun",
     "tokviz.training.train": "train train_bpe",
-    "tokviz.chat.conversation": "Conversation ConversationError",
+    "tokviz.chat.conversation": "Conversation",
+    "tokviz.chat.messages": "ConversationError",
     "tokviz.chat.lint": "Finding",
-    "tokviz.chat.render": "Rendering render",
-    "tokviz.chat.contract": "render_conversation render_for_completion",
+    "tokviz.chat.render": "render render_conversation render_for_completion",
+    "tokviz.chat.rendering": "Rendering",
     "tokviz.chat.mask": "visualize_tokenization",
     "tokviz.compare.boundaries": "Comparison Disagreement compare",
     "tokviz.compare.report": "ReportRow compression_report",

@@ -64,7 +64,7 @@ def key_times(runs: int) -> list[float]:
     from tokviz.chat.conversation import Conversation
     from tokviz.chat.lint import lint
     from tokviz.chat.render import render
-    from tokviz.formats.registry import load
+    from tokviz.formats.loader import load
 
     tokenizer = load("cl100k_base")
     tokenizer.prepare()

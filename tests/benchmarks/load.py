@@ -37,7 +37,7 @@ json.dump(content, open(sys.argv[3], "w", encoding="utf-8"), ensure_ascii=False,
 
 LOAD = """
 import json, sys, threading, time
-import tokviz, tokviz.tokenizer.tokenizer, tokviz.formats.registry, regex, tiktoken
+import tokviz, tokviz.tokenizer.tokenizer, tokviz.formats.loader, regex, tiktoken
 text = "The quick brown fox, 12345 naïve cafés and 你好世界.\\n" * 40
 gaps, over = [], threading.Event()
 def tick():

@@ -11,7 +11,8 @@ from hypothesis import given
 
 import tokviz
 from tests.chat.conversations import nanochat_conversations
-from tokviz.chat.conversation import REASONING_KEYS, Conversation, ConversationError, Message, Part
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import REASONING_KEYS, ConversationError, Message, Part
 from tokviz.chat.render import render
 
 OPENAI = {

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chat.conversations import nanochat_conversations, turns
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset, JsonLines
+from tokviz.chat.messages import ConversationError
 from tokviz.errors import InputFileError
 from tokviz.training.corpus.parquet import ParquetTable
 

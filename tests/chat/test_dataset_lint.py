@@ -12,14 +12,15 @@ from tests.chat import originals
 from tests.chat.conversations import nanochat_conversations, plain_conversations, turns
 from tests.profiles import examples
 from tokviz.chat import dataset_lint
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset, JsonValues
 from tokviz.chat.dataset_lint import DatasetLinter, RowReport, histogram
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import UNREADABLE, error_finding, lint, special_texts
+from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.templates import TEMPLATES
-from tokviz.formats.registry import load
+from tokviz.formats.loader import load
 
 GPT2 = load("gpt2")
 ANY_ROLES = st.lists(

@@ -14,7 +14,8 @@ from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
 from tokviz.chat.lint import lint
-from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render
+from tokviz.chat.render import render
+from tokviz.chat.rendering import GENERATION_MARKS, ROLE_SPANS, Rendering
 from tokviz.chat.spans import Reason
 
 CHATML = JinjaTemplate("chatml.jinja", originals.CHATML)
@@ -88,8 +89,8 @@ def test_reasoning_and_tools_that_a_template_does_not_write_are_said():
     rendering = render(QWEN, conversation, template)
     template.close()
     assert rendering.notes == (
-        "t leaves out or changes a part of the conversation: 'tools', 'reasoning'. What it changes "
-        "counts as its own text.",
+        "t leaves out or changes a part of the conversation: 'tools', 'reasoning'. Changed "
+        "text counts as template text.",
     )
     assert left_out(conversation, rendering) == [
         "t leaves out or changes 'tools'",
@@ -140,8 +141,8 @@ def test_reasoning_is_learned_with_what_the_model_writes_around_it():
     assert rendering.ids.tolist().count(QWEN.special_tokens["<|im_end|>"]) == 2
     said = rendering.ids.tolist().index(QWEN.encode("think")[0])
     assert [rendering.reason_sentence(i) for i in (said, said + 2)] == [
-        "1: assistant text of message 2 (structure); the model learns to say it.",
-        "1: assistant text of message 2 (content); the model learns to say it.",
+        "1: assistant text of message 2 (structure); the model learns to write it.",
+        "1: assistant text of message 2 (content); the model learns to write it.",
     ]
     assert left_out(conversation, rendering) == []
 

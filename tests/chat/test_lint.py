@@ -6,11 +6,12 @@ import pytest
 
 import tokviz
 from tests.chat.conversations import turns
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.json_text import loads
 from tokviz.chat.lint import RULES, Finding, lint
+from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
-from tokviz.formats.registry import load
+from tokviz.formats.loader import load
 
 GPT2 = load("gpt2")
 SYSTEM = {"role": "system", "content": "S"}
@@ -72,7 +73,7 @@ def test_special_token_text_in_content_names_its_token():
     assert "'<|endoftext|>', a special" in found.message
     text = "a <|im_end|> <|endoftext|> <|im_end|>"
     (found,) = findings(turns(text, "Hello"), "chatml")
-    assert "'<|im_end|>', '<|endoftext|>', texts of special tokens; here they" in found.message
+    assert "'<|im_end|>', '<|endoftext|>', texts of special tokens; tokviz encodes" in found.message
 
 
 @pytest.mark.parametrize(

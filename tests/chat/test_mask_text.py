@@ -13,8 +13,9 @@ from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
 from tokviz.chat.conversation import Conversation
 from tokviz.chat.mask_text import EXAMPLE, MaskedText, mask_text
-from tokviz.chat.render import Rendering, render
-from tokviz.formats.registry import load
+from tokviz.chat.render import render
+from tokviz.chat.rendering import Rendering
+from tokviz.formats.loader import load
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 GPT2 = load("gpt2")
@@ -134,7 +135,7 @@ def test_special_tokens_that_the_tokenizer_lacks_make_the_tokens_differ():
     assert list(masked.rendering.mask) == [0, 0, 0, 0, 1, 1]
     masked = mask_text(QWEN, "<|im_start|>user\nHi<|im_end|>", parse_specials=False)
     assert not masked.aligned
-    assert "parsed here, in the text they are not" in masked.sentence
+    assert "parsed here, but not in the editor" in masked.sentence
 
 
 def test_an_unfinished_text_is_masked_as_far_as_it_goes():

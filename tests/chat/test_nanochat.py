@@ -12,7 +12,7 @@ import tokviz
 from tests.chat.conversations import nanochat_conversations, turns
 from tests.oracles import nanochat as oracle
 from tests.profiles import examples
-from tokviz.chat.conversation import ConversationError
+from tokviz.chat.messages import ConversationError
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 BYTES = {i: bytes([i]) for i in range(256)}

@@ -11,17 +11,12 @@ import pytest
 from tests.chat import originals
 from tests.chat.conversations import turns
 from tests.oracles.nanochat import SPECIALS
-from tokviz.chat.conversation import (
-    CONVERSATION_EXTRA_FIELDS,
-    MESSAGE_EXTRA_FIELDS,
-    PART_KINDS,
-    ROLES,
-    Conversation,
-    ConversationError,
-)
+from tokviz.chat.conversation import CONVERSATION_EXTRA_FIELDS, Conversation
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import lint
-from tokviz.chat.render import render, rendering_to_json
+from tokviz.chat.messages import MESSAGE_EXTRA_FIELDS, PART_KINDS, ROLES, ConversationError
+from tokviz.chat.render import render
+from tokviz.chat.rendering import rendering_to_json
 from tokviz.chat.templates import TEMPLATES
 from tokviz.tokenizer.tokenizer import Tokenizer
 

@@ -15,13 +15,15 @@ from tests.oracles.edits import BUILTIN, SMALL, random_edit, random_text, tokeni
 from tests.oracles.nanochat import SPECIALS
 from tests.profiles import examples
 from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
-from tokviz.chat.conversation import UNTRAINED_KEYS, Conversation, Message
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import lint
-from tokviz.chat.render import MuchIsNewError, Rendering, render, rendering_to_json
+from tokviz.chat.messages import UNTRAINED_KEYS, Message
+from tokviz.chat.render import render
+from tokviz.chat.rendering import MuchIsNewError, Rendering, rendering_to_json
 from tokviz.chat.spans import Reason
 from tokviz.chat.templates import TEMPLATES
-from tokviz.formats.registry import load
+from tokviz.formats.loader import load
 from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize.patterns import get_split_pattern
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -92,7 +94,7 @@ def test_what_is_cut_off_is_there_and_marked():
     assert rendering.supervised_share == 0.2
     assert rendering.token_bytes(10) == b"P"
     assert rendering.reason_sentence(10) == (
-        "0: cut off. It is token #10, and the first 10 are kept; training sees nothing of it."
+        "0: cut off. This is token #10, and only the first 10 are kept; training does not see it."
     )
 
 
@@ -122,12 +124,12 @@ def test_columns_have_one_item_for_each_token(messages, name):
 @pytest.mark.parametrize(
     ("index", "sentence"),
     [
-        (0, "0: structure of the template; it is given to the model."),
-        (2, "0: system text of message 1 (content); the model is told it, it never says it."),
-        (5, "0: user text of message 2 (content); the user says it, the model only reads it."),
-        (8, "1: assistant text of message 3 (content); the model learns to say it."),
+        (0, "0: template text; input only: the model reads it."),
+        (2, "0: system text of message 1 (content); input only: the model reads it."),
+        (5, "0: user text of message 2 (content); input only: the user writes it."),
+        (8, "1: assistant text of message 3 (content); the model learns to write it."),
         (9, "1: tool call of message 3 (structure); the model learns to call the tool."),
-        (13, "0: tool output of message 3 (content); the tool says it when the model is used."),
+        (13, "0: tool output of message 3 (content); input only: the tool returns it."),
     ],
 )
 def test_the_reason_is_said_in_a_sentence(index, sentence):
@@ -243,8 +245,8 @@ def test_after_a_key_in_a_long_text_little_is_encoded(
 @pytest.mark.parametrize("kept", [50, 4_000_000])
 def test_texts_that_are_encoded_together_get_the_ids_of_each(pattern, nfc, kept, monkeypatch):
     monkeypatch.setattr("tokviz.chat.caching_encoder._KEPT_CHARS", kept)
-    monkeypatch.setattr("tokviz.chat.render._TOGETHER", 7)
-    monkeypatch.setattr("tokviz.chat.render.encoder_of", CachingEncoder)  # a new one each time
+    monkeypatch.setattr("tokviz.chat.rendering._TOGETHER", 7)
+    monkeypatch.setattr("tokviz.chat.rendering.encoder_of", CachingEncoder)  # a new one each time
     tokenizer = GPT2.with_parts(get_split_pattern(pattern), GPT2.specials, nfc=nfc)
     generator, learned = random.Random(0), []
     conversation = Conversation.from_json(turns(*(random_text(generator, 6) for _ in range(60))))
@@ -293,7 +295,7 @@ def test_a_message_that_says_so_is_not_learned(template: str, key: str) -> None:
     rendering = render(BYTES, conversation, chosen)
     learned = {rendering.message_of[i] for i in range(len(rendering)) if rendering.mask[i]}
     assert learned == {3}
-    assert f"Not learned, as {key!r} says: message 2." in rendering.notes
+    assert f"Not learned because of {key!r}: message 2." in rendering.notes
     place = rendering.message_of.index(1)
     sentences = {rendering.reason_sentence(i) for i in range(place, rendering.message_spans[1][1])}
     said = f"0: assistant text of message 2; its key {key!r} keeps it from being learned."

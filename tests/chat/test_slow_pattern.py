@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import DatasetLinter
+from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import PatternError

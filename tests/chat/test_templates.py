@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from tests.chat import originals
 from tests.chat.conversations import plain_conversations, turns
 from tests.profiles import examples
-from tokviz.chat.conversation import REASONING_KEYS, Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.lint import lint
-from tokviz.chat.render import Rendering, render, rendering_to_json
+from tokviz.chat.messages import REASONING_KEYS, ConversationError
+from tokviz.chat.render import render
+from tokviz.chat.rendering import Rendering, rendering_to_json
 from tokviz.chat.templates import TEMPLATES, UnknownTemplateError, get_template
-from tokviz.formats.registry import load
+from tokviz.formats.loader import load
 from tokviz.storage.assets import asset_path
 from tokviz.tokenizer.encoding.packed import PackedRanks
 from tokviz.tokenizer.tokenizer import Tokenizer

@@ -10,7 +10,7 @@ import pytest
 
 from tests.chat import originals
 from tests.chat.conversations import turns
-from tokviz.chat.conversation import SHAPES
+from tokviz.chat.dataset_shapes import SHAPES
 from tokviz.chat.lint import RULES
 from tokviz.chat.templates import TEMPLATES
 from tokviz.cli.main import main

@@ -181,7 +181,8 @@ def test_what_is_too_long_or_nothing_gets_a_whole_sentence() -> None:
 
 
 def test_the_tokens_of_a_conversation_are_those_that_it_was_rendered_to() -> None:
-    from tokviz.chat.conversation import Conversation, Message
+    from tokviz.chat.conversation import Conversation
+    from tokviz.chat.messages import Message
     from tokviz.chat.render import render
 
     tok = tokviz.load("cl100k_base")

@@ -81,7 +81,7 @@ def train(app: Any, corpus: str) -> None:
 
 def ask(app: Any, kind: str, path: str, rows: str) -> None:
     """Request a file, as a picker or a dialog does."""
-    from tokviz.chat.request import ChatRequest
+    from tokviz.chat.dataset import ChatRequest
     from tokviz.workspace.session import UseTokenizer
 
     if kind == "tokenizer":

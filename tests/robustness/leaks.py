@@ -377,7 +377,7 @@ class Tour:
         return "".join("".join(traceback.format_exception(error)) for error in raised)
 
     async def _go_round(self, app: Any, pilot: Any, chosen: Callable[[str], bool]) -> None:
-        from tokviz.chat.request import ChatRequest
+        from tokviz.chat.dataset import ChatRequest
         from tokviz.tui.app import actions_on
         from tokviz.tui.screens.registry import SCREENS
         from tokviz.workspace.session import ReplayRequest

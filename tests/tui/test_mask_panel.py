@@ -62,7 +62,7 @@ async def test_the_token_at_the_cursor_is_explained_at_once_in_whole_sentences(
         panel = await panel_of(pilot)
         said = " ".join("".join(line.strip("│ ") + " " for line in shown(app).split("\n")).split())
         assert "#0 Hello" in said and HINT not in said
-        assert "the user says it, the model only reads it." in said
+        assert "input only: the user writes it." in said
         assert panel.flow.size.height >= 2
 
 

@@ -15,7 +15,8 @@ from textual.widgets.text_area import Selection
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.chat.conversation import Conversation, Message
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import Message
 from tokviz.errors import JobError
 from tokviz.explain.character import Inspected, inspect
 from tokviz.explain.explanation import Why

@@ -1,7 +1,7 @@
-"""Encoding the texts of conversations, each only once.
+"""A cache for the tokens of a conversation's texts.
 
-Nearly all texts of a conversation are the same after a key as before, so their tokens are kept. A
-long text is encoded in parts, nearly all of which are the same too.
+An edit leaves nearly all texts of a conversation unchanged, so their tokens are cached. A long text
+is encoded in parts, most of which are unchanged too.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from tokviz.tokenizer.pretokenize.patterns import CUT_CONTEXT, first_cut
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 _KEPT_CHARS = 4_000_000
-"""Characters of text whose tokens are kept for a tokenizer."""
+"""The size of a tokenizer's cache, in characters of text."""
 _PART_CHARS = 5_000
-"""Characters of a part, up to twice as many, or more where there is no place to cut."""
+"""The shortest part; parts have up to twice as many characters, or more without a place to cut."""
 
 
 class CachingEncoder:
-    """Encodes plain text (no special tokens in it) and keeps the newest results."""
+    """An encoder for plain text, without special tokens, that caches the newest results."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Take the tokenizer."""
+        """Create an empty cache."""
         # Not a strong reference: the tokenizer's encoder must not keep it alive.
         self._tokenizer = weakref.ref(tokenizer)
         self._changing = Lock()
@@ -35,15 +35,15 @@ class CachingEncoder:
         """Token id → its length in bytes."""
         self._n_chars = 0
         self._parts: dict[Hashable, tuple[str, list[str]]] = {}
-        """What long text was cut last for a place, and into what."""
+        """The last long text at each place, and its parts."""
 
     def parts(self, text: str, place: Hashable) -> list[str]:
-        """Cut byte text where that changes none of its tokens.
+        """Cut byte text into parts whose tokens are together those of the text.
 
         Args:
             text: The text.
-            place: Where it stands. What was cut there last is cut at the same characters, but for
-                those that changed; a part that did not change is the same object.
+            place: Its place in the conversation. The parts of the last text at this place are
+                reused where the text is unchanged, as the same objects.
         """
         tokenizer = self._tokenizer()
         assert tokenizer is not None
@@ -85,11 +85,11 @@ class CachingEncoder:
         return parts
 
     def knows(self, text: str) -> bool:
-        """Tell whether the token ids of byte text are kept."""
+        """Return whether the token ids of byte text are cached."""
         return text in self._ids
 
     def encode(self, text: str) -> array[int]:
-        """Give the token ids of byte text; not to be changed.
+        """Return the token ids of byte text; do not change them.
 
         Raises:
             PatternError: If the split pattern takes too long.
@@ -97,7 +97,7 @@ class CachingEncoder:
         with self._changing:
             found = self._ids.pop(text, None)
             if found is not None:
-                self._ids[text] = found  # now the last of them: the first ones are forgotten
+                self._ids[text] = found  # moves it to the end; the first ones are dropped
                 return found
         tokenizer = self._tokenizer()
         assert tokenizer is not None
@@ -107,9 +107,9 @@ class CachingEncoder:
         return ids
 
     def learn(self, texts: Iterable[str]) -> None:
-        """Encode byte texts in one go: one by one that takes many times as long.
+        """Encode byte texts in one call, which is many times as fast as one by one.
 
-        Those of which something may have to be told, or a child asked, are left for later.
+        Texts that need a child process or may raise an error are left to `encode`.
         """
         tokenizer = self._tokenizer()
         assert tokenizer is not None
@@ -133,7 +133,7 @@ class CachingEncoder:
             self._ends.pop(oldest, None)
 
     def ends(self, text: str) -> array[int]:
-        """Give where each token of byte text ends, in bytes."""
+        """Return the byte offset at which each token of byte text ends."""
         found = self._ends.get(text)
         if found is None:
             tokenizer = self._tokenizer()
@@ -161,7 +161,7 @@ _encoders: weakref.WeakKeyDictionary[Tokenizer, CachingEncoder] = weakref.WeakKe
 
 
 def encoder_of(tokenizer: Tokenizer) -> CachingEncoder:
-    """Give the encoder of a tokenizer, the same every time."""
+    """Return the encoder of a tokenizer, always the same one."""
     encoder = _encoders.get(tokenizer)
     if encoder is None:
         encoder = _encoders[tokenizer] = CachingEncoder(tokenizer)

@@ -1,4 +1,4 @@
-r"""A file of conversations, of any size: every row at hand, none read before it is wanted.
+r"""Files of conversations of any size, with random access to rows, which are read lazily.
 
 >>> rows = Dataset.from_bytes("rows.jsonl", b'[{"role": "user", "content": "Hi"}]\n{"mess\n')
 >>> rows.n_rows
@@ -21,22 +21,18 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from tokviz.chat.conversation import (
-    CONVERSATION_EXTRA_FIELDS,
-    MEDIA_KEYS,
-    SHAPES,
-    Conversation,
-    ConversationError,
-    is_message,
-    shape_of,
-)
+from tokviz.chat.conversation import CONVERSATION_EXTRA_FIELDS, Conversation
+from tokviz.chat.dataset_shapes import SHAPES, shape_of
 from tokviz.chat.json_text import loads
+from tokviz.chat.messages import MEDIA_KEYS, ConversationError, is_message
+from tokviz.chat.rendering import DEFAULT_MAX_TOKENS
 from tokviz.errors import InputFileError
 from tokviz.process.runner import raise_if_stopped
 from tokviz.storage.files import MAX_FILE_BYTES, input_error, read_file, reading
@@ -44,18 +40,18 @@ from tokviz.training.corpus.parquet import MOST_ROW_BYTES, ParquetTable
 from tokviz.training.corpus.readers import OPENERS
 
 _OTHER_NAMES = {"conversation": "conversations"}
-"""Columns that are called otherwise in some tables."""
+"""Alternative names of columns, and the name of each here."""
 
 _BESIDE = frozenset({*CONVERSATION_EXTRA_FIELDS, "input"}.difference(MEDIA_KEYS))
-"""The columns of a table that belong to a conversation in any shape, but for what is no text."""
+"""Columns of a table to keep in any shape; excludes images, video and audio."""
 
 _LOOKED_AT = 1 << 20
-"""Bytes in which rows are found at once."""
+"""Bytes to search for rows at a time."""
 
 _VISIBLE = ~np.isin(np.arange(256), np.frombuffer(b" \t\n\r\v\f", np.uint8))
 
 _MOST_TIMES = 200
-"""How much larger rows are unpacked than packed, at the most; texts become some ten times so."""
+"""The largest ratio of decompressed to compressed size; for texts it is about 10."""
 
 _PREVIEW_CHARS = 200
 
@@ -66,7 +62,7 @@ class Dataset(ABC):
     Attributes:
         path: The file, as the user gave it.
         n_rows: Rows known so far.
-        complete: Whether all rows are known; a file that is read as a whole knows them at once.
+        complete: Whether all rows are known; always true for a file that is read as a whole.
     """
 
     path = ""
@@ -77,11 +73,11 @@ class Dataset(ABC):
     def open(path: str | os.PathLike[str]) -> Dataset:
         """Open JSONL, JSON or parquet; `.gz` and `.zst` of the first two.
 
-        Lines of JSONL are found when they are wanted: `index_more` finds some, `index_all` all.
+        Lines of JSONL are found lazily: `index_more` finds some, `index_all` all.
 
         Raises:
             InputFileError: If the file cannot be read.
-            ConversationError: If it is one JSON text that is broken; it names line and column.
+            ConversationError: If it is invalid JSON other than JSONL; it names line and column.
         """
         rows = _opened(os.fspath(path))
         rows.path = os.fspath(path)
@@ -89,7 +85,7 @@ class Dataset(ABC):
 
     @staticmethod
     def from_bytes(name: str, data: bytes) -> Dataset:
-        """Make a dataset of bytes that came from somewhere; see `open`."""
+        """Make a dataset of the bytes of a file; see `open`."""
         rows = _rows_in(data, os.path.splitext(name)[1])
         rows.path = name
         rows.index_all()
@@ -97,9 +93,9 @@ class Dataset(ABC):
 
     @abstractmethod
     def value(self, row: int) -> tuple[Any, bool]:
-        """Give a row's JSON, and whether its texts are byte text; raises `ConversationError`."""
+        """Return a row's JSON, and whether its texts are byte text; raise `ConversationError`."""
 
-    def _find_more(self) -> None:  # noqa: B027  a file that is read as a whole has no more
+    def _find_more(self) -> None:  # noqa: B027  a file that is read as a whole knows all rows
         """Find some more rows."""
 
     def index_more(self) -> bool:
@@ -113,7 +109,7 @@ class Dataset(ABC):
             pass
 
     def has_row(self, row: int) -> bool:
-        """Tell whether there is such a row; finds as many as that takes."""
+        """Return whether a row exists; finds rows up to it."""
         while row >= self.n_rows and self.index_more():
             pass
         return 0 <= row < self.n_rows
@@ -134,20 +130,20 @@ class Dataset(ABC):
             raise error.at(self.place(row)) from None
 
     def place(self, row: int) -> str:
-        """Say where a row is in the file, such as "line 12"; counted from 1."""
+        """Return a row's place in the file, such as "line 12", counted from 1."""
         return f"row {row + 1:,}"
 
     def n_bytes(self, row: int) -> int:
-        """Give the size of a row's JSON in bytes; 0 if it is not known."""
+        """Return the size of a row's JSON in bytes; 0 if it is unknown."""
         return 0
 
     def raw(self, row: int) -> bytes:
-        """Give a row as it is in the file, as far as it is text, or as JSON."""
+        """Return a row as in a text file, or as JSON."""
         value = json.dumps(self.value(row)[0], ensure_ascii=False, default=str)
         return value.encode("utf-8", "surrogatepass")
 
     def preview(self, row: int) -> str:
-        """Give the beginning of a row's first words, or its error; byte text, in one line."""
+        """Return the start of a row's first text, or its error, as one line of byte text."""
         try:
             conversation = self.row(row)
         except ConversationError as error:
@@ -158,10 +154,10 @@ class Dataset(ABC):
 
 
 class JsonLines(Dataset):
-    """A JSON value a line; blank lines are no rows."""
+    """Rows of JSON Lines: one JSON value per line; blank lines are not rows."""
 
     def __init__(self, data: bytes | mmap.mmap) -> None:
-        """Take the bytes of the file."""
+        """Create a dataset of the bytes of a file."""
         self._data = data
         self._starts = array("Q")
         self._lines = array("Q")
@@ -206,11 +202,11 @@ class JsonLines(Dataset):
         return f"line {self._lines[row]:,}"
 
     def n_bytes(self, row: int) -> int:
-        """Give the length of the line."""
+        """Return the length of the line."""
         return self._end(row) - self._starts[row]
 
     def raw(self, row: int) -> bytes:
-        """Give the line without its end."""
+        """Return the line without its line break."""
         return self._data[self._starts[row] : self._end(row)]
 
     def _end(self, row: int) -> int:
@@ -222,13 +218,13 @@ class JsonValues(Dataset):
     """Values of one JSON text, parsed at once."""
 
     def __init__(self, values: list[Any], byte_text: bool) -> None:
-        """Take the values."""
+        """Create a dataset of values."""
         self._values = values
         self._byte_text = byte_text
         self.n_rows = len(values)
 
     def value(self, row: int) -> tuple[Any, bool]:
-        """Give a value."""
+        """Return a value."""
         return self._values[row], self._byte_text
 
 
@@ -273,7 +269,7 @@ class ParquetRows(Dataset):
 
 
 def _from_table(record: Mapping[str, Any]) -> Any:
-    """Make a conversation of a table's row: columns that are empty, or JSON, are no matter."""
+    """Return a conversation from a table's row: drop empty columns, and parse columns of JSON."""
     lists = {shape.list_key for shape in SHAPES.values()}
     value = {}
     for column, item in record.items():
@@ -291,7 +287,7 @@ def _from_table(record: Mapping[str, Any]) -> Any:
 
 
 def _without_nulls(item: Any) -> Any:
-    """Leave out the keys that a table adds to every message."""
+    """Remove the null values that a table adds to every message."""
     if isinstance(item, list):
         return [_without_nulls(each) for each in item]
     if isinstance(item, Mapping):
@@ -303,11 +299,11 @@ def _without_nulls(item: Any) -> Any:
 
 
 SOURCES: dict[str, Callable[[str], Dataset]] = {".parquet": ParquetRows}
-"""Kinds of files that are no JSON, by the name's ending. To add one, add an entry."""
+"""File types other than JSON, by file name extension. To add one, add an entry."""
 
 
 def _opened(path: str) -> Dataset:
-    """Open a file by its ending, and by how it begins."""
+    """Open a file by its extension and its first bytes."""
     stem, ending = os.path.splitext(path.lower())
     if ending in SOURCES:
         return SOURCES[ending](path)
@@ -317,7 +313,7 @@ def _opened(path: str) -> Dataset:
 
 
 def _rows_in(data: bytes | mmap.mmap, ending: str) -> Dataset:
-    """Find the rows of JSON or JSON Lines, whatever they are called."""
+    """Find the rows of JSON or JSON Lines, regardless of the file's name."""
     line = data.find(b"\n")
     if (len(data) if line < 0 else line) > MAX_FILE_BYTES:
         raise ConversationError(f"line 1: a row has {MAX_FILE_BYTES:,} bytes at most")
@@ -332,7 +328,7 @@ def _rows_in(data: bytes | mmap.mmap, ending: str) -> Dataset:
 
 
 def _is_lines(data: bytes | mmap.mmap, ending: str) -> bool:
-    """Tell JSON Lines from one JSON text: its first line is JSON, and there are more."""
+    """Return whether data is JSON Lines: its first line is JSON, and more lines follow."""
     start = _first_not_blank(data, 0)
     end = data.find(b"\n", start)
     only_line = end < 0 or _first_not_blank(data, end) == len(data)
@@ -372,12 +368,12 @@ def _rows_of(value: Any) -> list[Any]:
 def _mapped(path: str) -> bytes | mmap.mmap:
     with reading(path), open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
-            return read_file(path)  # it is empty, or a device that may never end
+            return read_file(path)  # the file is empty, or an endless device
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _decompressed(path: str, ending: str) -> bytes | mmap.mmap:
-    """Decompress into a file that has no name, so that every row can be reached."""
+    """Decompress into an unnamed temporary file, for random access to rows."""
     try:
         with open(path, "rb", buffering=0) as raw, tempfile.TemporaryFile() as plain:
             most = MAX_FILE_BYTES + _MOST_TIMES * os.fstat(raw.fileno()).st_size
@@ -396,3 +392,20 @@ def _decompressed(path: str, ending: str) -> bytes | mmap.mmap:
         raise InputFileError(path, f"is damaged: {error}") from None
     except (OSError, ValueError) as error:
         raise input_error(path, error) from None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A file of conversations and how to render it.
+
+    Attributes:
+        path: The file.
+        template: The name of a template, or the path of a file with a Jinja template.
+        max_tokens: The number of tokens to keep of a rendering.
+    """
+
+    screen: ClassVar[str] = "chat"
+
+    path: str
+    template: str = "nanochat"
+    max_tokens: int = DEFAULT_MAX_TOKENS

@@ -1,9 +1,9 @@
 """Checking every row of a dataset.
 
-Most rows are in order, and that can be told without their tokens: a template's spans say what is
-learned, and their bytes that nothing is cut off. Where bytes do not, tokens are counted, those of
-many rows at once; only rows that are cut off, or odd, are rendered. The findings are those of
-`lint` for each row.
+Most rows have no findings, and this is known without their tokens: a template's spans tell what is
+in the loss, and their length in bytes that nothing is cut off. Where the length is not enough, the
+tokens of many rows are counted together. Only rows that are cut off or unusual are rendered. The
+findings are those of `lint` for each row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.jinja_template import ChatTemplateError, JinjaTemplate
 from tokviz.chat.lint import (
@@ -25,25 +25,28 @@ from tokviz.chat.lint import (
     lint_messages,
     special_texts,
 )
-from tokviz.chat.render import render, runs_of
+from tokviz.chat.messages import ConversationError
+from tokviz.chat.render import render
+from tokviz.chat.rendering import runs_of
 from tokviz.chat.spans import Reason, TemplateSpan
 from tokviz.chat.templates import ChatTemplate
 from tokviz.errors import PatternError
 from tokviz.text import bytetext
 from tokviz.tokenizer.tokenizer import Tokenizer
 
-_BATCH_ROWS = 128  # more are no faster, and a check that is stopped ends with its batch
+_BATCH_ROWS = 128  # Larger batches are not faster, and a check stops only between batches.
 _BATCH_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class RowReport:
-    """What there is to say about a row.
+    """The findings and the length of a row.
 
     Attributes:
         row: The row, counted from 0.
-        findings: What is wrong with it.
-        n_tokens: Its tokens before truncation; None if it cannot be rendered, or nobody asked.
+        findings: Its problems.
+        n_tokens: Its tokens before truncation; None if it cannot be rendered, or without
+            `with_lengths`.
     """
 
     row: int
@@ -53,7 +56,7 @@ class RowReport:
 
 @dataclass(slots=True)
 class _Row:
-    """A row on its way: read, written by the template, its texts to be counted."""
+    """A row that the template has written, with the texts whose tokens must be counted."""
 
     number: int
     conversation: Conversation | None = None
@@ -66,7 +69,7 @@ class _Row:
 
 
 class DatasetLinter:
-    """Checks rows with one tokenizer and one template."""
+    """A checker for rows, with one tokenizer and one template."""
 
     def __init__(
         self,
@@ -76,13 +79,13 @@ class DatasetLinter:
         *,
         with_lengths: bool = False,
     ) -> None:
-        """Take what a row is rendered with.
+        """Create a checker.
 
         Args:
             tokenizer: The tokenizer.
-            template: The template; with a Jinja template every row is rendered, by the child.
-            max_tokens: Where renderings are cut off.
-            with_lengths: Whether every report says how many tokens the row has.
+            template: The template; with a Jinja template the child renders every row.
+            max_tokens: The number of tokens to keep of a rendering.
+            with_lengths: Whether to count the tokens of every row.
         """
         self._tokenizer = tokenizer
         self._template = template
@@ -96,7 +99,7 @@ class DatasetLinter:
         self._specials = special_texts(tokenizer.special_tokens, needed)
 
     def reports(self, dataset: Dataset, first: int = 0) -> Iterator[RowReport]:
-        """Check rows from a first one on, lazily, all that there are."""
+        """Check all rows from a first one on, lazily."""
         batch: list[int] = []
         n_bytes, row = 0, first
         while dataset.has_row(row):
@@ -115,7 +118,7 @@ class DatasetLinter:
             yield RowReport(row.number, row.findings, row.n_tokens)
 
     def _look_at(self, rows: Sequence[_Row]) -> None:
-        """Fill in what there is to say about rows."""
+        """Add findings and lengths to the reports of rows."""
         if isinstance(self._template, JinjaTemplate):
             self._render_remotely(self._template, rows)
             return
@@ -134,7 +137,7 @@ class DatasetLinter:
     # -- built-in templates
 
     def _write(self, template: ChatTemplate, row: _Row) -> None:
-        """Let the template write a row, and see whether its tokens have to be counted."""
+        """Write a row with the template, and decide whether its tokens must be counted."""
         assert row.conversation is not None
         try:
             row.spans = template.write(row.conversation)
@@ -150,9 +153,9 @@ class DatasetLinter:
             row.texts = texts or ("",)
 
     def _count(self, rows: Sequence[_Row]) -> None:
-        """Count the tokens of rows, all in one go.
+        """Count the tokens of rows in one call.
 
-        If the split pattern takes too long on one of them, all are rendered, which finds it.
+        If the split pattern takes too long on a row, all are rendered to find that row.
         """
         texts = [text for row in rows for text in row.texts]
         try:
@@ -163,7 +166,7 @@ class DatasetLinter:
             row.n_tokens = row.n_specials + sum(islice(counts, len(row.texts)))
 
     def _judge(self, row: _Row) -> None:
-        """Find what is wrong with a row."""
+        """Check one row."""
         conversation = row.conversation
         if conversation is None:
             return
@@ -185,7 +188,7 @@ class DatasetLinter:
             row.n_tokens = None
 
     def _fail(self, row: _Row, conversation: Conversation, error: ConversationError) -> None:
-        """Take why a row cannot be rendered."""
+        """Record the reason that a row cannot be rendered."""
         row.findings = tuple(lint(conversation, None, error, self._specials))
         row.conversation = row.n_tokens = None
 
@@ -209,10 +212,10 @@ class DatasetLinter:
 
 
 def _is_learned_well(conversation: Conversation, spans: Iterable[TemplateSpan]) -> bool:
-    """Tell whether the rules of tokens find nothing, if nothing is cut off.
+    """Return whether the rules for tokens find nothing, provided that nothing is cut off.
 
-    They do not where every assistant message is ended by a token that is learned, and something of
-    the template's, and all that the model is told, is not.
+    They find nothing if a token in the loss ends every assistant message, and some template text
+    and the whole input are masked.
     """
     speaking = {i for i, m in enumerate(conversation.messages) if m.role == "assistant"}
     ended = set()
@@ -238,13 +241,13 @@ class Lengths:
     """A histogram of rows' tokens against a context size.
 
     Attributes:
-        edges: Where the bins begin, and at last where the last one ends, in tokens; n + 1 of them.
+        edges: The n + 1 edges of the bins, in tokens.
         counts: Rows in each bin; n of them.
         context: The context size; it is an edge.
         n_fitting: Rows that fit into it.
         n_longer: Rows that do not.
         longest: Tokens of the longest row.
-        median: Tokens of the row in the middle.
+        median: Tokens of the median row.
     """
 
     edges: tuple[int, ...]
@@ -262,7 +265,7 @@ def histogram(lengths: Sequence[int], context: int, n_bins: int = 16) -> Lengths
     Args:
         lengths: Tokens of the rows.
         context: The context size, at least 1.
-        n_bins: About how many bins there should be.
+        n_bins: The approximate number of bins.
 
     Returns:
         The histogram; None if there are no lengths.
@@ -274,7 +277,7 @@ def histogram(lengths: Sequence[int], context: int, n_bins: int = 16) -> Lengths
     n_fitting = bisect_right(ordered, context)
     n_below = n_bins if longest <= context else max(1, n_bins * 3 // 4)
     width = max(1, -(-context // n_below))
-    # Length n is in the bin that ends at or above n: what fits is left of the context's edge.
+    # Length n is in the bin that ends at or above n: rows that fit are left of the context's edge.
     edges = [*range(0, context, width), context]
     if longest > context:
         n_above = max(1, n_bins - n_below)

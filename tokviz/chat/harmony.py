@@ -1,10 +1,10 @@
 """Harmony, the format of gpt-oss.
 
-A conversation's system and developer messages are harmony's developer messages; its system message
-says what the model is and which channels there are. The date, which it may say, is left out. Tools
-are written as TypeScript behind the instructions. What the assistant thinks goes to the analysis
-channel, and is kept in every turn (`auto_drop_analysis` is off): it is to be learned. What it says
-before it calls a tool, a preamble, goes to the commentary channel.
+A conversation's system and developer messages become Harmony's developer messages. Harmony's own
+system message describes the model and lists the channels; its optional date is left out. Tools are
+written as TypeScript after the instructions. The assistant's reasoning goes to the analysis channel
+and is kept in every turn (`auto_drop_analysis` is off), because it is in the loss. Its text before
+a tool call, a preamble, goes to the commentary channel.
 
 Sources: `render_conversation_for_training` in openai/harmony `src/encoding.rs`; its
 `docs/format.md`.
@@ -15,16 +15,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from tokviz.chat.conversation import (
-    REASONING_KEYS,
-    TOOL_ROLES,
-    Conversation,
-    ConversationError,
-    ExtraField,
-    Message,
-    Part,
-)
+from tokviz.chat.conversation import Conversation, ExtraField
 from tokviz.chat.harmony_tools import tools_section
+from tokviz.chat.messages import REASONING_KEYS, TOOL_ROLES, ConversationError, Message, Part
 from tokviz.chat.spans import Reason, TemplateSpan, content, end, header, special
 
 START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"
@@ -42,7 +35,7 @@ TOOL_CHANNEL = "commentary"
 DEVELOPERS = frozenset({"system", "developer"})
 _CALLS = frozenset({"python", "tool_call"})
 _LATEST = ""
-"""Where the tool that was called last is kept, beside the ids of calls."""
+"""The key of the tool that was called last; the other keys are ids of calls."""
 
 
 def write(conversation: Conversation) -> list[TemplateSpan]:
@@ -75,7 +68,7 @@ def write(conversation: Conversation) -> list[TemplateSpan]:
 
 
 def writes(aside: ExtraField) -> bool:
-    """Tell whether something beside the contents is written: tools, thoughts, and who answers."""
+    """Return whether Harmony writes a field: tools, reasoning, the name of an answering tool."""
     if aside.message is None:
         return aside.key == "tools"
     is_reasoning = aside.key in REASONING_KEYS and aside.role == "assistant"
@@ -84,7 +77,7 @@ def writes(aside: ExtraField) -> bool:
 
 
 def _told(message: Message, index: int, tools: str) -> list[TemplateSpan]:
-    """Write what the model is told: by the user, or by the developer, who may add tools."""
+    """Write a message to the model: the user's, or the developer's with the tools."""
     is_user = message.role == "user"
     spans = [special(START, index), header("user" if is_user else "developer", index)]
     spans.append(special(MESSAGE, index))
@@ -101,10 +94,10 @@ def _told(message: Message, index: int, tools: str) -> list[TemplateSpan]:
 def _assistant(
     message: Message, index: int, called: dict[str, str], is_last: bool
 ) -> list[TemplateSpan]:
-    """Write an assistant message: harmony has one message for each part.
+    """Write an assistant message: Harmony has one message for each part.
 
-    The model is given `<|start|>assistant` and writes all the rest; where it goes on after a
-    message of its own, it writes these two as well. Notes whom it calls, by the ids of the calls.
+    `<|start|>assistant` is the prompt and the model writes the rest; in its second message in a
+    row, it writes these two tokens as well. Records the tools called by the ids of the calls.
     """
     spans: list[TemplateSpan] = []
     goes_on = False
@@ -152,7 +145,7 @@ def _assistant(
 
 
 def _call(part: Part, index: int, number: int) -> tuple[str, str, str, str]:
-    """Give a call's recipient, channel, content type and text."""
+    """Return a call's recipient, channel, content type and text."""
     if part.kind == "python":
         return "python", "analysis", "code", part.text
     call = part.call(index, number)
@@ -162,7 +155,7 @@ def _call(part: Part, index: int, number: int) -> tuple[str, str, str, str]:
 
 
 def _tool_of(message: Message, called: Mapping[str, str]) -> str:
-    """Say which tool answers: it says so itself, or by the call's id, or it was called last."""
+    """Return the name of the tool that answers: its own, that of the call's id, or the last one."""
     name = message.extra.get("name")
     if isinstance(name, str):
         return f"functions.{name}"

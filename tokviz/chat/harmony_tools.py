@@ -1,7 +1,7 @@
 """Function tools as gpt-oss reads them: TypeScript types made of JSON schemas.
 
 Source: `template_tools_section` and `json_schema_to_typescript` in openai/harmony
-`src/encoding.rs`, whose every newline and comment is kept.
+`src/encoding.rs`; every newline and comment is the same.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tokviz.chat.conversation import ConversationError
+from tokviz.chat.messages import ConversationError
 
 _TYPES = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
 _COMPACT: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":")}
 
 
 def tools_section(tools: object) -> str:
-    r"""Write the part of the developer's message that says which functions there are.
+    r"""Write the part of the developer's message that declares the functions.
 
     Args:
         tools: The `tools` of a conversation in OpenAI's shape: a list of functions, each by itself
             or under the key `function`.
 
     Raises:
-        ConversationError: If one of them is not a function with a name.
+        ConversationError: If a tool is not a function with a name; it names the tool, from 1.
 
     >>> print(tools_section([{"type": "function", "function": {"name": "now"}}]))
     # Tools
@@ -89,7 +89,7 @@ def _object(schema: Mapping[str, Any], indent: str) -> str:
 
 
 def _property(name: str, schema: Mapping[str, Any], value: object, indent: str) -> str:
-    """Write a property with its comments; the schema is empty where the value is none."""
+    """Write a property with its comments; the schema is empty if the value is not an object."""
     title, examples, variants = (schema.get(key) for key in ("title", "examples", "oneOf"))
     comments: list[str] = []
     if isinstance(title, str):
@@ -107,7 +107,7 @@ def _property(name: str, schema: Mapping[str, Any], value: object, indent: str) 
 
 
 def _union(name: str, schema: Mapping[str, Any], variants: list[Any], indent: str) -> str:
-    """Write a property of several types, a line for each; no description stands twice."""
+    """Write a property of several types, one per line, without repeating a description."""
     about = _described(schema)
     above = [] if variants and about == _described(variants[0]) else about
     comments = [*above, *_default(schema, bare_enum=True)]
@@ -121,14 +121,14 @@ def _union(name: str, schema: Mapping[str, Any], variants: list[Any], indent: st
 
 
 def _variant(value: object, indent: str, deeper: int = 3) -> str:
-    """Write a type, and that it may be null."""
+    """Write a type, with `| null` if it is nullable."""
     written = _type_of(value, indent + " " * deeper)
     is_nullable = _fields(value).get("nullable") is True and "null" not in written
     return f"{written} | null" if is_nullable else written
 
 
 def _default(value: object, *, bare_enum: bool) -> list[str]:
-    """Say the default; that of an enumeration is quoted or bare, as the place has it."""
+    """Return a comment with the default; `bare_enum` leaves an enumeration's unquoted."""
     schema = _fields(value)
     if "default" not in schema:
         return []

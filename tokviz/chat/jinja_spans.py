@@ -1,4 +1,4 @@
-"""From a text that a Jinja template rendered to spans with reasons and a mask."""
+"""Spans with reasons and a mask, made from the text that a Jinja template rendered."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tokviz.chat.spans import Reason, TemplateSpan, content
 from tokviz.tokenizer.encoding.specials import Search, search_for, segments
 
 GIVEN_BESIDE = ("tools", "documents")
-"""What a template is given of a conversation beside its messages."""
+"""The keys of a conversation that a Jinja template gets in addition to the messages."""
 
 MOST_TURNS = 64
-"""Of so many messages the whole turn is found, which takes two to four renderings each."""
+"""Assistant turns to locate in the rendered text; each takes two to four renderings."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A rendered text and where things are in it, in characters.
+    """A rendered text and the character offsets of its parts.
 
     Attributes:
-        text: What the template gives.
-        contents: Contents found: (start, end, message, part), ascending; part -1 for what stands
-            beside the content, such as reasoning.
-        lost: What was not found, or not whole: (message, key).
-        generation: Stretches within generation marks; None if the template has none.
-        turns: What the assistant writes in messages with tool calls or with something beside the
-            content: (start, end, message).
+        text: The rendered text.
+        contents: Message contents as (start, end, message, part), ascending; part is -1 for text
+            outside the content, such as reasoning.
+        lost: Texts not found, or found only in part: (message, key).
+        generation: Ranges within generation marks; None if the template has none.
+        turns: Text that the assistant writes in messages with tool calls or reasoning: (start, end,
+            message).
     """
 
     text: str
@@ -40,9 +40,9 @@ class MarkedText:
     turns: list[tuple[int, int, int]]
 
     def turns_missed(self, conversation: Conversation) -> int:
-        """Count the turns that were not looked for, since there are too many.
+        """Count the turns beyond `MOST_TURNS`, which are not located.
 
-        Of these the content is found, but not what the template writes around a call or reasoning.
+        Their contents are found, but not the template text around tool calls and reasoning.
         """
         if self.generation is not None:
             return 0
@@ -68,38 +68,41 @@ class MarkedText:
 def to_spans(
     marked: MarkedText, conversation: Conversation, special_tokens: Collection[str]
 ) -> list[TemplateSpan]:
-    """Make spans: special tokens are recognised outside the contents only.
+    """Cut the rendered text into spans; special tokens are recognized outside the contents only.
 
-    With generation marks, what is within them is learned. Without, it is the assistant's text, the
-    special token that ends it, what it writes in a turn with tool calls or reasoning, and what
-    stands between its reasoning and its content.
+    If the template has generation marks, the text within them is in the loss. Otherwise the loss
+    covers the assistant's text, the special token that ends it, turns with tool calls or reasoning,
+    and the text between reasoning and content.
     """
-    pieces = list(_pieces(marked, conversation, special_tokens))
+    placed_spans = list(_placed_spans(marked, conversation, special_tokens))
     if marked.generation is not None:
-        return list(_cut_and_set(pieces, [(a, b, -1, None) for a, b in marked.generation], True))
-    stretches: list[Stretch] = []
+        return list(
+            _cut_and_set(placed_spans, [(a, b, -1, None) for a, b in marked.generation], True)
+        )
+    ranges: list[LossRange] = []
     for start, end, message in marked.turns:
         calls = any(part.kind == "tool_call" for part in conversation.messages[message].parts)
         reason = Reason.TOOL_CALL if calls else Reason.ASSISTANT_TEXT
-        at, behind = _last_special(pieces, start, end)
-        stretches += [(start, at, message, reason), (at, behind, message, Reason.END)]
+        at, behind = _last_special(placed_spans, start, end)
+        ranges += [(start, at, message, reason), (at, behind, message, Reason.END)]
     for (_, end, message, before), (start, _, other, after) in pairwise(marked.contents):
         is_assistant = conversation.messages[message].role == "assistant"
         if message == other and is_assistant and min(before, after) < 0:
-            stretches.append((end, start, message, Reason.ASSISTANT_TEXT))
-    return list(_cut_and_set(pieces, sorted(stretches, key=itemgetter(0)), False))
+            ranges.append((end, start, message, Reason.ASSISTANT_TEXT))
+    return list(_cut_and_set(placed_spans, sorted(ranges, key=itemgetter(0)), False))
 
 
-Piece = tuple[int, TemplateSpan]
-"""Where a span starts, and the span."""
-Stretch = tuple[int, int, int, Reason | None]
-"""What is learned: start, end, message, and the reason of the structure within; None keeps it."""
+PlacedSpan = tuple[int, TemplateSpan]
+"""The start of a span in the rendered text, in characters, and the span."""
+LossRange = tuple[int, int, int, Reason | None]
+"""A range in the loss: start, end, message, and the reason to set on its template text; None
+keeps the reason."""
 
 
-def _pieces(
+def _placed_spans(
     marked: MarkedText, conversation: Conversation, special_tokens: Collection[str]
-) -> Iterator[Piece]:
-    """Cut the text at contents and special tokens, and say whose each stretch is."""
+) -> Iterator[PlacedSpan]:
+    """Cut the text at contents and special tokens, and assign each span to a message."""
     contents = marked.contents
     search = search_for(filter(None, special_tokens))
     position = 0
@@ -123,77 +126,77 @@ def _structure(
     after: int,
     conversation: Conversation,
     search: Search,
-) -> Iterator[Piece]:
-    """Cut structure between two contents at its special tokens.
+) -> Iterator[PlacedSpan]:
+    """Cut the template text between two contents at its special tokens.
 
-    Up to the first special token and the white space behind it, it ends the message before; the
-    rest begins the message after. An assistant's text that a special token follows is ended by it.
+    The text through the first special token and the white space after it belongs to the previous
+    message, the rest to the next. A special token right after an assistant's text ends the turn.
     """
     owner = after if before < 0 else before
     ended = before < 0
     is_assistant = before >= 0 and conversation.messages[before].role == "assistant"
     may_end = is_assistant and (before != after or end == len(text))
     position = start
-    for stretch, is_special in segments(text[start:end], search):
-        stretch_start, position = position, position + len(stretch)
-        matters = is_special or not stretch.isspace()
+    for part, is_special in segments(text[start:end], search):
+        span_start, position = position, position + len(part)
+        matters = is_special or not part.isspace()
         if is_special and may_end:
-            yield stretch_start, TemplateSpan(stretch, Reason.END, True, True, True, before)
+            yield span_start, TemplateSpan(part, Reason.END, True, True, True, before)
         else:
             if ended and matters:
                 owner = after
             yield (
-                stretch_start,
-                TemplateSpan(stretch, Reason.HEADER, special=is_special, message=owner),
+                span_start,
+                TemplateSpan(part, Reason.HEADER, special=is_special, message=owner),
             )
         ended = ended or is_special
         may_end = may_end and not matters
 
 
-def _last_special(pieces: list[Piece], start: int, end: int) -> tuple[int, int]:
-    """Give where the last special token of a stretch is: what follows it is not written."""
+def _last_special(placed_spans: list[PlacedSpan], start: int, end: int) -> tuple[int, int]:
+    """Return the start and end of a range's last special token; the rest is not in the loss."""
     found = [
         (at, at + len(span.text))
-        for at, span in pieces
+        for at, span in placed_spans
         if span.special and start <= at and at + len(span.text) <= end
     ]
     return found[-1] if found else (end, end)
 
 
 def _cut_and_set(
-    pieces: list[Piece], stretches: list[Stretch], only_these: bool
+    placed_spans: list[PlacedSpan], ranges: list[LossRange], only_these: bool
 ) -> Iterator[TemplateSpan]:
-    """Set what is learned by stretches of the text.
+    """Set which spans are in the loss, and cut spans at the borders of the ranges.
 
     Args:
-        pieces: The pieces, side by side.
-        stretches: What is learned, ascending.
-        only_these: Whether nothing else is learned.
+        placed_spans: All spans, in order and without gaps.
+        ranges: The ranges in the loss, ascending.
+        only_these: Whether to take everything else out of the loss.
     """
-    for at, span in pieces:
+    for at, span in placed_spans:
         position, end = at, at + len(span.text)
-        overlapping = [s for s in stretches if s[0] < end and s[1] > at]
+        overlapping = [s for s in ranges if s[0] < end and s[1] > at]
         if span.special or not overlapping:
             yield _set(span, overlapping, only_these)
             continue
-        for stretch in overlapping:
-            start, stop = stretch[:2]
+        for loss_range in overlapping:
+            start, stop = loss_range[:2]
             if start > position:
-                yield _set(_part(span, at, position, start), [], only_these)
+                yield _set(_slice(span, at, position, start), [], only_these)
                 position = start
             cut = min(stop, end)
             if cut > position:
-                yield _set(_part(span, at, position, cut), [stretch], only_these)
+                yield _set(_slice(span, at, position, cut), [loss_range], only_these)
                 position = cut
         if position < end:
-            yield _set(_part(span, at, position, end), [], only_these)
+            yield _set(_slice(span, at, position, end), [], only_these)
 
 
-def _part(span: TemplateSpan, at: int, start: int, end: int) -> TemplateSpan:
+def _slice(span: TemplateSpan, at: int, start: int, end: int) -> TemplateSpan:
     return span._replace(text=span.text[start - at : end - at])
 
 
-def _set(span: TemplateSpan, within: list[Stretch], only_these: bool) -> TemplateSpan:
+def _set(span: TemplateSpan, within: list[LossRange], only_these: bool) -> TemplateSpan:
     if not within:
         return span._replace(learned=False) if only_these else span
     _, _, message, reason = within[0]

@@ -1,4 +1,4 @@
-"""Jinja chat templates as templates: rendered in a child process, tokens and mask made here."""
+"""Jinja chat templates: a child process renders the text, this process makes tokens and mask."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from tokviz.chat.conversation import (
-    MESSAGE_EXTRA_FIELDS,
-    Conversation,
-    ConversationError,
-    ExtraField,
-)
-from tokviz.chat.conversation import Message as ChatMessage
+from tokviz.chat.conversation import Conversation, ExtraField
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText, to_spans
-from tokviz.chat.render import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
+from tokviz.chat.messages import MESSAGE_EXTRA_FIELDS, ConversationError
+from tokviz.chat.messages import Message as ChatMessage
+from tokviz.chat.rendering import GENERATION_MARKS, ROLE_SPANS, Rendering, render_spans
 from tokviz.errors import TokvizError
 from tokviz.process.child import JobTimeoutError
 from tokviz.process.limits import HAS_CPU_LIMITS, Limits
@@ -26,10 +22,10 @@ from tokviz.text.bytetext import to_bytes
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 PATIENCE_SECONDS = 2.0
-"""Processor time that a template may take for one conversation."""
+"""Limit of a template's processor time for one conversation."""
 
 _TIMES_BY_THE_CLOCK = 15 if HAS_CPU_LIMITS else 1
-"""How much longer it may take on a machine that does other things too."""
+"""The limit in wall-clock time, as a multiple: other programs may keep the processor busy."""
 
 LIMITS = Limits(memory_mb=512, cpu_seconds=30)
 
@@ -38,7 +34,7 @@ _LIKE_A_SPECIAL = re.compile(r"<\|[^|<>\s]{1,60}\|>")
 
 
 class ChatTemplateError(ConversationError):
-    """A Jinja template that is wrong, or that does not render a conversation.
+    """A Jinja template that is invalid, or cannot render a conversation.
 
     Attributes:
         template: The template's name.
@@ -52,7 +48,7 @@ class ChatTemplateError(ConversationError):
         line: int | None = None,
         message_index: int | None = None,
     ) -> None:
-        """Take the template's name, the reason in words, and where it is in both."""
+        """Create the error from the template's name, the reason, the line and the message."""
         self.template = template
         self.line = line
         where = f"{template}, line {line}" if line is not None else template
@@ -64,18 +60,18 @@ class JinjaTemplate:
     """A chat template in Jinja, such as `chat_template` in a `tokenizer_config.json`.
 
     Attributes:
-        name: Its name, that of its file.
-        source: The Jinja text.
-        title: What to show.
-        help: How it works, in a sentence.
-        variables: What it is given beside the messages, such as `bos_token`.
+        name: The name of its file.
+        source: The Jinja source.
+        title: A title to show.
+        help: A description in a sentence.
+        variables: Its variables besides the messages, such as `bos_token`.
         special_tokens: Special tokens of the tokenizer it belongs to.
     """
 
     name: str
     source: str
     title: str = "Jinja template"
-    help: str = "Rendered by Jinja in a process of its own, with limits."
+    help: str = "Rendered by Jinja in a separate process with limits."
     variables: Mapping[str, Any] = field(default_factory=dict)
     special_tokens: Sequence[str] = ()
     _jobs: JobClient = field(
@@ -105,7 +101,7 @@ class JinjaTemplate:
     def rendering(
         self, tokenizer: Tokenizer, conversation: Conversation, marked: MarkedText, max_tokens: int
     ) -> Rendering:
-        """Make tokens of what the child rendered."""
+        """Make a rendering from the text that the child rendered."""
         needed = self.specials_in_use()
         spans = to_spans(marked, conversation, {*tokenizer.special_tokens, *needed})
         source = ROLE_SPANS if marked.generation is None else GENERATION_MARKS
@@ -122,10 +118,10 @@ class JinjaTemplate:
         )
 
     def _left_out(self, conversation: Conversation, marked: MarkedText) -> Iterator[ExtraField]:
-        """List what is not in what was rendered, or not as it was given.
+        """List the fields of a conversation that are missing from the rendered text, or changed.
 
-        Tools and documents are written in words of the template's own: whether it asks for them has
-        to do, as for a key that is unusual in a tool call whether its value stands anywhere.
+        A template may reformat tools and documents, so they count as written if its source names
+        them. An unusual key of a tool call counts if its value is anywhere in the text.
         """
         lost = set(marked.lost)
         for aside in conversation.extra_fields():
@@ -153,7 +149,7 @@ class JinjaTemplate:
         return sorted(found, key=lambda text: found[text])
 
     def marked(self, conversation: Conversation) -> MarkedText:
-        """Let the child render a conversation; see `render`."""
+        """Render a conversation in the child, without tokens; see `render`."""
         result = next(self.marked_all([conversation]))
         if isinstance(result, ChatTemplateError):
             raise result
@@ -162,7 +158,7 @@ class JinjaTemplate:
     def marked_all(
         self, conversations: Sequence[Conversation]
     ) -> Iterator[MarkedText | ChatTemplateError]:
-        """Let the child render conversations; each gives its text or its error.
+        """Render conversations in the child; yield the text or the error of each.
 
         Raises:
             JobDroppedError: If the template is closed.
@@ -184,7 +180,7 @@ class JinjaTemplate:
         yield from results
 
     def close(self) -> None:
-        """End the child; a rendering that waits for it fails. Safe to call twice."""
+        """End the child; a pending rendering fails. Safe to call twice."""
         self._jobs.close()
 
     def _requests(
@@ -206,14 +202,14 @@ def _notes(n_missed: int) -> tuple[str, ...]:
         return ()
     return (
         f"In {n_missed:,} of the assistant's messages, those after the first {MOST_TURNS} with "
-        "reasoning or tool calls, what the template writes around these is not learned here.",
+        "reasoning or tool calls, the template text around these is not learned here.",
     )
 
 
 def _given(message: ChatMessage) -> Body:
-    """Give a message as a template sees it: without what is null, which it would write as None.
+    """Return a message as the template gets it, without null values, which it would write as None.
 
-    So does `apply_chat_template` of transformers (pull request 45422) with the content of a
+    `apply_chat_template` of transformers (pull request 45422) does the same with the content of a
     message that calls tools.
     """
     return {key: value for key, value in message.to_json().items() if value is not None}

@@ -1,11 +1,11 @@
-"""JSON as people hand it in: errors say the line and the column."""
+"""Parsing of users' JSON, with errors that name the line and the column."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from tokviz.chat.conversation import ConversationError
+from tokviz.chat.messages import ConversationError
 from tokviz.storage import json_file
 from tokviz.storage.json_file import in_words
 from tokviz.text import bytetext
@@ -17,8 +17,8 @@ def loads(data: bytes | memoryview, first_line: int = 1) -> tuple[Any, bool]:
     """Parse JSON.
 
     Args:
-        data: JSON in UTF-8; bytes that are not become raw bytes of byte text.
-        first_line: The line of the file on which the data begins.
+        data: JSON in UTF-8; invalid bytes become raw bytes of byte text.
+        first_line: The line of the file on which the data starts.
 
     Returns:
         The value, and whether its texts are byte text.

@@ -1,4 +1,7 @@
-"""What is wrong with a conversation as training data. To add a rule, write what finds it."""
+"""Rules that find what is wrong with a conversation as training data.
+
+To add a rule, write a function with the decorator `_of_messages` or `_of_tokens`.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.render import ROLE_SPANS, Rendering, leaves_out
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError
+from tokviz.chat.rendering import ROLE_SPANS, Rendering, leaves_out
 from tokviz.chat.spans import Reason
 from tokviz.storage.listing import common_beginning
 from tokviz.text import bytetext
@@ -23,15 +27,15 @@ NOT_RENDERED = "not-rendered"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong with a conversation.
+    """A problem of a conversation.
 
     Attributes:
         code: The rule, a key of `RULES`.
-        severity: "error" where training would go wrong, "warning" where it may, else "note".
-        message: What is wrong, in a sentence that names the message (from 1) and the token (from
-            0, as `#0`).
-        message_index: The message, counted from 0; None for the whole.
-        token_index: The token, counted from 0; None if it is about no token.
+        severity: "error" if training would go wrong, "warning" if it may, else "note".
+        message: The problem in a sentence that names the message (from 1) and the token (from 0,
+            as `#0`).
+        message_index: The message, counted from 0; None for the whole conversation.
+        token_index: The token, counted from 0; None if the problem has no token.
     """
 
     code: str
@@ -41,16 +45,16 @@ class Finding:
     token_index: int | None = None
 
 
-class Breach(NamedTuple):
-    """What a rule found: in words, and where."""
+class Problem(NamedTuple):
+    """A problem in words, its message and its token."""
 
     text: str
     message_index: int | None = None
     token_index: int | None = None
 
 
-OfMessages = Callable[[Conversation, frozenset[str]], Iterable[Breach]]
-OfTokens = Callable[[Conversation, Rendering], Iterable[Breach]]
+OfMessages = Callable[[Conversation, frozenset[str]], Iterable[Problem]]
+OfTokens = Callable[[Conversation, Rendering], Iterable[Problem]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,10 @@ class Rule:
 
     Attributes:
         code: Its name, in messages and for `--ignore`.
-        title: What it finds, in a few words.
-        severity: How bad that is.
-        of_messages: Finds it in the messages and the template's special tokens alone.
-        of_tokens: Finds it in the rendering.
+        title: The problem that it finds, in a few words.
+        severity: The severity of its findings.
+        of_messages: Checks the messages, given all special tokens; needs no rendering.
+        of_tokens: Checks the rendering.
     """
 
     code: str
@@ -71,8 +75,8 @@ class Rule:
     of_messages: OfMessages | None = None
     of_tokens: OfTokens | None = None
 
-    def findings(self, breaches: Iterable[Breach]) -> list[Finding]:
-        """Make findings of what it found."""
+    def findings(self, breaches: Iterable[Problem]) -> list[Finding]:
+        """Return the problems as findings."""
         return [Finding(self.code, self.severity, *breach) for breach in breaches]
 
 
@@ -82,12 +86,12 @@ def lint(
     error: ConversationError | None = None,
     specials: frozenset[str] = frozenset(),
 ) -> list[Finding]:
-    """Find what is wrong with a conversation.
+    """Check a conversation with every rule.
 
     Args:
         conversation: The conversation.
         rendering: Its tokens; None if it could not be rendered.
-        error: Why it could not.
+        error: The reason, if it could not be rendered.
         specials: Special tokens to look for in the contents, if it could not be rendered.
 
     Returns:
@@ -119,7 +123,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def lint_messages(conversation: Conversation, specials: frozenset[str]) -> list[Finding]:
-    """Find what needs no rendering; `specials` are all special tokens that would be recognised."""
+    """Check the rules that need no rendering; `specials` are all special tokens to look for."""
     findings: list[Finding] = []
     for rule in RULES.values():
         if rule.of_messages is not None:
@@ -128,12 +132,12 @@ def lint_messages(conversation: Conversation, specials: frozenset[str]) -> list[
 
 
 def error_finding(code: str, error: ConversationError) -> Finding:
-    """Make a finding of a conversation that cannot be read or rendered."""
+    """Return a finding for a conversation that cannot be read or rendered."""
     return Finding(code, RULES[code].severity, str(error), error.message_index)
 
 
 def special_texts(*tables: Iterable[str]) -> frozenset[str]:
-    """Gather special tokens; white space that a file adds to its vocabulary controls nothing."""
+    """Return all special tokens, except white space that a file adds to its vocabulary."""
     return frozenset(text for table in tables for text in table if not text.isspace())
 
 
@@ -145,7 +149,7 @@ RULES: dict[str, Rule] = {
 
 
 def _of_messages(code: str, title: str, severity: Severity) -> Callable[[OfMessages], OfMessages]:
-    """Make a rule of what finds it in the messages."""
+    """Declare a function a rule for messages."""
 
     def add(find: OfMessages) -> OfMessages:
         RULES[code] = Rule(code, title, severity, of_messages=find)
@@ -155,7 +159,7 @@ def _of_messages(code: str, title: str, severity: Severity) -> Callable[[OfMessa
 
 
 def _of_tokens(code: str, title: str, severity: Severity) -> Callable[[OfTokens], OfTokens]:
-    """Make a rule of what finds it in the rendering."""
+    """Declare a function a rule for renderings."""
 
     def add(find: OfTokens) -> OfTokens:
         RULES[code] = Rule(code, title, severity, of_tokens=find)
@@ -165,24 +169,24 @@ def _of_tokens(code: str, title: str, severity: Severity) -> Callable[[OfTokens]
 
 
 @_of_tokens("nothing-supervised", "nothing is learned", "error")
-def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+def _nothing_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     if rendering.n_learned == 0:
         cut = rendering.n_kept < len(rendering)
         why = f" in the first {rendering.n_kept:,} tokens" if cut else ""
-        yield Breach(f"no token is learned{why}: the mask is 0 everywhere")
+        yield Problem(f"no token is learned{why}: the mask is 0 everywhere")
 
 
 @_of_tokens("everything-supervised", "everything is learned", "error")
-def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+def _everything_supervised(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     kept = rendering.n_kept
     if kept and rendering.n_learned == kept:
-        yield Breach("every token is learned, even what the user says", None, 0)
+        yield Problem("every token is learned, even the user's messages", None, 0)
         return
     told = [run for run in rendering.runs if run.reason in _TOLD and run.first < kept]
     mask = rendering.mask
     if told and not any(mask.count(0, run.first, min(run.last, kept)) for run in told):
-        yield Breach(
-            f"message {told[0].message + 1}: all that the model is told is learned too, from "
+        yield Problem(
+            f"message {told[0].message + 1}: the whole input is learned too, from "
             f"token #{told[0].first} on",
             told[0].message,
             told[0].first,
@@ -193,7 +197,7 @@ _TOLD = frozenset({Reason.SYSTEM_TEXT, Reason.USER_TEXT, Reason.TOOL_OUTPUT})
 
 
 @_of_tokens("end-unsupervised", "the end of a turn is not learned", "error")
-def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     if rendering.n_learned == 0:
         return  # said already
     with_end = set()
@@ -205,7 +209,7 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
             continue
         with_end.add(index)
         if not rendering.mask[token]:
-            yield Breach(
+            yield Problem(
                 f"message {index + 1}: token #{token} ends the assistant's turn and is not "
                 "learned: the model does not learn to stop",
                 index,
@@ -214,7 +218,7 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
     for index, (first, last) in enumerate(rendering.message_spans):
         is_assistant = conversation.messages[index].role == "assistant"
         if is_assistant and index not in with_end and first < last <= rendering.n_kept:
-            yield Breach(
+            yield Problem(
                 f"message {index + 1}: no token ends the assistant's turn after token #{last - 1}",
                 index,
                 last - 1,
@@ -222,7 +226,7 @@ def _end_unsupervised(conversation: Conversation, rendering: Rendering) -> Itera
 
 
 @_of_tokens("answer-cut", "an answer is cut off", "warning")
-def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     kept = rendering.n_kept
     if kept == len(rendering):
         return
@@ -230,11 +234,11 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Br
     for index, (first, last) in enumerate(rendering.message_spans):
         if conversation.messages[index].role != "assistant" or last <= kept:
             continue
-        # A newline that the template writes behind the end token is no loss.
+        # Losing the newline that the template writes after the end token does no harm.
         if Reason.END in rendering.reasons[first:kept] and all(rendering.from_structure[kept:last]):
             continue
         if first < kept:
-            yield Breach(
+            yield Problem(
                 f"message {index + 1}: the answer is cut off after token #{kept - 1}; "
                 f"{last - kept:,} of its {last - first:,} tokens are lost",
                 index,
@@ -245,7 +249,7 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Br
     if lost:
         more = len(lost) - 1
         others = f"; so {'is' if more == 1 else 'are'} {more:,} more after it" if more else ""
-        yield Breach(
+        yield Problem(
             f"message {lost[0] + 1}: the answer begins after token #{kept - 1}, the last one kept, "
             f"and is lost{others}",
             lost[0],
@@ -253,13 +257,13 @@ def _answer_cut(conversation: Conversation, rendering: Rendering) -> Iterator[Br
 
 
 @_of_messages("roles-out-of-order", "the roles are out of order", "warning")
-def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
+def _roles_out_of_order(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
     before = ""
     for index, message in enumerate(conversation.messages):
         role = message.role
         problem = _wrong_place(role, before, index)
         if problem:
-            yield Breach(f"message {index + 1}: {problem}", index)
+            yield Problem(f"message {index + 1}: {problem}", index)
         if not problem or role not in ("system", "developer"):
             before = role
 
@@ -278,17 +282,17 @@ def _wrong_place(role: str, before: str, index: int) -> str | None:
 
 
 @_of_messages("empty-turn", "a message is empty", "warning")
-def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
+def _empty_turns(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
     for index, message in enumerate(conversation.messages):
         if not message.text or message.text.isspace():
             what = "blank" if message.text else "empty"
-            yield Breach(f"message {index + 1} ({message.role}) is {what}", index)
+            yield Problem(f"message {index + 1} ({message.role}) is {what}", index)
     if not conversation.messages:
-        yield Breach("there is no message")
+        yield Problem("there is no message")
 
 
 @_of_messages("special-in-content", "special-token text in the content", "warning")
-def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
+def _special_in_content(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
     search = _search_of(specials)
     for index, message in enumerate(conversation.messages):
         found = [*dict.fromkeys(text for part in message.parts for text in search(part.text))]
@@ -296,14 +300,16 @@ def _special_in_content(conversation: Conversation, specials: frozenset[str]) ->
             more = f" and {len(found) - _MOST_NAMED:,} more" * (len(found) > _MOST_NAMED)
             named = f"{', '.join(map(repr, found[:_MOST_NAMED]))}{more}"
             words = (
-                "a special token's text; here it is plain text, but other programs may take it for "
-                "the token"
+                "a special token's text; tokviz encodes it as plain text, transformers encodes it "
+                "as the special token"
                 if len(found) == 1
-                else "texts of special tokens; here they are plain text, but other programs may "
-                "take them for the tokens"
+                else "texts of special tokens; tokviz encodes them as plain text, transformers "
+                "encodes them as the special tokens"
             )
             role = message.role
-            yield Breach(f"message {index + 1} ({role}): the content holds {named}, {words}", index)
+            yield Problem(
+                f"message {index + 1} ({role}): the content holds {named}, {words}", index
+            )
 
 
 _MOST_NAMED = 8
@@ -311,11 +317,11 @@ _MOST_NAMED = 8
 
 @lru_cache(maxsize=32)
 def _search_of(specials: frozenset[str]) -> Callable[[str], Iterator[str]]:
-    """Make a search for all special tokens, from the left; the longest where several begin."""
+    """Compile a search for all special tokens: leftmost first, then longest."""
     pattern = pattern_of_specials(specials)
     if pattern is None:
         return lambda text: iter(())
-    # Looking for what they all begin with is a hundred times as fast.
+    # Searching for their common first characters is a hundred times as fast.
     prefix = common_beginning(specials)
 
     def search(text: str) -> Iterator[str]:
@@ -326,7 +332,7 @@ def _search_of(specials: frozenset[str]) -> Callable[[str], Iterator[str]]:
 
 
 def _with_token(finding: Finding, conversation: Conversation, rendering: Rendering) -> Finding:
-    """Find the token at which a special token's text begins in the content."""
+    """Find the token at which a special token's text starts in the content."""
     if finding.code != "special-in-content" or finding.message_index is None:
         return finding
     index = finding.message_index
@@ -348,10 +354,10 @@ def _with_token(finding: Finding, conversation: Conversation, rendering: Renderi
 
 
 @_of_messages("not-utf8", "bytes that are not UTF-8", "warning")
-def _not_utf8(conversation: Conversation, specials: frozenset[str]) -> Iterator[Breach]:
+def _not_utf8(conversation: Conversation, specials: frozenset[str]) -> Iterator[Problem]:
     for index, message in enumerate(conversation.messages):
         if bytetext.has_raw_bytes(message.text):
-            yield Breach(
+            yield Problem(
                 f"message {index + 1} ({message.role}) holds bytes that are not UTF-8: other "
                 "programs cannot read this row",
                 index,
@@ -359,17 +365,17 @@ def _not_utf8(conversation: Conversation, specials: frozenset[str]) -> Iterator[
 
 
 @_of_tokens("left-out", "something is not rendered", "warning")
-def _left_out(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+def _left_out(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     verb = leaves_out(rendering.mask_source)
     for aside in rendering.left_out:
         where = "" if aside.message is None else f"message {aside.message + 1}: "
-        yield Breach(f"{where}{rendering.template} {verb} {aside.key!r}", aside.message)
+        yield Problem(f"{where}{rendering.template} {verb} {aside.key!r}", aside.message)
 
 
 @_of_tokens("no-generation-marks", "the template has no generation marks", "note")
-def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Breach]:
+def _no_generation_marks(conversation: Conversation, rendering: Rendering) -> Iterator[Problem]:
     if rendering.mask_source == ROLE_SPANS:
-        yield Breach(
-            f"the template {rendering.template} has no {{% generation %}} marks: other programs "
-            "may find no mask; here it comes from the roles"
+        yield Problem(
+            f"the template {rendering.template} has no {{% generation %}} marks: transformers "
+            "returns an all-zero mask; tokviz infers one from the roles"
         )

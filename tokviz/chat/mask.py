@@ -1,11 +1,11 @@
-"""The mask as text for a terminal."""
+"""Text with its mask, for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from tokviz.chat.nanochat import SPECIAL_TOKENS
-from tokviz.chat.render import Rendering, virtual_specials
+from tokviz.chat.rendering import Rendering, virtual_specials
 from tokviz.text import bytetext
 from tokviz.tokenizer.tokenizer import Tokenizer
 
@@ -15,18 +15,18 @@ _RED, _GREEN, _GREY, _RESET = "\033[91m", "\033[92m", "\033[90m", "\033[0m"
 def visualize_tokenization(
     tokenizer: Tokenizer, ids: list[int], mask: list[int], with_token_id: bool = False
 ) -> str:
-    r"""Colour tokens by their mask: green is learned, red is not. Exactly nanochat's string.
+    r"""Color tokens by their mask: green is learned, red is not. Returns exactly nanochat's string.
 
-    The text of the tokens is as it is, controls too: to show it on a terminal, use
+    Control characters are kept: to show the text safely on a terminal, use
     `tokviz chat FILE --mask`.
 
     Source: `visualize_tokenization` in karpathy/nanochat `nanochat/tokenizer.py`.
 
     Args:
         tokenizer: The tokenizer of the ids.
-        ids: Token ids, such as `render_conversation` gives them.
+        ids: Token ids, such as those of `render_conversation`.
         mask: 1 or 0 for each.
-        with_token_id: Whether each token is followed by its id.
+        with_token_id: Whether to write each token's id after it.
 
     Raises:
         TokenIdError: If an id is not in the vocabulary.
@@ -47,14 +47,14 @@ def visualize_tokenization(
 
 
 def mask_lines(rendering: Rendering, safe: Callable[[str], str], *, colour: bool) -> Iterator[str]:
-    """Show the kept tokens with their mask, a line for each line of the text.
+    """Return the kept tokens with their mask, a line for each line of the text.
 
-    Learned tokens stand in brackets, so that nothing is in colour alone; `|` is between the others.
+    Learned tokens are in brackets, so that color is never the only sign; `|` separates the others.
 
     Args:
         rendering: The rendering.
         safe: Makes text safe for a terminal.
-        colour: Whether to colour too: green is learned, red is not.
+        colour: Whether to add colors: green is learned, red is not.
     """
     line: list[str] = []
     for index in range(rendering.n_kept):

@@ -1,4 +1,4 @@
-"""The mask of a text at hand: JSON of a conversation, a text in a template's form, or any other."""
+"""Mask of a text: a conversation in JSON, a text in a template's format, or any other text."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from tokviz.chat import harmony, nanochat, turns
-from tokviz.chat.conversation import Conversation, ConversationError, Message
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.json_text import loads
-from tokviz.chat.render import Rendering, TokenRun, render, render_spans
+from tokviz.chat.messages import ConversationError, Message
+from tokviz.chat.render import render
+from tokviz.chat.rendering import Rendering, TokenRun, render_spans
 from tokviz.chat.spans import Reason, TemplateSpan, end, reason_of_role, special
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.text import bytetext
@@ -18,7 +20,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 _TEMPLATE = "nanochat"
 MAX_JSON_CHARS = 2_000_000
-"""A longer text is not tried as JSON."""
+"""The longest text to try as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,9 @@ class MaskedText:
     """A text with its mask.
 
     Attributes:
-        rendering: The tokens; its template is "" for a text in no form.
-        conversation: The conversation, if the text is one in JSON or was taken for a message.
-        sentence: What that means, and where there is no mask how to get one.
+        rendering: The tokens; its template is "" if the text is in no template's format.
+        conversation: The conversation, if the text is JSON or shown as a user message.
+        sentence: How the text was read and, if it has no mask, how to get one.
         aligned: Whether the tokens are exactly those of the text, in the same places.
     """
 
@@ -39,13 +41,13 @@ class MaskedText:
 
 
 def mask_text(tokenizer: Tokenizer, text: str, parse_specials: bool = True) -> MaskedText:
-    """Find out what a text is and which of its tokens would be learned.
+    """Detect the format of a text, and compute its mask.
 
     Args:
         tokenizer: The tokenizer.
         text: Byte text.
-        parse_specials: Whether special tokens are parsed in the text at hand. A text that is in a
-            template's form is masked with its special tokens either way.
+        parse_specials: Whether the user has special tokens parsed in the text. In a text in a
+            template's format, they always are.
     """
     conversation, problem = _conversation_of(text)
     if conversation is not None:
@@ -62,9 +64,9 @@ def mask_text(tokenizer: Tokenizer, text: str, parse_specials: bool = True) -> M
         needed = [token for token in reader.template.special_tokens if token in text]
         rendering = render_spans(tokenizer, spans, needed, reader.template.name, len(text) + 1)
         aligned = parse_specials and not rendering.virtual_specials
-        sentence = f"The text is in the form of {reader.template.title}: masked by its roles."
+        sentence = f"The text is in the format of {reader.template.title}: masked by its roles."
         if not parse_specials:
-            sentence += " Its special tokens are parsed here, in the text they are not."
+            sentence += " Special tokens are parsed here, but not in the editor."
         return MaskedText(rendering, None, sentence, aligned)
     message = Conversation((Message("user", text),))
     rendering = _as_it_is(tokenizer, text, parse_specials)
@@ -72,7 +74,7 @@ def mask_text(tokenizer: Tokenizer, text: str, parse_specials: bool = True) -> M
 
 
 def _as_it_is(tokenizer: Tokenizer, text: str, parse_specials: bool) -> Rendering:
-    """Give a text's own tokens, special ones too, as what a user says."""
+    """Return a rendering of a text's own tokens, special ones too, as a user's message."""
     ids = tokenizer.encode_to_array(text, parse_specials)
     n = len(ids)
     reasons, n_bytes = bytes([Reason.USER_TEXT]) * n, bytetext.n_bytes(text)
@@ -91,7 +93,7 @@ EXAMPLE = """\
 
 
 def _conversation_of(text: str) -> tuple[Conversation | None, str]:
-    """Read a conversation in JSON, or the first of JSON lines; else say what is wrong with it."""
+    """Read a conversation in JSON, or the first of JSON Lines; the sentence tells of problems."""
     head = text.lstrip("\ufeff \t\r\n")[:1]
     if head not in ("{", "[") or len(text) > MAX_JSON_CHARS:
         return None, ""
@@ -114,45 +116,45 @@ def _conversation_of(text: str) -> tuple[Conversation | None, str]:
         return None, f"The text begins like JSON but is not a conversation: {error}"
 
 
-# -- texts in a template's form
+# -- texts in a template's format
 
-_Stretch = tuple[str, bool]
+_Segment = tuple[str, bool]
 """Text, and whether it is a special token."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads texts in the form of a template.
+    """A reader for texts in the format of a template.
 
     Attributes:
         template: The template.
-        marks: Special tokens that tell it, any of them.
-        assign: Makes spans of the text's stretches.
+        marks: Special tokens, any of which identifies the format.
+        assign: Turns the text's segments into spans.
     """
 
     template: ChatTemplate
     marks: tuple[str, ...]
-    assign: Callable[[Iterator[_Stretch]], Iterator[TemplateSpan]]
+    assign: Callable[[Iterator[_Segment]], Iterator[TemplateSpan]]
 
     def read(self, text: str, tokenizer: Tokenizer) -> Iterator[TemplateSpan]:
-        """Make the spans of a text; all special tokens in it are special."""
+        """Return the spans of a text; all special tokens in it count as special."""
         specials = {*tokenizer.special_tokens, *self.template.special_tokens}
         return self.assign(segments(text, search_for(specials)))
 
 
 def _reader_of(text: str) -> _Reader | None:
-    """Find the template whose mark comes first."""
+    """Find the reader whose mark comes first in the text."""
     reader_of = {mark: reader for reader in _READERS for mark in reader.marks if mark in text}
     return reader_of[min(reader_of, key=text.index)] if reader_of else None
 
 
 def _reason_of(header: str) -> Reason:
-    """Give the reason of the text behind a header."""
+    """Return the reason of the text after a header."""
     return reason_of_role(header.split()[0] if header.split() else "")
 
 
 def _read_headers(
-    start: str, header_end: str, ends: frozenset[str], stretches: Iterator[_Stretch]
+    start: str, header_end: str, ends: frozenset[str], text_segments: Iterator[_Segment]
 ) -> Iterator[TemplateSpan]:
     r"""Read turns of a start token, a header with the role, its end, the text, an end token.
 
@@ -162,7 +164,7 @@ def _read_headers(
     reason = Reason.HEADER
     in_header = False
     header = ""
-    for text, is_special in stretches:
+    for text, is_special in text_segments:
         if is_special and text == start:
             message, reason, in_header, header = message + 1, Reason.HEADER, True, ""
             yield special(text, message)
@@ -205,15 +207,15 @@ _read_llama3 = partial(
 )
 
 
-def _read_harmony(stretches: Iterator[_Stretch]) -> Iterator[TemplateSpan]:
-    """Read harmony: the model writes all of its header that is behind its name.
+def _read_harmony(text_segments: Iterator[_Segment]) -> Iterator[TemplateSpan]:
+    """Read Harmony: the model writes the part of its header that follows its name.
 
-    Where it goes on after a message of its own, it writes its name too.
+    In a second message in a row, it writes its name too.
     """
     ends = frozenset({harmony.END, harmony.RETURN, harmony.CALL})
     spans: list[TemplateSpan] = []
     is_assistant = in_header = goes_on = False
-    for span in _read_headers(harmony.START, harmony.MESSAGE, ends, stretches):
+    for span in _read_headers(harmony.START, harmony.MESSAGE, ends, text_segments):
         if span.special and span.text == harmony.START:
             in_header, is_assistant = True, False
             goes_on = bool(spans) and spans[-1][:2] == (harmony.END, Reason.END)
@@ -232,7 +234,7 @@ def _read_harmony(stretches: Iterator[_Stretch]) -> Iterator[TemplateSpan]:
     yield from spans
 
 
-def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[TemplateSpan]:
+def _read_nanochat(text_segments: Iterator[_Segment]) -> Iterator[TemplateSpan]:
     message = -1
     speaker = Reason.HEADER
     reason = Reason.HEADER
@@ -241,7 +243,7 @@ def _read_nanochat(stretches: Iterator[_Stretch]) -> Iterator[TemplateSpan]:
         nanochat.AROUND["python_output"][0]: Reason.TOOL_OUTPUT,
     }
     inner_ends = {last for _, last in nanochat.AROUND.values()}
-    for text, is_special in stretches:
+    for text, is_special in text_segments:
         if not is_special:
             yield _said(text, reason, message)
         elif text in (nanochat.USER_START, nanochat.ASSISTANT_START):
@@ -270,4 +272,4 @@ _READERS = (
     _Reader(TEMPLATES["nanochat"], (nanochat.USER_START, nanochat.ASSISTANT_START), _read_nanochat),
     _Reader(TEMPLATES["gpt-oss"], (harmony.START,), _read_harmony),
 )
-"""One for each form that is recognised."""
+"""A reader for each format that is recognized."""

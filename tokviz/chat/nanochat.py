@@ -1,11 +1,12 @@
-"""nanochat's way to write a conversation.
+"""nanochat's chat format.
 
 Source: `render_conversation` in karpathy/nanochat `nanochat/tokenizer.py`.
 """
 
 from __future__ import annotations
 
-from tokviz.chat.conversation import Conversation, ConversationError, Message
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError, Message
 from tokviz.chat.spans import Reason, TemplateSpan, content, end, special
 
 BOS = "<|bos|>"
@@ -25,19 +26,19 @@ SPECIAL_TOKENS = (
     *AROUND["python"],
     *AROUND["python_output"],
 )
-"""In nanochat's order, which is that of their ids."""
+"""nanochat's special tokens, in the order of their ids."""
 
 
 def write(conversation: Conversation) -> list[TemplateSpan]:
     """Write a conversation.
 
     Raises:
-        ConversationError: Where nanochat would stop: no messages, a system message that no user
-            message follows, roles that do not alternate, parts in a user message, other parts.
+        ConversationError: If nanochat would fail: no messages, a system message without a user
+            message after it, roles that do not alternate, parts in a user message, other parts.
     """
     messages = conversation.messages
     if not messages:
-        raise ConversationError("there is no message; begin with one from the user")
+        raise ConversationError("there is no message; start with one from the user")
     spans = [special(BOS)]
     system: Message | None = None
     first = 0

@@ -1,220 +1,18 @@
-"""From a conversation to tokens, each with its mask and its reason."""
+"""Rendering conversations with a template, and nanochat's own two functions.
+
+`render_conversation` and `render_for_completion` take and return what those of karpathy/nanochat
+`nanochat/tokenizer.py` do: dicts and lists.
+"""
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import groupby, islice
-from operator import itemgetter
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
-
-from tokviz.chat.caching_encoder import CachingEncoder, encoder_of
-from tokviz.chat.conversation import Conversation, ConversationError, ExtraField
-from tokviz.chat.request import DEFAULT_MAX_TOKENS
-from tokviz.chat.spans import REASON_NAMES, Reason, TemplateSpan
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.jinja_template import JinjaTemplate
+from tokviz.chat.messages import ConversationError
+from tokviz.chat.nanochat import ASSISTANT_START, SPECIAL_TOKENS
+from tokviz.chat.rendering import DEFAULT_MAX_TOKENS, Rendering, render_spans, virtual_specials
 from tokviz.chat.templates import ChatTemplate, get_template
-from tokviz.errors import PatternError
-from tokviz.process.runner import raise_if_stopped
-from tokviz.text import bytetext
 from tokviz.tokenizer.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from tokviz.chat.jinja_template import JinjaTemplate
-
-TEMPLATE_MASK = "template"
-GENERATION_MARKS = "generation marks"
-ROLE_SPANS = "role spans"
-MASK_SOURCES = {
-    TEMPLATE_MASK: "The template says which tokens are learned.",
-    GENERATION_MARKS: "The mask comes from the template's {% generation %} marks.",
-    ROLE_SPANS: "The template has no {% generation %} marks: what the assistant says is learned, "
-    "with the token that ends it.",
-}
-"""Where a mask comes from, in a sentence."""
-
-
-_MOST_NAMED = 8
-
-
-class MuchIsNewError(Exception):
-    """More text would have to be encoded than was allowed."""
-
-
-class TokenRun(NamedTuple):
-    """Neighbouring tokens of one origin; of a long text there are several runs.
-
-    Attributes:
-        first: The first token.
-        last: One past the last.
-        message: The message they belong to, counted from 0, -1 for none.
-        part: The part of that message, -1 for none.
-        reason: Their reason, whether they are kept or not.
-        n_bytes: Their bytes.
-    """
-
-    first: int
-    last: int
-    message: int
-    part: int
-    reason: Reason
-    n_bytes: int
-
-
-@dataclass(frozen=True)
-class Rendering:
-    """The tokens of a conversation. All columns have one item for each token.
-
-    Tokens beyond `max_tokens` are in the columns too, with mask 0 and the reason `TRUNCATED`:
-    what a training sees is `ids[:n_kept]` and `mask[:n_kept]`.
-
-    Attributes:
-        tokenizer: The tokenizer.
-        template: The template's name.
-        ids: Token ids; typecode "I".
-        mask: 1 where a token is learned, else 0.
-        reasons: Values of `Reason`.
-        from_structure: 1 where a token comes from the template, 0 from the conversation. A token
-            that reaches over the border comes from where its first byte comes from, and is learned
-            if any of its bytes is.
-        runs: Which of them belong to which message.
-        max_tokens: Where the rendering is cut off.
-        virtual_specials: Special tokens that the template needs and the tokenizer lacks, with the
-            ids they were given: those after its last.
-        mask_source: A key of `MASK_SOURCES`.
-        notes: What else there is to say about the rendering, in sentences.
-        left_out: What the template does not write of the conversation, or not as it is; a note
-            says so too.
-        untrained: The messages that say themselves that they are not to be learned, each with the
-            key that does; a note says so too.
-    """
-
-    tokenizer: Tokenizer
-    template: str
-    ids: array[int]
-    mask: bytes
-    reasons: bytes
-    from_structure: bytes
-    runs: tuple[TokenRun, ...]
-    max_tokens: int
-    virtual_specials: Mapping[str, int]
-    mask_source: str = TEMPLATE_MASK
-    notes: tuple[str, ...] = ()
-    left_out: tuple[ExtraField, ...] = ()
-    untrained: Mapping[int, str] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        """Count all tokens, those that are cut off too."""
-        return len(self.ids)
-
-    @property
-    def n_kept(self) -> int:
-        """Tokens that are kept."""
-        return min(len(self.ids), self.max_tokens)
-
-    @cached_property
-    def n_learned(self) -> int:
-        """Tokens with the mask 1."""
-        return self.mask.count(1)
-
-    @property
-    def supervised_share(self) -> float:
-        """The share of the kept tokens that are learned, 0 to 1."""
-        return self.n_learned / self.n_kept if self.n_kept else 0.0
-
-    @cached_property
-    def _virtual_bytes(self) -> dict[int, bytes]:
-        return {token_id: text.encode() for text, token_id in self.virtual_specials.items()}
-
-    def token_bytes(self, index: int) -> bytes:
-        """Give the bytes of a token."""
-        token_id = self.ids[index]
-        virtual = self._virtual_bytes.get(token_id)
-        return self.tokenizer.token_bytes(token_id) if virtual is None else virtual
-
-    def is_special(self, index: int) -> bool:
-        """Tell whether a token is a special one, of the tokenizer or virtual."""
-        token_id = self.ids[index]
-        return token_id in self._virtual_bytes or self.tokenizer.is_special(token_id)
-
-    @cached_property
-    def message_spans(self) -> list[tuple[int, int]]:
-        """First token and one past the last, for each message; a message without any is empty."""
-        spans: dict[int, tuple[int, int]] = {}
-        for message, first, last in self.stretches:
-            spans[message] = (spans.get(message, (first, 0))[0], last)
-        return [spans.get(message, (0, 0)) for message in range(max(spans, default=-1) + 1)]
-
-    @cached_property
-    def stretches(self) -> list[tuple[int, int, int]]:
-        """The message of neighbouring tokens, the first of them, and one past the last."""
-        by_message = (list(runs) for _, runs in groupby(self.runs, itemgetter(2)))
-        return [(runs[0].message, runs[0].first, runs[-1].last) for runs in by_message]
-
-    def run_of(self, index: int) -> TokenRun:
-        """Give the run of a token."""
-        return self.runs[bisect_right(self.runs, index, key=itemgetter(0)) - 1]
-
-    @cached_property
-    def message_of(self) -> array[int]:
-        """The message of every token, counted from 0, -1 for none; typecode "i"."""
-        return self._column(lambda run: run.message)
-
-    @cached_property
-    def part_of(self) -> array[int]:
-        """The part of its message for every token, -1 for none; typecode "i"."""
-        return self._column(lambda run: run.part)
-
-    def _column(self, value: Callable[[TokenRun], int]) -> array[int]:
-        column = array("i")
-        for run in self.runs:
-            column.extend(array("i", [value(run)]) * (run.last - run.first))
-        return column
-
-    def reason_sentence(self, index: int) -> str:
-        """Say in a sentence why a token has its mask."""
-        reason = Reason(self.reasons[index])
-        if reason is Reason.TRUNCATED:
-            return (
-                f"0: cut off. It is token #{index}, and the first {self.max_tokens:,} are kept; "
-                "training sees nothing of it."
-            )
-        value = self.mask[index]
-        message = self.run_of(index).message
-        key = self.untrained.get(message)
-        if key is not None and reason in _ASSISTANT:
-            what = f"{REASON_NAMES[reason]} of message {message + 1}"
-            return f"0: {what}; its key {key!r} keeps it from being learned."
-        where = f" of message {message + 1}" if message >= 0 else ""
-        if reason is Reason.HEADER:
-            what = f"structure of the template{where}"
-            why = "the model writes it itself" if value else "it is given to the model"
-        elif reason is Reason.END:
-            what = f"the token that ends the assistant's turn{where}"
-            why = "so the model learns to stop" if value else "so the model does not learn to stop"
-        else:
-            origin = "structure" if self.from_structure[index] else "content"
-            what = f"{REASON_NAMES[reason]}{where} ({origin})"
-            why = _WHY[reason] if bool(value) == (reason in _LEARNED) else _UNUSUAL[value]
-        return f"{value}: {what}; {why}."
-
-
-_LEARNED = frozenset({Reason.ASSISTANT_TEXT, Reason.TOOL_CALL})
-_ASSISTANT = _LEARNED | {Reason.END}
-_WHY = {
-    Reason.SYSTEM_TEXT: "the model is told it, it never says it",
-    Reason.USER_TEXT: "the user says it, the model only reads it",
-    Reason.ASSISTANT_TEXT: "the model learns to say it",
-    Reason.TOOL_CALL: "the model learns to call the tool",
-    Reason.TOOL_OUTPUT: "the tool says it when the model is used",
-}
-_UNUSUAL = {
-    0: "the template leaves it out of what is learned",
-    1: "the template marks it as learned",
-}
 
 
 def render(
@@ -227,19 +25,19 @@ def render(
     """Render a conversation.
 
     Args:
-        tokenizer: Any tokenizer. Special tokens that it lacks are added virtually, with the ids
-            after its last; the rendering says which.
+        tokenizer: Any tokenizer. Missing special tokens get made-up ids after its last; see
+            `Rendering.virtual_specials`.
         conversation: The conversation; it is not changed.
-        template: A built-in template or its name, or a Jinja template, which is rendered in a
-            child process: that waits, for two seconds at most.
-        max_tokens: How many tokens are kept.
-        most_new: How many characters may have to be encoded that were not when something was
-            rendered before, None for any number. It is not heeded for a Jinja template.
+        template: A built-in template or its name, or a Jinja template, which a child process
+            renders; the call waits for at most two seconds of processor time.
+        max_tokens: The number of tokens to keep.
+        most_new: The most characters to encode that are not cached from an earlier rendering; None
+            for no limit. Ignored for a Jinja template.
 
     Raises:
         ConversationError: If the template cannot write this conversation.
         ChatTemplateError: If a Jinja template is wrong or takes too long.
-        MuchIsNewError: If more would have to be encoded.
+        MuchIsNewError: If more characters are not cached.
     """
     chosen = get_template(template) if isinstance(template, str) else template
     if isinstance(chosen, ChatTemplate):
@@ -258,232 +56,59 @@ def render(
     return chosen.render(tokenizer, conversation, max_tokens)
 
 
-def render_spans(
-    tokenizer: Tokenizer,
-    spans: Sequence[TemplateSpan],
-    special_tokens: Sequence[str],
-    template: str,
-    max_tokens: int,
-    *,
-    mask_source: str = TEMPLATE_MASK,
-    notes: tuple[str, ...] = (),
-    left_out: Sequence[ExtraField] = (),
-    untrained: Mapping[int, str] = MappingProxyType({}),
-    most_new: int | None = None,
-) -> Rendering:
-    """Encode what a template has written.
+def render_conversation(
+    tokenizer: Tokenizer, conversation: object, max_tokens: int = DEFAULT_MAX_TOKENS
+) -> tuple[list[int], list[int]]:
+    """Tokenize a conversation for training, exactly as nanochat does.
+
+    Any vocabulary can be tried: if it lacks nanochat's special tokens, they get made-up ids after
+    its last, in nanochat's order. A model trained on these ids needs the tokens too.
 
     Args:
-        tokenizer: The tokenizer.
-        spans: What the template has written.
-        special_tokens: The template's special tokens; more than the tokenizer has get ids.
-        template: The template's name.
-        max_tokens: How many tokens are kept.
-        mask_source: A key of `MASK_SOURCES`.
-        notes: Sentences for the rendering's `notes`.
-        left_out: What the template has not written of the conversation.
-        untrained: The messages of which nothing is learned, each with the key that says so.
-        most_new: How many characters may have to be encoded, None for any number.
+        tokenizer: Any tokenizer.
+        conversation: A dict with `messages`, or a `Conversation`; it is not changed.
+        max_tokens: The number of tokens to keep.
+
+    Returns:
+        Token ids, and a mask of the same length: 1 for tokens that the assistant is trained on.
 
     Raises:
-        MuchIsNewError: If more would have to be encoded.
+        ConversationError: If nanochat cannot render the conversation.
+
+    >>> import tokviz
+    >>> messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    >>> ids, mask = tokviz.render_conversation(tokviz.load("gpt2"), {"messages": messages})
+    >>> ids
+    [50257, 50258, 17250, 50259, 50260, 15496, 50261]
+    >>> mask
+    [0, 0, 0, 0, 0, 1, 1]
     """
-    if untrained:
-        spans = [
-            span._replace(learned=span.learned and span.message not in untrained) for span in spans
-        ]
-        numbers = ", ".join(str(message + 1) for message in islice(untrained, _MOST_NAMED))
-        more = ", …" if len(untrained) > _MOST_NAMED else ""
-        keys = " or ".join(dict.fromkeys(map(repr, untrained.values())))
-        notes = (*notes, f"Not learned, as {keys} says: message {numbers}{more}.")
-    virtual = virtual_specials(tokenizer, special_tokens)
-    columns = _Columns(encoder_of(tokenizer), {**virtual, **tokenizer.special_tokens})
-    columns.add_all(spans, most_new)
-    n_kept = min(len(columns), max_tokens)
-    n_cut = len(columns) - n_kept
-    if left_out:
-        keys = ", ".join(dict.fromkeys(repr(aside.key) for aside in left_out))
-        verb = leaves_out(mask_source)
-        changed = "" if mask_source == TEMPLATE_MASK else " What it changes counts as its own text."
-        notes = (*notes, f"{template} {verb} a part of the conversation: {keys}.{changed}")
-    return Rendering(
-        tokenizer,
-        template,
-        columns.ids,
-        bytes(columns.mask()[:n_kept]) + bytes(n_cut),
-        columns.bytes_of(lambda span: span.reason)[:n_kept] + bytes([Reason.TRUNCATED]) * n_cut,
-        columns.bytes_of(lambda span: span.structure),
-        tuple(columns.runs),
-        max_tokens,
-        virtual,
-        mask_source,
-        notes,
-        tuple(left_out),
-        untrained,
-    )
-
-
-def leaves_out(mask_source: str) -> str:
-    """Say what a template does with what is not found in its text, as far as one knows.
-
-    Of a built-in one it is known; another may write it in other words.
-    """
-    return "leaves out" if mask_source == TEMPLATE_MASK else "leaves out or changes"
-
-
-def virtual_specials(tokenizer: Tokenizer, special_tokens: Sequence[str]) -> dict[str, int]:
-    """Give ids to the special tokens that a tokenizer lacks: those after its last, in order."""
-    lacking = [text for text in special_tokens if text not in tokenizer.special_tokens]
-    return {text: tokenizer.n_vocab + i for i, text in enumerate(dict.fromkeys(lacking))}
-
-
-def runs_of(spans: Iterable[TemplateSpan]) -> list[list[TemplateSpan]]:
-    """Gather spans that are encoded in one go: a special token alone, or plain text."""
-    runs: list[list[TemplateSpan]] = []
-    is_open = False
-    for span in spans:
-        if span.special:
-            runs.append([span])
-            is_open = False
-        elif span.text:
-            if is_open and not span.apart:
-                runs[-1].append(span)
-            else:
-                runs.append([span])
-            is_open = not span.apart
-    return runs
-
-
-_TOGETHER = 1_000
-"""So many texts are encoded in one go."""
-
-_Stretch = tuple[TemplateSpan, str]
-"""A span, and as much of its text as is encoded in one go with others or alone."""
-
-
-class _Columns:
-    """The columns of a rendering as they grow.
-
-    Attributes:
-        ids: The token ids.
-        runs: The origins of the tokens.
-    """
-
-    def __init__(self, encoder: CachingEncoder, special_ids: Mapping[str, int]) -> None:
-        self._encoder = encoder
-        self._special_ids = special_ids
-        self.ids = array("I")
-        self.runs: list[TokenRun] = []
-        self._spans: list[TemplateSpan] = []
-        """For each of the runs a span that its tokens come from."""
-        self._learned_too: list[int] = []
-        """Tokens that reach into a span that is learned."""
-
-    def __len__(self) -> int:
-        return self.runs[-1].last if self.runs else 0
-
-    def add_all(self, spans: Sequence[TemplateSpan], most_new: int | None) -> None:
-        """Add spans, of which so many characters may have to be encoded."""
-        parts = [part for run in runs_of(spans) for part in self._parts(run)]
-        if most_new is not None:
-            said = (text for ((span, _), *_), text in parts if not span.special)
-            if sum(len(text) for text in said if not self._encoder.knows(text)) > most_new:
-                raise MuchIsNewError
-        for number, (stretches, text) in enumerate(parts):
-            if number % _TOGETHER == 0:
-                raise_if_stopped()
-                some = parts[number : number + _TOGETHER]
-                self._encoder.learn(text for ((span, _), *_), text in some if not span.special)
-            span = stretches[0][0]
-            if span.special:
-                self.ids.append(self._special_ids[text])
-                self._note(span, 1, bytetext.n_bytes(text))
-            else:
-                self._add(stretches, text)
-
-    def _parts(self, run: list[TemplateSpan]) -> Iterator[tuple[list[_Stretch], str]]:
-        """Cut what is encoded in one go where that changes nothing."""
-        raise_if_stopped()
-        text = "".join([span.text for span in run])
-        where = run[0].message, run[0].part
-        parts = [text] if run[0].special else self._encoder.parts(text, where)
-        spans = iter(run)
-        at = last = 0
-        for part in parts:
-            stretches, end = list[_Stretch](), at + len(part)
-            while at < end:
-                if at == last:
-                    span = next(spans)
-                    last += len(span.text)
-                stop = min(end, last)
-                stretches.append((span, part if stop - at == len(part) else text[at:stop]))
-                at = stop
-            yield stretches, part
-
-    def _add(self, stretches: list[_Stretch], text: str) -> None:
-        """Add plain text that is encoded in one go, its tokens shared out by bytes."""
-        message = stretches[0][0].message
-        try:
-            ids = self._encoder.encode(text)
-        except PatternError as error:
-            raise ConversationError(str(error), message if message >= 0 else None) from error
-        self.ids.extend(ids)
-        if len(stretches) == 1:
-            self._note(stretches[0][0], len(ids), bytetext.n_bytes(text))
-            return
-        ends = self._encoder.ends(text)
-        first, n_bytes = 0, 0
-        for span, part in stretches:
-            n_before, n_bytes = n_bytes, n_bytes + bytetext.n_bytes(part)
-            # The token that holds this span's last byte is the last that can begin in it; the one
-            # before `first` may reach into it.
-            whole = bisect_right(ends, n_bytes)
-            reaches_over = whole < len(ends) and (ends[whole - 1] if whole else 0) < n_bytes
-            last = whole + reaches_over
-            if span.learned and first and ends[first - 1] > n_before:
-                self._learned_too.append(len(self) - 1)
-            end = ends[last - 1] if last else 0
-            self._note(span, last - first, end - (ends[first - 1] if first else 0))
-            first = last
-
-    def _note(self, span: TemplateSpan, n: int, n_bytes: int) -> None:
-        """Note the origin of the next n tokens."""
-        if n:
-            first = len(self)
-            self._spans.append(span)
-            run = TokenRun(first, first + n, span.message, span.part, span.reason, n_bytes)
-            self.runs.append(run)
-
-    def mask(self) -> bytearray:
-        """Give 1 for each token that is learned, and 0 for each other."""
-        mask = bytearray(self.bytes_of(lambda span: span.learned))
-        for token in self._learned_too:
-            mask[token] = 1
-        return mask
-
-    def bytes_of(self, value: Callable[[TemplateSpan], int]) -> bytes:
-        """Give for each token a number that its span has."""
-        return b"".join(
-            bytes([value(span)]) * (run.last - run.first)
-            for span, run in zip(self._spans, self.runs, strict=True)
-        )
-
-
-def rendering_to_json(rendering: Rendering) -> dict[str, object]:
-    """Write what a training sees of a rendering, ready for `json.dumps`."""
+    rendering = render(tokenizer, _as_conversation(conversation), "nanochat", max_tokens)
     kept = rendering.n_kept
-    return {
-        "tokenizer": rendering.tokenizer.name,
-        "template": rendering.template,
-        "mask_source": rendering.mask_source,
-        "max_tokens": rendering.max_tokens,
-        "n_tokens": len(rendering),
-        "n_kept": kept,
-        "n_learned": rendering.n_learned,
-        "virtual_specials": dict(rendering.virtual_specials),
-        "notes": list(rendering.notes),
-        "ids": rendering.ids[:kept].tolist(),
-        "mask": list(rendering.mask[:kept]),
-        "reasons": [REASON_NAMES[Reason(r)] for r in rendering.reasons[:kept]],
-        "messages": rendering.message_of[:kept].tolist(),
-    }
+    return rendering.ids[:kept].tolist(), list(rendering.mask[:kept])
+
+
+def render_for_completion(tokenizer: Tokenizer, conversation: object) -> list[int]:
+    """Tokenize a conversation as a prompt for the assistant, exactly as nanochat does.
+
+    The last message, the assistant's, is replaced by the token that starts the assistant's turn.
+
+    Args:
+        tokenizer: See `render_conversation`.
+        conversation: A dict with `messages`, or a `Conversation`; it is not changed.
+
+    Raises:
+        ConversationError: If the last message is not the assistant's, or nanochat cannot render
+            the others.
+    """
+    read = _as_conversation(conversation)
+    if not read.messages or read.messages[-1].role != "assistant":
+        last = len(read.messages) - 1 if read.messages else None
+        raise ConversationError("the last message must be from 'assistant'", last, "role")
+    ids, _ = render_conversation(tokenizer, Conversation(read.messages[:-1]))
+    known = {**virtual_specials(tokenizer, SPECIAL_TOKENS), **tokenizer.special_tokens}
+    return [*ids, known[ASSISTANT_START]]
+
+
+def _as_conversation(value: object) -> Conversation:
+    return value if isinstance(value, Conversation) else Conversation.from_json(value)

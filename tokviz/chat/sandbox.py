@@ -1,13 +1,13 @@
-"""Rendering somebody's Jinja chat template. Imported in the child process only.
+"""Rendering an untrusted Jinja chat template. Imported in the child process only.
 
 The environment is that of Hugging Face transformers (`utils/chat_template_utils.py`): an immutable
 sandbox, `trim_blocks` and `lstrip_blocks`, `{% generation %}`, loop controls, `tojson`,
-`raise_exception` and `strftime_now`. Time and memory are limited from outside.
+`raise_exception` and `strftime_now`. The parent process limits time and memory.
 
-To know where the contents of the messages, and what stands beside them, end up, the template is
-rendered twice: as it is, and with private marks around these texts. If the second result without
-its marks is the first one, the marks are right; where a template looks into the texts, they are
-searched in what it writes instead.
+To locate the messages' contents and reasoning in the output, the template is rendered twice: as it
+is, and with private marks around these texts. If removing the marks from the second output gives
+the first, the marks are right. If not, because the template inspects the texts, the texts are
+searched for in the output.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ import jinja2.nodes
 import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from tokviz.chat.conversation import ADDRESS_KEYS, MESSAGE_EXTRA_FIELDS
 from tokviz.chat.jinja_spans import GIVEN_BESIDE, MOST_TURNS, MarkedText
+from tokviz.chat.messages import ADDRESS_KEYS, MESSAGE_EXTRA_FIELDS
 
 MAX_OUTPUT_CHARS = 10_000_000
-"""A longer rendering is refused."""
+"""The most characters that a template may write."""
 
 _MARK_GROUPS = ["".join(map(chr, range(first, first + 5))) for first in range(0xFDD0, 0xFDEE, 5)]
-"""Noncharacters, which stand in no text; in groups of five, should one stand there all the same."""
+"""Unicode noncharacters, which text should not contain; five per mark, in case a text does."""
 
 _FILE = "<chat template>"
 _MAX_PREFIXES = 64
@@ -44,12 +44,12 @@ class TemplateFailure(Exception):
     """A template that does not compile or does not render.
 
     Attributes:
-        reason: What is wrong.
+        reason: The reason in words.
         line: The line of the template, if known.
     """
 
     def __init__(self, reason: str, line: int | None) -> None:
-        """Take the reason in words and the line."""
+        """Create the error from a reason and a line."""
         super().__init__(reason)
         self.reason = reason
         self.line = line
@@ -78,10 +78,10 @@ class Sandbox:
         self._template = _guarded(lambda: _compile(environment, source))
 
     def render_marked(self, messages: list[Json], variables: Mapping[str, Any]) -> MarkedText:
-        """Render messages and find where their contents are.
+        """Render messages and locate their contents in the output.
 
         Raises:
-            TemplateFailure: If the template fails or writes too much.
+            TemplateFailure: If the template fails or its output is too long.
         """
         text = self._render(messages, variables)
         given = [item for item in _texts_of(messages) if item.text.strip()]
@@ -119,11 +119,11 @@ class Sandbox:
         variables: Mapping[str, Any],
         marks: _Marks,
     ) -> tuple[list[_Found], list[int], list[tuple[int, int]]]:
-        """Find texts by marks: all at once, or what is beside the contents and these apart.
+        """Locate texts by marks: all at once, or contents and other texts separately.
 
         Returns:
-            What was found, the numbers of the texts in which marks change what is written, and the
-            stretches within generation marks.
+            The places found, the numbers of the texts whose marks change the output, and the ranges
+            within generation marks.
         """
 
         def read(numbers: Sequence[int]) -> tuple[list[_Found], list[tuple[int, int]]] | None:
@@ -151,9 +151,9 @@ class Sandbox:
         return found, doubtful, [] if unmarked is None else unmarked[1]
 
     def blame(self, messages: list[Json], variables: Mapping[str, Any]) -> int | None:
-        """Find the message with which the template begins to fail; None if it always does.
+        """Find the message that makes the template fail; None if it always fails.
 
-        It may fail without any message, as one does that looks at the first.
+        A failure without any messages does not count: the template may need a first one.
         """
         has_worked = False
         for n in range(min(len(messages), _MAX_PREFIXES) + 1):
@@ -177,7 +177,7 @@ class Sandbox:
     def _read_marks(
         self, text: str, messages: list[Json], variables: Mapping[str, Any], marks: _Marks
     ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]] | None:
-        """Render with marks and read them; None if they change what is rendered."""
+        """Render with marks and read them; return None if they change the output."""
         try:
             marked = self._render(messages, variables, marks)
         except TemplateFailure:
@@ -192,18 +192,18 @@ class Sandbox:
         speaking: Set[int],
         contents: Sequence[tuple[int, int, int]],
     ) -> list[tuple[int, int, int]]:
-        """Find what the assistant writes in messages that are more than plain content.
+        """Locate the assistant's turns that have more than plain content.
 
-        It is what a message adds to the text before it (`_added`). Where the whole text begins
-        otherwise, as Mistral's templates move the tools to the last question, it is looked for
-        between the contents around it.
+        A turn is the text that a message adds to the rendering of its predecessors (`_added`). If
+        that rendering is not the start of the whole text (Mistral's templates move the tools to
+        the last question), the turn is searched for between the contents around it.
 
         Args:
-            text: What the template writes.
+            text: The rendered text.
             messages: The messages.
-            variables: What the template is given beside them.
-            speaking: Messages of the assistant to find, beside those with tool calls.
-            contents: Where contents are: (start, end, message).
+            variables: The template's other variables.
+            speaking: Further assistant messages to locate; those with tool calls always are.
+            contents: Places of contents: (start, end, message).
         """
         turns = []
         wanted = [i for i, m in enumerate(messages) if i in speaking or _calls_of(m)]
@@ -218,7 +218,7 @@ class Sandbox:
                 starts = [(message, at) for at, _, message in contents if message > index]
                 last, following = max(ends, default=(0, 0)), min(starts, default=(0, len(text)))
                 around = last[1], following[1]
-                # Qwen3's thoughts are written of the last turns only.
+                # Qwen3's template writes the reasoning of the last turns only.
                 turn = turn if text.find(turn, *around) >= 0 else _behind_thoughts(turn)
                 start = text.find(turn, *around) if turn else -1
             if start >= 0:
@@ -226,9 +226,9 @@ class Sandbox:
         return turns
 
     def _added(self, messages: list[Json], variables: Mapping[str, Any]) -> tuple[str, str] | None:
-        """Give the text before the last message, with the prompt, and what the message adds to it.
+        """Return the text before the last message, with the prompt, and the text that it adds.
 
-        A template that writes the tools behind the messages does so when it is given none.
+        If the template writes the tools after the messages, it is rendered without tools.
         """
         for given in (variables, {**variables, **dict.fromkeys(GIVEN_BESIDE)}):
             try:
@@ -242,7 +242,7 @@ class Sandbox:
 
 
 class _Marks:
-    """Private characters for the beginnings and ends of contents and generation marks."""
+    """Private characters that mark the starts and ends of contents and generation blocks."""
 
     def __init__(self, group: str) -> None:
         self.begin, self.number_end, self.end, self.generation, self.generation_end = [*group]
@@ -251,7 +251,7 @@ class _Marks:
     def read(
         self, marked: str, text: str
     ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]] | None:
-        """Take the marks out; None if what is left is not the text, or they do not pair up."""
+        """Remove the marks; return None if the rest is not the text, or marks are unpaired."""
         contents: list[tuple[int, int, int]] = []
         generation: list[tuple[int, int]] = []
         opened: tuple[int, int] | None = None
@@ -285,7 +285,7 @@ class _Marks:
 
 
 class _Generation(jinja2.ext.Extension):
-    """`{% generation %}…{% endgeneration %}`: what stands between is written by the assistant.
+    """The block `{% generation %}…{% endgeneration %}`: text that the assistant writes.
 
     Source: `AssistantTracker` in transformers.
     """
@@ -329,7 +329,7 @@ def _joined(chunks: Any) -> str:
 
 
 def _guarded(work: Callable[[], Any]) -> Any:
-    """Do what may fail in any way, and say how; out of memory ends the process."""
+    """Turn any exception into a `TemplateFailure`, except running out of memory."""
     try:
         return work()
     except (TemplateFailure, MemoryError):
@@ -341,7 +341,7 @@ def _guarded(work: Callable[[], Any]) -> Any:
     except jinja2.TemplateError as error:
         raise TemplateFailure(error.message or type(error).__name__, _line_of(error)) from None
     except Exception as error:
-        # Whatever Python raises while somebody's template runs.
+        # A template can raise anything.
         reason = f"{type(error).__name__}: {error}"[:500]
         raise TemplateFailure(reason, _line_of(error)) from None
 
@@ -378,7 +378,7 @@ class _Given(NamedTuple):
     Attributes:
         text: The text.
         message: The message, from 0.
-        part: The part of its content, -1 for what stands beside it.
+        part: The part of its content, -1 for a text outside the content.
         key: The key of the message that holds it.
     """
 
@@ -393,11 +393,11 @@ class _Given(NamedTuple):
 
 
 _Found = tuple[int, int, int]
-"""Where a text is in what a template writes, and its number."""
+"""The start and end of a text in the output, and its number."""
 
 
 def _texts_of(messages: list[Json]) -> Iterator[_Given]:
-    """List the texts of messages: reasoning and the like before the content, as it is said."""
+    """List the texts of messages, reasoning before the content, in the order they are said."""
     for index, message in enumerate(messages):
         for key in MESSAGE_EXTRA_FIELDS:
             value = message.get(key)
@@ -413,7 +413,7 @@ def _texts_of(messages: list[Json]) -> Iterator[_Given]:
 
 
 Cut = Callable[[str], tuple[int, int]]
-"""Gives the stretch of a content to put marks around."""
+"""Returns the range of a content to put marks around."""
 
 
 def _whole(text: str) -> tuple[int, int]:
@@ -448,10 +448,10 @@ def _with_marks(
 def _search(
     text: str, given: Sequence[_Given], numbers: Iterable[int], taken: Sequence[_Found]
 ) -> Iterator[_Found]:
-    """Search texts in what is written, outside of what was found already.
+    """Search the output for texts, outside of the places already found.
 
-    Contents are searched one after another: whole, trimmed, or without thoughts. What stands beside
-    one is found only if it is there just once, for nothing says where it is to be.
+    Contents are searched for in order: whole, trimmed, or without reasoning. A text outside the
+    contents is found only if it occurs exactly once, because its position is unknown.
     """
     position = 0
     for number in sorted(numbers):
@@ -476,14 +476,14 @@ def _behind_thoughts(text: str) -> str:
 
 
 def _end_of_taken(taken: Sequence[_Found], start: int, end: int) -> int:
-    """Give the end of what was found already in a stretch, 0 if there is nothing."""
+    """Return the end of the last place already found in a range, 0 if there is none."""
     return next((stop for begin, stop, _ in taken if begin < end and start < stop), 0)
 
 
 def _lost(text: str, given: Sequence[_Given], found: Sequence[_Found]) -> Iterator[tuple[int, str]]:
-    """List the messages and keys of texts that were not found, or not to their whole length.
+    """List the messages and keys of texts that were not found, or found only in part.
 
-    The same text twice in a message, such as reasoning under two keys, need be there but once.
+    If a message has the same text under two keys, such as reasoning, one occurrence is enough.
     """
     there = {
         (given[n].message, given[n].text.strip())
@@ -495,7 +495,7 @@ def _lost(text: str, given: Sequence[_Given], found: Sequence[_Found]) -> Iterat
 
 
 def _calls_of(message: Json) -> list[Json]:
-    """List the functions that a message calls, in any of OpenAI's ways."""
+    """List the functions that a message calls, in any of OpenAI's formats."""
     calls = message.get("tool_calls") or [message.get("function_call")]
     return [call.get("function", call) for call in calls if call]
 
@@ -503,10 +503,10 @@ def _calls_of(message: Json) -> list[Json]:
 def _lost_calls(
     text: str, messages: list[Json], turns: Sequence[tuple[int, int, int]]
 ) -> Iterator[tuple[int, str]]:
-    """List the messages with tool calls whose names are not in what is written of them."""
+    """List the messages with tool calls whose names are missing from the output."""
     written = {message: text[start:end] for start, end, message in turns}
     for index, message in enumerate(messages):
-        # One that is being typed has no name yet.
+        # A call that is still being typed has no name yet.
         names = [str(call.get("name") or call.get("arguments")) for call in _calls_of(message)]
         if names and not all(name in written.get(index, "") for name in names):
             yield index, "tool_calls" if "tool_calls" in message else "function_call"

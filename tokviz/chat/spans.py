@@ -1,4 +1,4 @@
-"""What a template makes of a conversation: stretches of text, each with its reason."""
+"""Spans of text that a template writes for a conversation, each with its reason."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 
 class Reason(IntEnum):
-    """Why a token is where it is."""
+    """Origin of a token, which explains its mask."""
 
     HEADER = 0
-    """Structure of the template: who speaks, begins, ends; also text that the template adds."""
+    """Template text: roles, starts and ends of turns, and sentences that the template adds."""
     SYSTEM_TEXT = 1
     """Text of a system or developer message."""
     USER_TEXT = 2
@@ -18,11 +18,11 @@ class Reason(IntEnum):
     ASSISTANT_TEXT = 3
     """Text of an assistant message."""
     TOOL_CALL = 4
-    """What the assistant sends to a tool, with the tokens around it."""
+    """A tool call, with the special tokens around it."""
     TOOL_OUTPUT = 5
-    """What a tool answers, with the tokens around it."""
+    """A tool's output, with the special tokens around it."""
     END = 6
-    """The token with which the assistant ends its turn."""
+    """The special token that ends the assistant's turn."""
     TRUNCATED = 7
     """Beyond the last token that is kept."""
 
@@ -37,22 +37,22 @@ REASON_NAMES = {
     Reason.END: "end token",
     Reason.TRUNCATED: "truncated",
 }
-"""The reasons in a word or two."""
+"""Short names of the reasons."""
 
 
 class TemplateSpan(NamedTuple):
-    """A stretch of a rendered conversation.
+    """A span of a rendered conversation.
 
     Attributes:
         text: Byte text.
-        reason: Why it is there.
-        learned: Whether its tokens are trained on (mask 1).
-        special: Whether the text is one special token; otherwise it is plain text, whatever it
-            looks like.
-        structure: Whether it comes from the template, not from the conversation.
+        reason: Its origin.
+        learned: Whether its tokens are in the loss (mask 1).
+        special: Whether the text is one special token; otherwise it is encoded as plain text, even
+            if it is spelled like a special token.
+        structure: Whether it is template text, not text of the conversation.
         message: The message it belongs to, counted from 0; -1 for none.
         part: The part of that message; -1 for none.
-        apart: Whether it is encoded by itself; otherwise in one go with plain text beside it.
+        apart: Whether it is encoded on its own instead of together with neighboring plain text.
     """
 
     text: str
@@ -66,27 +66,27 @@ class TemplateSpan(NamedTuple):
 
 
 def special(text: str, message: int = -1, *, learned: bool = False, part: int = -1) -> TemplateSpan:
-    """Make a special token of the template."""
+    """Return a span for a special token of the template."""
     return TemplateSpan(text, Reason.HEADER, learned, True, True, message, part)
 
 
 def header(text: str, message: int = -1, *, learned: bool = False) -> TemplateSpan:
-    """Make plain text of the template."""
+    """Return a span of plain template text."""
     return TemplateSpan(text, Reason.HEADER, learned, False, True, message)
 
 
 def end(text: str, message: int) -> TemplateSpan:
-    """Make the special token that ends the assistant's turn."""
+    """Return a span for the special token that ends the assistant's turn."""
     return TemplateSpan(text, Reason.END, True, True, True, message)
 
 
 def turn_end(token: str, role: str, message: int) -> TemplateSpan:
-    """Make the special token that ends anybody's turn."""
+    """Return a span for the special token that ends the turn of a role."""
     return end(token, message) if role == "assistant" else special(token, message)
 
 
 def reason_of_role(role: str) -> Reason:
-    """Give the reason of a role's text; who is nobody else is a tool."""
+    """Return the reason of a role's text; an unlisted role is a tool."""
     return _OF_ROLE.get(role, Reason.TOOL_OUTPUT)
 
 
@@ -106,7 +106,7 @@ _OF_KIND = {
 def content(
     text: str, role: str, kind: str, message: int, part: int, *, apart: bool = False
 ) -> TemplateSpan:
-    """Make the text of a part: learned if the assistant writes it, not if a tool answers it."""
+    """Return a span of a part's text, in the loss if the assistant writes it."""
     reason = _OF_KIND.get(kind) or reason_of_role(role)
     learned = role == "assistant" and reason is not Reason.TOOL_OUTPUT
     return TemplateSpan(text, reason, learned, False, False, message, part, apart)

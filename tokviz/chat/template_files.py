@@ -13,7 +13,7 @@ from tokviz.storage.files import read_file
 from tokviz.storage.json_file import read_json
 
 MAX_TEMPLATE_BYTES = 20_000_000
-"""Largest file that is read for a template; a tokenizer_config.json may list many tokens."""
+"""The largest file to read for a template; a tokenizer_config.json may list many tokens."""
 
 CONFIG = "tokenizer_config.json"
 _IN_A_FOLDER = ("chat_template.jinja", CONFIG, "chat_template.json")
@@ -36,7 +36,7 @@ def load_template(name: str) -> ChatTemplate | JinjaTemplate:
 
 
 def is_path(name: str) -> bool:
-    """Tell whether a text is meant as the path of a template, be it there or not."""
+    """Return whether a text is meant as the path of a template, existing or not."""
     looks_so = name.startswith(("~", ".")) or name.endswith(_ENDINGS)
     return looks_so or os.sep in name or os.path.exists(name)
 
@@ -44,7 +44,7 @@ def is_path(name: str) -> bool:
 def read_template(path: Path) -> JinjaTemplate:
     """Read a template from a file, or from a model's folder.
 
-    A `tokenizer_config.json` beside a `chat_template.jinja` gives it its special tokens.
+    A `chat_template.jinja` gets its special tokens from a `tokenizer_config.json` next to it.
 
     Raises:
         InputFileError: If it cannot be read or holds no template.
@@ -99,7 +99,7 @@ def _template_of(path: Path, config: dict[str, Any]) -> str:
 
 
 def _special_tokens(config: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Give the template's variables (`bos_token` …) and all special tokens, by their ids."""
+    """Return the template's variables (`bos_token` …) and all special tokens, ordered by id."""
     variables = {}
     for key, value in config.items():
         text = value.get("content") if isinstance(value, dict) else value

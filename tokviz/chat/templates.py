@@ -1,4 +1,4 @@
-"""The chat templates that are built in, by name. To add one, add an entry to `TEMPLATES`."""
+"""Built-in chat templates by name. To add one, add an entry to `TEMPLATES`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class UnknownTemplateError(TokvizError):
 
 @dataclass(frozen=True, slots=True)
 class ChatTemplate:
-    """A way to write conversations for a model.
+    """A format of conversations for a model.
 
     Attributes:
         name: Its name.
-        title: The models that people know it by.
-        help: How it writes, in a sentence.
-        source: Where it is defined.
-        special_tokens: The special tokens it needs, in the order in which a tokenizer without
-            them gets ids for them.
-        write: Makes the spans of a conversation; raises `ConversationError` where it cannot.
-        writes: Tells what it writes of the things that are not among the contents.
+        title: The models known for it.
+        help: A description in a sentence.
+        source: The file or page that defines it.
+        special_tokens: The special tokens it needs, in the order of made-up ids if a tokenizer
+            lacks them.
+        write: Returns the spans of a conversation, or raises `ConversationError`.
+        writes: Returns whether it writes a field outside the contents.
     """
 
     name: str
@@ -45,7 +45,7 @@ class ChatTemplate:
 
 
 def template_for(special_tokens: Collection[str]) -> str:
-    """Name the first template all of whose special tokens are among these; empty if none is."""
+    """Return the name of the first template that needs only these special tokens, or ""."""
     known = (name for name, template in TEMPLATES.items()
              if set(template.special_tokens) <= set(special_tokens))  # fmt: skip
     return next(known, "")
@@ -57,8 +57,8 @@ TEMPLATES: dict[str, ChatTemplate] = {
         ChatTemplate(
             "nanochat",
             "nanochat",
-            "User and assistant take turns between tokens of their own; a system message goes into "
-            "the first user message; Python calls are learned, their outputs are not.",
+            "User and assistant alternate, each turn between its own special tokens; a system "
+            "message goes into the first user message; Python calls are learned, outputs are not.",
             "karpathy/nanochat nanochat/tokenizer.py",
             nanochat.SPECIAL_TOKENS,
             nanochat.write,
@@ -82,8 +82,8 @@ TEMPLATES: dict[str, ChatTemplate] = {
         ChatTemplate(
             "qwen",
             "Qwen2.5",
-            "ChatML with a system message always, tool calls in the assistant's turn and tool "
-            "answers in the user's.",
+            "ChatML that always has a system message, with tool calls in the assistant's turn and "
+            "tool answers in the user's.",
             "tokenizer_config.json of Qwen/Qwen2.5-7B-Instruct",
             (turns.IM_START, turns.IM_END),
             turns.write_qwen,
@@ -92,8 +92,8 @@ TEMPLATES: dict[str, ChatTemplate] = {
         ChatTemplate(
             "gpt-oss",
             "Harmony",
-            "Channels for thoughts, calls and answers; the system message says what the model is "
-            "(without a date), your own goes to the developer's.",
+            "Channels for reasoning, calls and answers; the system message describes the model "
+            "(without a date), your own goes into the developer message.",
             "openai/harmony src/encoding.rs, docs/format.md",
             harmony.SPECIAL_TOKENS,
             harmony.write,
@@ -101,14 +101,14 @@ TEMPLATES: dict[str, ChatTemplate] = {
         ),
     )
 }
-"""Every template that is built in, in the order to show them."""
+"""The built-in templates, in display order."""
 
 
 def get_template(name: str) -> ChatTemplate:
     """Find a built-in template.
 
     Raises:
-        UnknownTemplateError: If there is none of that name; it offers the nearest.
+        UnknownTemplateError: If the name is unknown; it suggests the closest.
     """
     template = TEMPLATES.get(name.strip().lower())
     if template is None:

@@ -1,7 +1,7 @@
 r"""Templates that write one turn after another: ChatML, Qwen and Llama 3.
 
-Text between two special tokens is encoded in one go, as Hugging Face does with the rendered text;
-so a token may reach from a header's newline into the content.
+Text between two special tokens is encoded as a whole, as Hugging Face encodes rendered text, so a
+token may extend from a header's newline into the content.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tokviz.chat.conversation import Conversation, ConversationError, Message
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError, Message
 from tokviz.chat.spans import Reason, TemplateSpan, content, header, special, turn_end
 
 IM_START, IM_END = "<|im_start|>", "<|im_end|>"
@@ -54,7 +55,7 @@ def write_qwen(conversation: Conversation) -> list[TemplateSpan]:
     """
     messages = conversation.messages
     if not messages:
-        raise ConversationError("there is no message; begin with one from the user")
+        raise ConversationError("there is no message; start with one from the user")
     spans = _qwen_system(conversation)
     for index, message in enumerate(messages):
         if message.role == "system" and index == 0:
@@ -98,7 +99,7 @@ def _texts(message: Message, index: int, template: str) -> list[TemplateSpan]:
 
 
 def _trimmed(spans: list[TemplateSpan]) -> list[TemplateSpan]:
-    """Cut white space off the outer ends of a message's text, as Jinja's `trim` does."""
+    """Strip white space from the ends of a message's text, as Jinja's `trim` does."""
     texts = [span.text for span in spans]
     for order, strip in ((range(len(texts)), str.lstrip), (range(len(texts))[::-1], str.rstrip)):
         for number in order:

@@ -37,12 +37,14 @@ from itertools import count, islice, takewhile
 from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.chat.conversation import ConversationError, describe_shapes
+from tokviz.chat.dataset import ChatRequest
+from tokviz.chat.dataset_shapes import describe_shapes
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import NOT_RENDERED, RULES, UNREADABLE, Finding, error_finding, lint
 from tokviz.chat.mask import mask_lines
-from tokviz.chat.render import Rendering, render, rendering_to_json
-from tokviz.chat.request import ChatRequest
+from tokviz.chat.messages import ConversationError
+from tokviz.chat.render import render
+from tokviz.chat.rendering import Rendering, rendering_to_json
 from tokviz.chat.template_files import load_template
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.cli import options, workers

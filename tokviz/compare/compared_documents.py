@@ -18,7 +18,7 @@ import numpy as np
 
 from tokviz.compare.boundaries import Comparison, Disagreement, differing
 from tokviz.compare.tokenized_text import Side, borders_of, marks_of
-from tokviz.formats.source_labels import place_words, short_name
+from tokviz.formats.registry import place_words, short_name
 from tokviz.live.changes import Change
 from tokviz.live.document import LiveDocument
 from tokviz.text import bytetext

@@ -7,7 +7,7 @@ import numpy as np
 from tokviz.compare.causes import Cause
 from tokviz.compare.tokenized_text import Side
 from tokviz.explain.trace import EncodeTrace, TraceStep, encode_trace, listed
-from tokviz.formats.source_labels import short_name
+from tokviz.formats.registry import short_name
 from tokviz.text import bytetext
 from tokviz.text.sentences import Sentence
 from tokviz.tokenizer.pretokenize.alternatives import alternative_of

@@ -10,7 +10,7 @@ from tokviz.text import bytetext
 from tokviz.tokenizer.pretokenize.patterns import compiled_cut
 
 if TYPE_CHECKING:
-    from tokviz.chat.render import Rendering
+    from tokviz.chat.rendering import Rendering
     from tokviz.live.document import LiveDocument
     from tokviz.tokenizer.tokenizer import Tokenizer
 

@@ -1,4 +1,4 @@
-"""What reading a file that nobody vouches for may cost."""
+"""Limits of memory and time for reading an untrusted file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from tokviz.storage.files import StrPath
 T = TypeVar("T")
 
 LARGE_BYTES = 32 << 20
-"""A larger file may take more, and is worth a question."""
+"""The size in bytes above which the user is asked before a file is read."""
 
 _MEMORY_MB = 512
 _LEAST_SECONDS, _SECONDS = 5, 10
-"""For a small file, and for `LARGE_BYTES`. gpt-oss's tokenizer.json, 27 MB, takes 4 to 6."""
+"""Processor time for a small file, and for `LARGE_BYTES`. gpt-oss's tokenizer.json, 27 MB, takes 4
+to 6 seconds."""
 
 _FURTHER = 4, 10
-"""So many times the memory and the time may be taken where somebody knows of it."""
+"""Factors of memory and time for a retry that the user knows of."""
 
 _answer: ContextVar[tuple[Callable[[str], object], Collection[str]] | None] = ContextVar(
     "answer", default=None
@@ -30,17 +31,16 @@ _answer: ContextVar[tuple[Callable[[str], object], Collection[str]] | None] = Co
 
 
 @contextmanager
-def before_large(told: Callable[[str], object], agreed: Collection[str] = ()) -> Iterator[None]:
-    """Let somebody hear, in a sentence, of every large file that this thread is about to read.
+def before_large(notify: Callable[[str], object], agreed: Collection[str] = ()) -> Iterator[None]:
+    """Call a function before this thread reads a large file, or retries one with a larger budget.
 
-    And of those that turn out to take more than others of their size: unless nobody hears of it, or
-    `told` raises, they are read further.
+    Without this context, or if the function raises, there is no retry.
 
     Args:
-        told: Is told the sentences.
-        agreed: Those that need not be told.
+        notify: Called with a sentence that describes the cost.
+        agreed: Sentences that the user has agreed to, for which `notify` is not called.
     """
-    before = _answer.set((told, agreed))
+    before = _answer.set((notify, agreed))
     try:
         yield
     finally:
@@ -48,7 +48,7 @@ def before_large(told: Callable[[str], object], agreed: Collection[str] = ()) ->
 
 
 def ask_first(sentence: str) -> None:
-    """Refuse to read a large file (further); for `before_large`.
+    """Refuse to read a large file, or to retry it; for `before_large`.
 
     Raises:
         LargeFileError: With the sentence.
@@ -57,45 +57,45 @@ def ask_first(sentence: str) -> None:
 
 
 class Budget(NamedTuple):
-    """What a child may use for a file."""
+    """Memory and processor time that a child process may use for a file."""
 
     memory_mb: int
     seconds: int
 
     @property
     def cpu_seconds(self) -> int:
-        """The same for a process, which counts whole seconds, one that has begun too."""
+        """The limit for the process, which counts a started second as a whole one."""
         return self.seconds - 1
 
     @property
     def limits(self) -> Limits:
-        """The same as limits of a process."""
+        """The budget as limits of a process."""
         return Limits(memory_mb=self.memory_mb, cpu_seconds=self.cpu_seconds)
 
     @property
     def patience(self) -> float:
-        """Seconds by the clock without an answer: other work may take most of the machine."""
+        """Wall-clock seconds to wait for an answer: other programs may keep the processor busy."""
         return self.seconds * (20.0 if HAS_CPU_LIMITS else 3.0)
 
     def why(self, over: str) -> str:
-        """Say that reading a file went over this."""
-        made = "hardly a tokenizer of its size needs so much; it may be damaged, or made to do this"
-        return f"takes more than {self._named(over)} to read: {made}"
+        """Explain that a file went over this budget; `over` is "memory" or "time"."""
+        made = "few tokenizers of its size need so much; it may be damaged or malicious"
+        return f"takes more than {self._limit(over)} to read: {made}"
 
     def further(self) -> Budget:
-        """Give what may be used for a file that took more than this."""
+        """Return the larger budget for a retry."""
         memory, time = _FURTHER
         return Budget(self.memory_mb * memory, self.seconds * time)
 
     def sentence(self, name: str, over: str) -> str:
-        """Say what it takes to read a file further that went over this."""
+        """Describe the cost of retrying a file that went over this budget."""
         more = self.further()
         return (
-            f"{name} takes more than {self._named(over)} to read, as few files of its size do: "
-            f"reading on may take {more._named('time')} and {more._named('memory')}"
+            f"{name} takes more than {self._limit(over)} to read, as few files of its size do: "
+            f"reading on may take {more._limit('time')} and {more._limit('memory')}"
         )
 
-    def _named(self, over: str) -> str:
+    def _limit(self, over: str) -> str:
         return {
             "memory": f"{self.memory_mb:,} MB of memory",
             "time": f"{self.seconds:,} s of processor time",
@@ -103,65 +103,65 @@ class Budget(NamedTuple):
 
 
 def budget(n_bytes: int) -> Budget:
-    """Give what reading so many bytes may take."""
+    """Return the budget for a file of a size in bytes."""
     size = n_bytes / LARGE_BYTES
     return Budget(int(_MEMORY_MB * max(1.0, size)), int(max(_LEAST_SECONDS, _SECONDS * size)))
 
 
 def bytes_of(path: StrPath) -> int:
-    """Give the size of a file, 0 where that cannot be told."""
+    """Return the size of a file in bytes, 0 if it is unknown."""
     try:
         return os.stat(path).st_size
     except OSError:
         return 0
 
 
-def tell_if_large(name: str, n_bytes: int) -> None:
-    """Say what reading a file may take if that is much; see `before_large`."""
+def notify_if_large(name: str, n_bytes: int) -> None:
+    """Notify of the cost of reading a large file; see `before_large`."""
     if n_bytes > LARGE_BYTES:
         allowed = budget(n_bytes)
-        _tell(
+        _notify(
             f"{name} has {n_bytes / 1e6:,.0f} MB: reading it may take {allowed.seconds} s and "
             f"{allowed.memory_mb:,} MB of memory"
         )
 
 
-def _tell(sentence: str) -> bool:
-    """Tell a sentence that is not agreed to; False if nobody hears it."""
+def _notify(sentence: str) -> bool:
+    """Notify of a cost that is not agreed to; return False outside of `before_large`."""
     if (answer := _answer.get()) is None:
         return False
-    told, agreed = answer
+    notify, agreed = answer
     if sentence not in agreed:
-        told(sentence)
+        notify(sentence)
     return True
 
 
 def within_budget(name: str, allowed: Budget, read: Callable[[Budget], T]) -> T:
-    """Read a file on a budget, and further where somebody hears of it.
+    """Read a file on a budget, and retry with a larger one if `before_large` allows.
 
     Args:
         name: The file's name.
         allowed: The budget.
-        read: Reads it; raises a `JobError` that says which limit it went `over`.
+        read: Reads the file; raises a `JobError` whose `over` names the limit exceeded.
 
     Raises:
-        JobError: What `read` raises in the end, with the limit that it went over in words.
+        JobError: The last error of `read`, with the limit in words.
     """
     answer = _answer.get()
     sentences = [allowed.sentence(name, over) for over in ("memory", "time")]
     budgets = [allowed, allowed.further()]
     if answer is not None and any(sentence in answer[1] for sentence in sentences):
         del budgets[0]
-    for given in budgets:
+    for attempt in budgets:
         try:
-            return read(given)
+            return read(attempt)
         except JobError as error:
             if not error.over:
                 raise
-            over = JobError(given.why(error.over))
+            over = JobError(attempt.why(error.over))
             over.over = error.over
         try:
-            if given is not allowed or not _tell(given.sentence(name, over.over)):
+            if attempt is not allowed or not _notify(attempt.sentence(name, over.over)):
                 break
         except LargeFileError as error:
             error.is_begun = True

@@ -1,4 +1,4 @@
-"""GPT-2's way to write bytes as visible characters, which Hugging Face's files use too."""
+"""GPT-2's alphabet of visible characters for bytes, which Hugging Face's files use too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 
 
 def _byte_characters() -> list[str]:
-    """Give each byte its character: itself if visible in Latin-1, else the next from U+0100 on.
+    """List the character of each byte: itself if visible in Latin-1, else the next from U+0100.
 
     Source: openai/gpt-2 `src/encoder.py` (`bytes_to_unicode`).
     """
@@ -23,7 +23,7 @@ _CHARACTERS = _byte_characters()
 _DECODING_TABLE = "".join(_CHARACTERS)
 _CHARACTER_SET = frozenset(_CHARACTERS)
 
-# Characters of Latin-1 that stand for no byte become one that is not in it.
+# Latin-1 characters that are not in the alphabet become one outside Latin-1, to raise an error.
 _LATIN1 = {code: 0xFFFF for code in range(256)} | {
     ord(character): byte for byte, character in enumerate(_CHARACTERS)
 }
@@ -39,10 +39,10 @@ def to_characters(token: bytes) -> str:
 
 
 def from_characters(text: str) -> bytes:
-    """Read what `to_characters` writes.
+    """Decode the result of `to_characters`.
 
     Raises:
-        ValueError: If a character stands for no byte.
+        ValueError: If a character is not in the alphabet.
     """
     try:
         return text.translate(_LATIN1).encode("latin-1")

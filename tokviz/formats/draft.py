@@ -1,8 +1,8 @@
-"""What a tokenizer file says, before anybody believes it; and what is wrong with it.
+"""Unchecked content of a tokenizer file, and the checks on it.
 
-Every format is read into a `Draft`. `inspect` looks for what does not hold together, and `build`
-makes the tokenizer if nothing serious was found. So a format only reads, and the sentences about
-what is wrong are the same for all of them.
+Every format is read into a `Draft`. `inspect` finds inconsistencies, and `build` makes the
+tokenizer if it finds no errors. So a format's module only reads, and all formats share the checks
+and their messages.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tokviz.tokenizer.report import FileFinding, Report, Severity
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 MAX_TOKEN_ID = (1 << 22) - 1
-"""Largest id that is believed: twenty times the largest vocabulary in use."""
+"""The largest id accepted: twenty times the largest vocabulary in use."""
 
 MAX_TOKEN_BYTES = 1 << 16
-"""Bytes of the longest token that is believed."""
+"""The longest token accepted, in bytes."""
 
 MAX_TOTAL_BYTES = 64_000_000
-"""Bytes of all tokens together."""
+"""The most bytes of all tokens together."""
 
 GUESSED_PATTERN = "guessed-pattern"
 MERGE_WITHOUT_TOKEN = "merge-without-token"
@@ -39,22 +39,22 @@ class Draft:
     """The content of a tokenizer file, or of a pair of them.
 
     Attributes:
-        kind: What kind of file it is, to be read after "a".
+        kind: The kind of file, in words that fit after "a".
         path: The file.
         tokens: Ordinary tokens, (id, bytes), in the order of the file.
         merges: The merges in order; None if ids are ranks of concatenations.
         specials: Special tokens, (text, id).
-        split_pattern: How text is cut into pre-tokens.
-        about: What else to say of its source, such as what was guessed.
+        split_pattern: The split pattern.
+        about: Further words on its source, such as what was guessed.
         ignore_merges: See `Tokenizer`.
         normalized: See `SpecialTokens`.
         non_special: See `SpecialTokens`.
-        place_of_token: Where the n-th token is in the file.
-        place_of_merge: Where the n-th merge is.
-        place_of_special: Where the n-th special token is.
-        notes: What the reader noticed itself.
-        merges_path: The file of the merges, if it is another.
-        nfc: See `Tokenizer`; of ranks only.
+        place_of_token: Returns the n-th token's place in the file.
+        place_of_merge: Returns the n-th merge's place.
+        place_of_special: Returns the n-th special token's place.
+        notes: Findings of the reader itself.
+        merges_path: The file of the merges, if it is a separate one.
+        nfc: See `Tokenizer`; for ranks only.
         post_processor: See `Tokenizer`.
     """
 
@@ -78,17 +78,17 @@ class Draft:
 
 
 def guessed_pattern(name: str, holder: str) -> FileFinding:
-    """Note that a split pattern is a guess, as what was read holds none."""
+    """Return a note that the split pattern is a guess because the file has none."""
     message = f"the split pattern {name} is a guess: {holder} none"
     remedy = "choose another one if the tokens look wrong"
     return FileFinding("note", GUESSED_PATTERN, "", message, remedy)
 
 
 def build(draft: Draft, name: str) -> Tokenizer:
-    """Make the tokenizer of a draft.
+    """Create the tokenizer of a draft.
 
     Raises:
-        InputFileError: If the draft has an error; the message is the first one's.
+        InputFileError: If the draft has errors; it has the message of the first.
     """
     findings = [*draft.notes, *inspect(draft)]
     for finding in findings:
@@ -126,14 +126,14 @@ def _tables(draft: Draft) -> Tables:
 
 
 def inspect(draft: Draft) -> list[FileFinding]:
-    """Say what is wrong with a draft; what occurs often is one finding that counts it."""
+    """Find the problems of a draft; repeated ones are counted in one finding."""
     return [
         finding for check in (_sizes, _ids, _bytes, _specials, _merges) for finding in check(draft)
     ]
 
 
 class _Fault:
-    """The same fault at any number of places; the message is about the first."""
+    """A problem that may occur at several places; the message is about the first."""
 
     def __init__(self, severity: Severity, code: str, remedy: str) -> None:
         self._kind = severity, code
@@ -141,13 +141,13 @@ class _Fault:
         self._n, self._place, self._message = 0, "", ""
 
     def add(self, place: str, message: str) -> None:
-        """Note a place."""
+        """Add a place."""
         if not self._n:
             self._place, self._message = place, message
         self._n += 1
 
     def found(self) -> Iterable[FileFinding]:
-        """Make one finding of all places, if there are any."""
+        """Yield one finding for all places, if there are any."""
         if self._n:
             more = f" (and {self._n - 1:,} more like it)" if self._n > 1 else ""
             yield FileFinding(*self._kind, self._place, self._message + more, self._remedy)
@@ -166,7 +166,7 @@ def _sizes(draft: Draft) -> Iterable[FileFinding]:
 
 
 def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
-    """Name the first token whose id or length is beyond the limits."""
+    """Find the first token whose id or length is beyond the limits."""
     for number, (token_id, token) in enumerate(draft.tokens):
         code, remedy = "huge-id", "number the tokens anew"
         if token_id > MAX_TOKEN_ID:
@@ -185,7 +185,7 @@ def _wrong_size(draft: Draft) -> Iterable[FileFinding]:
 def _repeated(
     items: Sequence[Hashable], distinct: Collection[Hashable]
 ) -> Iterator[tuple[int, int]]:
-    """Give the number of each item that is there before, and the number it has there."""
+    """Yield the index of each repeated item, and the index of its first occurrence."""
     seen: dict[Hashable, int] = {}
     for number, item in enumerate(items if len(distinct) < len(items) else ()):
         if seen.setdefault(item, number) != number:
@@ -283,7 +283,7 @@ def _merges(draft: Draft) -> Iterable[FileFinding]:
 
 
 def _merges_hold(merges: list[Merge], known: set[bytes]) -> bool:
-    """Tell whether no merge is faulty, faster than finding out which is."""
+    """Return whether all merges are valid, which is faster than finding the invalid ones."""
     if len(set(merges)) < len(merges):
         return False
     made = {bytes([byte]) for byte in range(256)}

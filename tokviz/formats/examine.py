@@ -1,7 +1,7 @@
-"""What takes objects of all tokens to find out, found out by a child process.
+"""Expensive checks of a tokenizer, run in a child process.
 
-Made in the app's process, they would come while other things come and stay, and hardly any of the
-memory would ever be free again.
+The checks create an object for every token. In the app's process these would fragment the memory,
+so that little of it could be freed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 def losses(tokenizer: Tokenizer, take: Callable[[str, list[str], str], object]) -> None:
-    """Find out what each format cannot hold of a tokenizer.
+    """Determine what each format loses of a tokenizer.
 
     Args:
         tokenizer: The tokenizer.
-        take: Is given, in a thread of its own, each format's name, the sentences of
-            `tokviz.formats.save.what_is_lost`, and why it cannot hold the tokenizer at all.
+        take: Called in another thread with each format's name, the result of
+            `tokviz.formats.save.what_is_lost`, and the reason if the format cannot hold the
+            tokenizer at all.
 
     Raises:
         JobError: If the child fails.

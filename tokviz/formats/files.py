@@ -1,4 +1,4 @@
-"""Reading the tokenizer of a file or folder of any known kind."""
+"""Reader for tokenizer files and folders of every known kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 MAX_RANK_FILE_BYTES = 64_000_000
-"""Twenty times o200k's."""
+"""The largest rank file to read, twenty times the size of o200k's."""
 
 
 def read(
@@ -33,8 +33,8 @@ def read(
         name: A name to show.
 
     Raises:
-        InputFileError: If it cannot be read, or holds no tokenizer that can be used.
-        PatternError: If the split pattern is no valid regex.
+        InputFileError: If it cannot be read, or holds no usable tokenizer.
+        PatternError: If the split pattern is not a valid regex.
     """
     try:
         with gc_paused():
@@ -60,11 +60,11 @@ def _read(
 
 
 def read_draft(found: Found, split_pattern: str | SplitPattern | None = None) -> Draft | None:
-    """Read what a file says; None for `tokenizer.json`, which the library may have to read.
+    """Read a file's draft; return None for `tokenizer.json`, which may need the library.
 
     Raises:
         InputFileError: If it cannot be read, or is damaged.
-        PatternError: If the split pattern is no valid regex.
+        PatternError: If the split pattern is not a valid regex.
     """
     path = found.path
     if split_pattern is not None and found.kind not in ("tiktoken", "vocab", "combined"):
@@ -79,6 +79,6 @@ def read_draft(found: Found, split_pattern: str | SplitPattern | None = None) ->
             return read_vocab_and_merges(path, found.other, split_pattern)
         case "combined":
             content = read_json(path)
-            assert isinstance(content, dict)  # as it begins with a brace
+            assert isinstance(content, dict)  # because it starts with a brace
             return read_combined(content, path, split_pattern)
     return None

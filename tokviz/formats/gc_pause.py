@@ -1,4 +1,4 @@
-"""Pausing the garbage collector."""
+"""A context manager that pauses the garbage collector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Pause the garbage collector: a vocabulary is a million objects, none of them garbage."""
+    """Pause the garbage collector: loading a vocabulary creates a million objects, all in use."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,7 +1,7 @@
-"""Byte-level BPE from the content of a `tokenizer.json`, where it can be done exactly.
+"""Byte-level BPE from the content of a `tokenizer.json`, if tokviz can encode it exactly.
 
-What cannot be (another model, a normalizer, special tokens that swallow white space …) raises
-`NotNativeError`, and Hugging Face's own library does it (`tokviz.formats.huggingface_tokenizer`).
+If not (another model, a normalizer, special tokens that swallow white space …), it raises
+`NotNativeError`, and Hugging Face's library encodes (`tokviz.formats.huggingface_tokenizer`).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def read_native(content: Json, path: StrPath, known_pattern: SplitPattern | None
     Args:
         content: The content.
         path: The file, for messages.
-        known_pattern: The split pattern that the file was written from, where that is known.
+        known_pattern: The split pattern that the file was written from, if known.
 
     Raises:
-        NotNativeError: If only Hugging Face's library does exactly what it says.
+        NotNativeError: If only Hugging Face's library encodes it exactly.
         InputFileError: If it is damaged; it names the key.
     """
     model = _part(content, "model", dict, path)
@@ -102,7 +102,7 @@ def _check_model(model: Json, path: StrPath) -> tuple[Json, list[Any]]:
 
 
 def _added(content: Json, path: StrPath) -> Iterator[tuple[str, int]]:
-    """Give every added token's text and the id that the file says."""
+    """Return every added token's text and its id in the file."""
     added = content.get("added_tokens")
     if added is not None and not isinstance(added, list):
         raise InputFileError(path, "its key 'added_tokens' is not a list")
@@ -117,7 +117,7 @@ def _added(content: Json, path: StrPath) -> Iterator[tuple[str, int]]:
 
 
 def _numbered(added: list[tuple[str, int]], vocab: Json) -> Iterator[tuple[str, int]]:
-    """Number the added tokens as the library does, which only believes the vocabulary.
+    """Number the added tokens as the library does, which ignores ids outside the vocabulary.
 
     Source: huggingface/tokenizers `tokenizers/src/tokenizer/added_vocabulary.rs` (`add_tokens`).
     """
@@ -136,7 +136,7 @@ def _numbered(added: list[tuple[str, int]], vocab: Json) -> Iterator[tuple[str, 
 
 
 def _tokens(vocab: Json, specials: dict[str, int], path: StrPath) -> dict[str, bytes]:
-    """Give the bytes of ordinary tokens by their texts."""
+    """Return the bytes of ordinary tokens by their texts."""
     known: dict[str, bytes] = {}
     for text, token_id in vocab.items():
         if text in specials:
@@ -181,7 +181,7 @@ def _merges(merges: list[Any], known: dict[str, bytes], path: StrPath) -> list[M
 
 
 def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
-    """Read merges of which one is faulty, or of a token that is not there."""
+    """Read merges one of which is invalid, or has a token that is not in the vocabulary."""
     for number, merge in enumerate(merges):
         try:
             left, right = merge.split(" ") if isinstance(merge, str) else merge
@@ -193,7 +193,7 @@ def _unknown_merges(merges: list[Any], path: StrPath) -> Iterator[Merge]:
 
 
 def notes_of(content: Json, non_special: list[str]) -> Iterator[FileFinding]:
-    """Name what tokviz does not do, or does differently from what the file asks for."""
+    """Yield notes on features of the file that tokviz ignores or handles differently."""
     post = read_post_processor(content)
     if post != PostProcessor():
         adds = f"its post-processor adds {len(post.before)} tokens before a text, {len(post.after)}"

@@ -1,8 +1,8 @@
-r"""Hugging Face's pre-tokenizers as one split pattern, where that is exact.
+r"""Conversion of Hugging Face's pre-tokenizers to one split pattern, if that is exact.
 
-Their regexes run in Oniguruma, ours in the `regex` package. Both mean the same by the few things
-that published split patterns are made of; anything else is left to their library. (Their character
-classes are of the same Unicode version as tiktoken's.)
+Their regexes run in Oniguruma, those of tokviz in the `regex` package. Both agree on the few
+constructs that published split patterns use; any other regex is left to their library. (Their
+character classes are of the same Unicode version as tiktoken's.)
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Json = Mapping[str, Any]
 
 
 class NotNativeError(Exception):
-    """Something that only Hugging Face's library does exactly; the message says what."""
+    """A feature that only Hugging Face's library handles exactly; the message names it."""
 
 
 def split_pattern_of(pre_tokenizer: object, known: SplitPattern | None = None) -> SplitPattern:
-    """Find the split pattern that does what a byte-level pre-tokenizer does.
+    """Convert a byte-level pre-tokenizer to a split pattern.
 
     Args:
         pre_tokenizer: The value of the key `pre_tokenizer` in a `tokenizer.json`.
-        known: The split pattern that the file was written from, where that is known.
+        known: The split pattern that the file was written from, if known.
 
     Raises:
-        NotNativeError: If none does exactly that.
+        NotNativeError: If no split pattern is exactly equivalent.
     """
     parts = flat(pre_tokenizer)
     if not parts or parts[-1].get("type") != "ByteLevel":
@@ -56,19 +56,19 @@ def split_pattern_of(pre_tokenizer: object, known: SplitPattern | None = None) -
 
 
 def part_types(part: object) -> list[str]:
-    """List the types that a normalizer, pre-tokenizer, decoder … is made of, in order."""
+    """List the types of the steps of a normalizer, pre-tokenizer, decoder …, in order."""
     return [str(step.get("type"))[:60] for step in flat(part)]
 
 
 def regexes_in(content: Json) -> list[str]:
-    """List the regexes by which a `tokenizer.json` normalizes, splits and decodes, in order."""
+    """List the regexes that a `tokenizer.json` normalizes, splits and decodes with, in order."""
     parts = ("normalizer", "pre_tokenizer", "decoder")
     steps = (step for key in parts for step in flat(content.get(key)))
     return [text for step in steps if (text := _regex_of(step)) is not None]
 
 
 def _regex_of(step: Json) -> str | None:
-    """Return the regex by which a step matches, None if it matches by another way."""
+    """Return the regex of a step, or None if the step has none."""
     pattern = step.get("pattern")
     text = pattern.get("Regex") if isinstance(pattern, dict) else None
     return text if isinstance(text, str) else None
@@ -78,7 +78,7 @@ _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
 
 
 def flat(part: object, depth: int = 0) -> list[Json]:
-    """List the steps of a part of a `tokenizer.json`, which may be a sequence of sequences."""
+    """List the steps of a component of a `tokenizer.json`, flattening nested sequences."""
     if not isinstance(part, dict) or depth > 8:
         return []
     if part.get("type") != "Sequence":
@@ -93,7 +93,7 @@ def _split(step: Json, known: SplitPattern | None) -> SplitPattern:
         raise NotNativeError("its pre-tokenizer splits by plain text")
     found = known if known is not None and known.regex == text else pattern_for(text)
     behavior, inverted = step.get("behavior"), bool(step.get("invert"))
-    # Where every character is matched, the matches are the pre-tokens, however they are asked for.
+    # If the regex matches every character, the matches are the pre-tokens with any behavior.
     whole = found.gapless and (behavior == "Isolated" or (behavior == "Removed" and inverted))
     if not whole and (behavior != "Isolated" or inverted):
         raise NotNativeError(f"its pre-tokenizer treats matches as {behavior}")
@@ -101,10 +101,10 @@ def _split(step: Json, known: SplitPattern | None) -> SplitPattern:
 
 
 def pattern_for(text: str) -> SplitPattern:
-    """Find the split pattern for a regex of Hugging Face's.
+    """Convert a regex of Hugging Face's to a split pattern.
 
     Raises:
-        NotNativeError: If the two regex engines might not agree about it.
+        NotNativeError: If the two regex engines may disagree.
     """
     for named in SPLIT_PATTERNS.values():
         if named.regex == text:
@@ -123,23 +123,23 @@ _CONTRACTIONS = (
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)",
     "(?i:[sdmt]|ll|ve|re)",
 )
-"""The only texts that published patterns match in either case. (Oniguruma also folds ß to ss.)"""
+"""The only texts that published patterns match case-insensitively. (Oniguruma folds ß to ss.)"""
 
 _CLASS = r"\\[pP]\{(?:L|N|M|Lu|Ll|Lt|Lm|Lo)\}"
 _ESCAPE = r"\\[sSrnt.*+?()\[\]{}|\\/^$-]"
 _IN_SET = rf"(?:{_CLASS}|\\[sSrnt\]\[\\/^-]|[A-Za-z0-9 '!\"#%(){{}}*+,./:;<=>?@_`|~$])"
 _RANGE = r"(?:a-z|A-Z|0-9)"
 _ATOM = rf"(?:{_CLASS}|{_ESCAPE}|\[\^?(?:{_RANGE}|{_IN_SET})+\]|[A-Za-z0-9 '!\"#%,/:;<=>@_`~-])"
-# Oniguruma takes `{1,3}+` for a repeated repetition, and `^` and `$` for the ends of lines.
+# Oniguruma reads `{1,3}+` as a repeated repetition, and `^` and `$` match at line breaks.
 _COUNT = r"(?:[?*+]\+?|\{\d{1,3}(?:,\d{0,3})?\}(?![+?]))?"
 _TOKEN = re.compile(rf"{_ATOM}{_COUNT}|\((?:\?:|\?=|\?!)?|\)(?:\?\+?)?(?![*+{{])|\|")
 
 
 def means_the_same(text: str) -> bool:
-    r"""Tell whether a regex is made only of what Oniguruma and `regex` agree on.
+    r"""Return whether Oniguruma and `regex` agree on every construct of a regex.
 
-    What repeats a group is not: where the group itself can match in several ways, the engines give
-    up at different lengths of text.
+    They disagree on repeated groups that can match in several ways: they give up on texts of
+    different lengths.
 
     >>> means_the_same(r" ?\p{L}+|\s+(?!\S)"), means_the_same(r"\p{N}{1,3}+"), means_the_same("^a")
     (True, False, False)
@@ -158,9 +158,9 @@ def means_the_same(text: str) -> bool:
 
 
 def _digits_then_gpt2(*, individual: bool) -> SplitPattern:
-    r"""Cut out digits, then split what is between them by GPT-2's pattern, in one regex.
+    r"""Return one regex that isolates digits, then splits the text between them as GPT-2 does.
 
-    White space before a digit stands at the end of its part: `\s+(?!\S)` takes all of it.
+    White space before a digit is at the end of such a text, so `\s+(?!\S)` matches all of it.
     """
     digits = r"\p{N}" if individual else r"\p{N}+"
     rest = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"

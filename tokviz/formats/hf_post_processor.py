@@ -18,7 +18,7 @@ _MOST_CHARS = 100_000
 
 
 def read_post_processor(content: Mapping[str, Any]) -> PostProcessor:
-    """Read the post-processor of a `tokenizer.json`; it has a `problem` if tokviz cannot do it."""
+    """Read the post-processor of a `tokenizer.json`; an unsupported one has a `problem`."""
     part = content.get("post_processor")
     # The kind ByteLevel only changes offsets.
     steps = [step for step in flat(part) if step.get("type") != "ByteLevel"]
@@ -39,7 +39,7 @@ def read_post_processor(content: Mapping[str, Any]) -> PostProcessor:
 
 
 def _around_text(step: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Give the lists of ids before and after a text."""
+    """Return the lists of ids before and after a text."""
     if step["type"] in ("BertProcessing", "RobertaProcessing"):
         return [[step["cls"][1]]], [[step["sep"][1]]]
     if step["type"] != "TemplateProcessing":
@@ -50,5 +50,5 @@ def _around_text(step: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
         else step["special_tokens"][part["SpecialToken"]["id"]]["ids"]
         for part in step["single"]
     ]
-    place = parts.index("A")  # a second one leaves a letter among the ids, which is refused
+    place = parts.index("A")  # a second "A" stays among the ids, and the caller rejects it
     return parts[:place], parts[place + 1 :]

@@ -1,7 +1,7 @@
 """Tokenizers from the Hugging Face Hub: `hf:org/name` or `hf:org/name@revision`.
 
-`huggingface_hub` (the extra `hub`) does the work, so its token, its cache, `HF_ENDPOINT` and
-`HF_HUB_OFFLINE` count here too. Only files that can hold a tokenizer are fetched.
+It uses `huggingface_hub` (the extra `hub`), so its token, its cache, `HF_ENDPOINT` and
+`HF_HUB_OFFLINE` apply. Only files that can hold a tokenizer are downloaded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CANDIDATES: tuple[tuple[str, ...], ...] = (
     ("tokenizer.model",),
     ("original/tokenizer.model",),
 )
-"""The files that may hold a tokenizer, the best first; several are needed together."""
+"""The files that can hold a tokenizer, best first; those of one entry are needed together."""
 
 _NO_ADDRESS = "is not an address on the Hub: write hf:org/name[@revision]"
 _OFFLINE = "is not in the cache, and offline mode is on (HF_HUB_OFFLINE)"
@@ -40,11 +40,11 @@ _REASONS = {
     "OfflineModeIsEnabled": _OFFLINE,
     "HFValidationError": _NO_ADDRESS,
 }
-"""What the errors of `huggingface_hub` mean; the first that fits counts."""
+"""Messages for the errors of `huggingface_hub`; the first match applies."""
 
 
 def fetch(address: str) -> Path:
-    """Fetch a tokenizer from the Hub, or take it from the cache.
+    """Download a tokenizer from the Hub, or find it in the cache.
 
     Args:
         address: `hf:org/name`, or with `@` and a branch, tag or commit.
@@ -53,8 +53,8 @@ def fetch(address: str) -> Path:
         The file.
 
     Raises:
-        InputFileError: If the address makes no sense, the repository or revision does not exist, is
-            not open to this user, holds no tokenizer, or cannot be reached.
+        InputFileError: If the address is invalid, or the repository or revision does not exist, is
+            not accessible to this user, holds no tokenizer, or cannot be reached.
     """
     match = _ADDRESS.fullmatch(address.strip())
     if match is None or _climbs(match[1]) or _climbs(match[2] or ""):
@@ -66,7 +66,7 @@ def fetch(address: str) -> Path:
 
 
 def _climbs(path: str) -> bool:
-    """Tell whether a name would lead out of its folder in the cache."""
+    """Return whether a name would lead out of its folder in the cache."""
     return not {".", ".."}.isdisjoint(path.split("/")) or path.startswith("/")
 
 
@@ -87,10 +87,10 @@ def _fetch(address: str, repository: str, revision: str | None) -> list[Path]:
 
 
 def _file(repository: str, name: str, revision: str | None) -> Path:
-    """Fetch a file, or take it from the cache where the Hub does not give it.
+    """Download a file, or find it in the cache if the Hub is not available.
 
-    The Hub is asked once before: `hf_hub_download` alone tries for half a minute if there is no
-    network.
+    A first request checks the connection, because `hf_hub_download` retries for half a minute
+    without a network.
     """
     from huggingface_hub import errors, get_hf_file_metadata, hf_hub_download, hf_hub_url
 
@@ -108,7 +108,7 @@ def _file(repository: str, name: str, revision: str | None) -> Path:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep the library's own lines and bars from the terminal: tokviz says what went wrong."""
+    """Silence the library's log and progress bars: tokviz reports errors itself."""
     from huggingface_hub.utils import logging
     from huggingface_hub.utils.tqdm import (
         are_progress_bars_disabled,
@@ -129,7 +129,7 @@ def _silence() -> Iterator[None]:
 
 
 def _reason(errors: Any, error: Exception) -> str:
-    """Say in words why a file could not be fetched."""
+    """Describe why a file could not be downloaded."""
     for name, reason in _REASONS.items():
         if isinstance(error, getattr(errors, name)):
             return reason

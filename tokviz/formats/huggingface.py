@@ -1,8 +1,8 @@
-"""Hugging Face's `tokenizer.json`: byte-level BPE is written and read, all else is read.
+"""Hugging Face's `tokenizer.json`: reads all of them, and writes byte-level BPE.
 
-Written files load in `tokenizers` and give the same ids, as far as its regex engine (Oniguruma)
-agrees with the split pattern: the named patterns mean the same there but for letters that are newer
-than one of the two Unicode versions.
+Written files load in `tokenizers` and give the same ids if its regex engine (Oniguruma) agrees on
+the split pattern. For the named patterns it does, except for letters that only one of the two
+Unicode versions has.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     items = [f'"{part}": {token_id}' for part, token_id in zip(parts, ids, strict=True)]
     by_id = sorted(tokenizer.special_tokens.items(), key=lambda item: item[1])
     for text, token_id in reversed(by_id):
-        # Tokens outside the model's vocabulary would be numbered anew when the file is loaded.
+        # The library renumbers tokens outside the model's vocabulary on loading.
         if (token := _spelled(text)) is not None and tokenizer.token_id(token) is not None:
             raise SpecialTokenError(
                 f"special token {text!r} is spelled like the token {token!r} in tokenizer.json: "
@@ -75,22 +75,22 @@ def to_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     sides = map(parts.__getitem__, _places_of_merges(tokenizer, columns))
     merges = [f'"{left} {right}"' for left, right in zip(sides, sides, strict=True)]
     head = json.dumps(content, ensure_ascii=False, indent=1).removesuffix("\n }\n}")
-    # As `json.dumps` does it with an indent, which its code in C does not know.
+    # Same as `json.dumps` with an indent, for which it does not use its fast C code.
     vocab_text, merges_text = _one_a_line("{", items, "}"), _one_a_line("[", merges, "]")
     text = f'{head},\n  "vocab": {vocab_text},\n  "merges": {merges_text}\n }}\n}}'
     return text.encode()
 
 
 def _as_json(columns: Columns) -> list[str]:
-    """Write tokens in visible characters, as they stand between quotes in JSON."""
+    """Return tokens in visible characters, escaped for JSON but without quotes."""
     characters = to_characters(columns.blob)
     texts = [characters[a:b] for a, b in pairwise(columns.starts)]
-    # No token has a blank, and what is quoted together is as if each were alone.
+    # One call escapes all tokens: none of them has a space.
     return quoted(" ".join(texts))[1:-1].split(" ") if texts else []
 
 
 def _spelled(text: str) -> bytes | None:
-    """Find the bytes that have such characters, None if no bytes have."""
+    """Return the bytes of visible characters, or None if a character has none."""
     try:
         return from_characters(text)
     except ValueError:
@@ -98,7 +98,7 @@ def _spelled(text: str) -> bytes | None:
 
 
 def _places_of_merges(tokenizer: Tokenizer, columns: Columns) -> Iterable[int]:
-    """Give the two sides of each merge, as places among the tokens."""
+    """Return the two sides of each merge, as indexes of tokens."""
     if columns.pairs is not None:
         return columns.pairs
     place_of = {token: place for place, token in enumerate(tokenizer.tables.tokens())}
@@ -124,7 +124,7 @@ _BYTE_LEVEL = {
 
 
 def pre_tokenizer(pattern: SplitPattern) -> Json:
-    """Write a split pattern as the part of a `tokenizer.json` that cuts text as it does."""
+    """Return the pre-tokenizer of a `tokenizer.json` for a split pattern."""
     if pattern.name == "none":
         return _BYTE_LEVEL
     return {"type": "Sequence", "pretokenizers": [*pattern.hf_splits(), _BYTE_LEVEL]}
@@ -136,7 +136,7 @@ class NeedsLibrary(NamedTuple):
     Attributes:
         path: The file.
         content: Its content without the vocabulary and the merges.
-        reason: Why the library is needed.
+        reason: The reason that the library is needed.
     """
 
     path: StrPath
@@ -155,15 +155,15 @@ def read_tokenizer_json(
     Args:
         path: The file.
         name: A name to show; the file's path if None.
-        known_pattern: The split pattern that the file was written from, where that is known.
+        known_pattern: The split pattern that the file was written from, if known.
 
     Returns:
-        The tokenizer if it is byte-level BPE.
+        The tokenizer, or `NeedsLibrary` if tokviz cannot encode it exactly.
 
     Raises:
         InputFileError: If the file cannot be read, or is damaged.
     """
-    # Saving a training needs none of this.
+    # Imported here because saving a training needs none of this.
     from tokviz.formats.draft import build
     from tokviz.formats.hf_native import read_native
     from tokviz.formats.hf_pattern import NotNativeError

@@ -1,9 +1,9 @@
-"""Tokenizers that only Hugging Face's library does exactly: any model, normalizer, pre-tokenizer.
+"""Tokenizers that need Hugging Face's library: any model, normalizer and pre-tokenizer.
 
-The library works on characters and may change them first. So a token's place is where it comes
-from in the text as it was; where the library drops characters (white space, mostly) they count to
-the token behind them, and several tokens of one character divide its bytes if their own bytes add
-up, else the first has them all. Spans tile the text in any case.
+The library works on characters and may normalize them first. A token's span is the part of the
+original text that it comes from. Characters that the library drops (mostly white space) belong to
+the next token. Several tokens of one character divide its bytes if their own lengths add up to it;
+otherwise the first token gets all of them. Spans always tile the text.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from tokviz.formats.budget import Budget, budget, bytes_of, within_budget
 from tokviz.formats.hf_native import KIND, notes_of
 from tokviz.formats.hf_pattern import part_types
 from tokviz.formats.hf_post_processor import read_post_processor
-from tokviz.formats.library import LibraryEncoding, LibraryFacts, LibraryTokenizer
-from tokviz.formats.library_spans import borders_of_offsets, byte_offsets, word_of
+from tokviz.formats.library import NO_WORD, LibraryEncoding, LibraryFacts, LibraryTokenizer
 from tokviz.formats.self_check import check
 from tokviz.storage.files import StrPath
 from tokviz.text import bytetext
@@ -53,14 +52,13 @@ class HuggingFaceTokenizer(Tokenizer):
 
         Args:
             path: The file.
-            content: What it holds.
-            reason: Why the library is needed.
+            content: Its content without the vocabulary and the merges.
+            reason: The reason that the library is needed.
             name: A name to show.
-            limits: What the child may use to load it; that of the file's size if None.
+            limits: The budget to load it; None for the budget of the file's size.
 
         Raises:
-            InputFileError: If the file cannot be read, or the library does not take it or dies of
-                it.
+            InputFileError: If the file cannot be read, or the library rejects it or dies.
         """
 
         def read(allowed: Budget) -> tuple[LibraryTokenizer, LibraryFacts]:
@@ -101,7 +99,7 @@ class HuggingFaceTokenizer(Tokenizer):
     def checked(
         cls, path: StrPath, content: Json, reason: str, *, name: str
     ) -> HuggingFaceTokenizer:
-        """Load and check it, on the budget of a file of its size.
+        """Load and check a file on the budget of its size.
 
         Raises:
             InputFileError: See `HuggingFaceTokenizer`.
@@ -112,7 +110,7 @@ class HuggingFaceTokenizer(Tokenizer):
         return made
 
     def close(self) -> None:
-        """End the child process; the tokenizer cannot encode any more."""
+        """End the child process; the tokenizer can no longer encode."""
         self._library.close()
 
     def encode_byte_texts(
@@ -129,25 +127,25 @@ class HuggingFaceTokenizer(Tokenizer):
     def encode_with_borders(
         self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> tuple[array[int], array[int] | None]:
-        """Encode byte text and say where its tokens lie; see `Tokenizer.encode_with_borders`."""
+        """Encode byte text with the borders of its tokens; see `Tokenizer.encode_with_borders`."""
         encoding = self._library.encode(text, self._named(parse_specials))
         return encoding.ids, self._borders(text, encoding)
 
     def split_byte_text(
         self, text: str, parse_specials: bool | AllowedSpecial = True
     ) -> list[tuple[int, int]]:
-        """Give the character spans of the pre-tokens: the library's pre-tokens, side by side."""
+        """Return the character spans of the library's pre-tokens, without gaps."""
         encoding = self._library.encode(text, self._named(parse_specials))
-        char_of = {byte: char for char, byte in enumerate(byte_offsets(text))}
+        char_of = {byte: char for char, byte in enumerate(_byte_offsets(text))}
         ends = [char_of[end] for end in self._pre_token_ends(text, encoding) if end in char_of]
         return list(zip([0, *ends], ends, strict=False))
 
     def decode_bytes(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> bytes:
-        """Join the bytes of tokens; where tokens are no bytes, what the library decodes, in UTF-8.
+        """Join the bytes of byte-level tokens; decode other tokens with the library, in UTF-8.
 
         Raises:
             TokenIdError: If an id is not in the vocabulary; it names the id and its position.
-            JobError: If the child dies of it.
+            JobError: If the child dies.
         """
         listed = list(ids)
         joined = super().decode_bytes(listed, skip_special_tokens=skip_special_tokens)
@@ -158,7 +156,7 @@ class HuggingFaceTokenizer(Tokenizer):
         return self._library.decode(array("I", listed)).encode("utf-8", "replace")
 
     def _named(self, allowed: AllowedSpecial | bool) -> str:
-        """Choose what the library is to recognise: it knows no sets."""
+        """Return the library's name for the allowed special tokens: it does not support sets."""
         if allowed == "huggingface":
             return "huggingface"
         if not allowed or allowed == "none":
@@ -195,18 +193,18 @@ class HuggingFaceTokenizer(Tokenizer):
         )
 
     def _borders(self, text: str, encoding: LibraryEncoding) -> array[int]:
-        """Give the n + 1 byte offsets between n tokens; they never decrease."""
+        """Return the n + 1 byte offsets between n tokens; they never decrease."""
         tokens = [self.token_bytes(token_id) for token_id in encoding.ids]
         data = bytetext.to_bytes(text)
         if b"".join(tokens) == data:
             return array("I", accumulate(map(len, tokens), initial=0))
-        return borders_of_offsets(data, byte_offsets(text), encoding, tokens)
+        return _borders_of_offsets(data, _byte_offsets(text), encoding, tokens)
 
     def _pre_token_ends(self, text: str, encoding: LibraryEncoding) -> list[int]:
         borders = self._borders(text, encoding)
         numbers = range(len(encoding.ids))
         ends: list[int] = []
-        for _, group in groupby(numbers, key=lambda number: word_of(encoding, number)):
+        for _, group in groupby(numbers, key=lambda number: _word_of(encoding, number)):
             *_, last = group
             if borders[last + 1] > (ends[-1] if ends else 0):
                 ends.append(borders[last + 1])
@@ -223,3 +221,56 @@ def _notes(
         remedy = "decoding may give a different text: it is marked lossy"
         yield FileFinding("note", "lossy", "normalizer", message, remedy)
     yield from notes_of(content, non_special)
+
+
+def _byte_offsets(text: str) -> list[int]:
+    """Return the byte offset of every character of byte text, and of its end."""
+    if text.isascii():
+        return list(range(len(text) + 1))
+    return list(accumulate((bytetext.n_bytes(char) for char in text), initial=0))
+
+
+def _borders_of_offsets(
+    data: bytes, byte_at: list[int], encoding: LibraryEncoding, tokens: list[bytes]
+) -> array[int]:
+    """Convert the character offsets of tokens to byte offsets between them.
+
+    Tokens whose characters overlap form a group. Its bytes are divided by the tokens' own lengths
+    if these add up; otherwise each token ends where its characters end, if possible. A space that
+    the library adds before a text gets an empty span.
+    """
+    n_tokens = len(tokens)
+    n_chars = len(byte_at) - 1
+    borders = array("I", [0])
+    number = 0
+    while number < n_tokens:
+        last, end = number + 1, encoding.ends[number]
+        while last < n_tokens and encoding.starts[last] < end:
+            end = max(end, encoding.ends[last])
+            last += 1
+        start_byte = byte_at[min(encoding.starts[number], n_chars)]
+        end_byte = byte_at[min(end, n_chars)]
+        if (
+            last - number > 1
+            and tokens[number] == b" "
+            and data[start_byte : start_byte + 1] != b" "
+        ):
+            borders.append(max(borders[-1], start_byte))
+            number += 1
+        own = [len(token) for token in tokens[number:last]]
+        if len(own) > 1 and sum(own) == end_byte - start_byte:
+            ends = list(accumulate(own, initial=start_byte))[1:]
+        else:
+            ends = [byte_at[min(encoding.ends[k], n_chars)] for k in range(number, last)]
+        for at in ends:
+            borders.append(max(borders[-1], at))
+        number = last
+    if n_tokens:
+        borders[-1] = byte_at[-1]
+    return borders
+
+
+def _word_of(encoding: LibraryEncoding, number: int) -> tuple[int, int]:
+    """Return a key for the word of a token; a token without one is a word by itself."""
+    word = encoding.words[number]
+    return (word, number) if word == NO_WORD else (word, -1)

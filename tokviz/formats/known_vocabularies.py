@@ -1,6 +1,6 @@
-"""What a rank file does not say: the split pattern and the special tokens of known vocabularies.
+"""Split patterns and special tokens of known vocabularies, which rank files do not hold.
 
-A `.tiktoken` file holds tokens and ranks only. OpenAI's are known by their checksums (from
+A `.tiktoken` file holds only tokens and ranks. OpenAI's are recognized by their checksums (from
 `tiktoken_ext/openai_public.py` of tiktoken), Qwen's by its tokens, Llama 3's and Qwen3.5's by their
 number.
 """
@@ -17,13 +17,13 @@ from tokviz.tokenizer.encoding.packed import PackedRanks
 
 
 class Known(NamedTuple):
-    """A vocabulary that is known.
+    """A known vocabulary.
 
     Attributes:
-        title: Whose it is.
+        title: Its name.
         split_pattern: The name of its split pattern, or its regex.
         special_tokens: Special token text → id.
-        nfc: Whether its own tokenizer composes text first.
+        nfc: Whether its tokenizer normalizes text to NFC first.
     """
 
     title: str
@@ -55,7 +55,7 @@ def _qwen() -> dict[str, int]:
 
 
 def _qwen35() -> dict[str, int]:
-    """Source: the `tokenizer.json` of Qwen3.5, which numbers Qwen3's added tokens on."""
+    """Source: the `tokenizer.json` of Qwen3.5, which has Qwen3's added tokens in the same order."""
     in_bars = (
         "endoftext im_start im_end object_ref_start object_ref_end box_start box_end quad_start "
         "quad_end vision_start vision_end vision_pad image_pad video_pad"
@@ -76,7 +76,7 @@ _QWEN35_PATTERN = (
 
 
 def _like(name: str, title: str) -> Known:
-    """Take the split pattern and special tokens of a built-in tokenizer."""
+    """Return a vocabulary with the split pattern and special tokens of a built-in tokenizer."""
     builtin = resolve_name(name)
     return Known(title, builtin.split_pattern, builtin.special_tokens)
 
@@ -109,12 +109,12 @@ WHISPER_EMPTY = 50256
 
 
 def known_by_checksum(data: bytes) -> Known | None:
-    """Find whose vocabulary a rank file is, for certain."""
+    """Identify the vocabulary of a rank file by its checksum."""
     return _BY_CHECKSUM.get(hashlib.sha256(data).hexdigest())
 
 
 def known_by_content(tokens: Sequence[bytes]) -> Known | None:
-    """Find whose vocabulary the tokens are, by rank, for certain."""
+    """Identify a vocabulary by its tokens, in the order of their ranks."""
     # Qwen's published files differ in bytes.
     qwen = PackedRanks(asset_path("vocab/qwen.ranks"))
     is_qwen = len(qwen.ids()) == len(tokens) and qwen.tokens() == tokens
@@ -122,5 +122,5 @@ def known_by_content(tokens: Sequence[bytes]) -> Known | None:
 
 
 def known_by_size(n_tokens: int) -> Known | None:
-    """Guess whose vocabulary it is by its number of tokens, without gaps."""
+    """Guess a vocabulary by its number of tokens, for ranks without gaps."""
     return _BY_SIZE.get(n_tokens)

@@ -1,7 +1,7 @@
-"""Hugging Face's `tokenizers` in a child process, as ordinary calls that wait for its answers.
+"""Hugging Face's `tokenizers` in a child process, with blocking calls.
 
-Whatever a file makes the library do (abort, eat memory, run for minutes) happens to the child,
-which has limits; here it is a `JobError`. The next call starts a new child.
+If a file makes the library abort, exhaust memory or run for minutes, this happens in the child,
+which has limits, and is a `JobError` here. The next call starts a new child.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from tokviz.tokenizer.encoding.packed import PackedRanks
 
 _BYTES_A_CHAR = 128
 _CHARS_A_SECOND = 200_000
-"""What the library's result takes for a text, and how fast it is at the least."""
+"""Memory of the library's result per character, and its lowest speed."""
 
 PATIENCE_SECONDS = 60.0
-"""How long the library may take for one call: some 50 MB of text."""
+"""The longest wait for one call, enough for about 50 MB of text."""
 
 NO_WORD = 0xFFFF_FFFF
-"""The word of a token that is in none."""
+"""The word number of a token without a pre-token."""
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryEncoding:
-    """What the library makes of a text; every array has one number a token, typecode "I".
+    """The library's encoding of a text; every array has one number per token, typecode "I".
 
     Attributes:
         ids: The token ids.
         starts: The first of the text's characters that a token comes from.
-        ends: The character behind the last one.
+        ends: One past the last character.
         words: The number of a token's pre-token; `NO_WORD` if it has none.
     """
 
@@ -53,11 +53,11 @@ class LibraryEncoding:
 
 @dataclass(frozen=True, slots=True)
 class LibraryFacts:
-    """What the library says of a tokenizer.
+    """A tokenizer's vocabulary as the library loads it.
 
     Attributes:
-        version: Of the library.
-        specials: Text and id of the added tokens; without white space that is not called special.
+        version: The version of the library.
+        specials: Text and id of the added tokens, except white space that is not marked special.
         ordinary: The bytes of the other tokens.
     """
 
@@ -67,12 +67,12 @@ class LibraryFacts:
 
 
 class LibraryTokenizer:
-    """One `tokenizer.json` in a child. Safe in any thread; calls wait for each other."""
+    """One `tokenizer.json` in a child process. Thread-safe; calls wait for each other."""
 
     def __init__(self, path: StrPath, *, limits: Budget | None = None) -> None:
-        """Take the file; the child starts with the first call.
+        """Read the file; the child starts with the first call.
 
-        What the child does until `trust` is called has to do with what `limits` allow.
+        Until `trust` is called, all the child's work must fit into `limits`.
 
         Raises:
             InputFileError: If the file cannot be read.
@@ -81,22 +81,22 @@ class LibraryTokenizer:
         data = read_file(path, limit=MAX_JSON_BYTES)
         self._checksum = hashlib.sha256(data).hexdigest()
         self.budget = limits or budget(len(data))
-        # The job counts its processor time itself: loading and checking have one budget.
+        # The job counts its own processor time, because loading and checking share one budget.
         memory = Limits(memory_mb=self.budget.memory_mb, cpu_seconds=None)
         self._trusted = False
         self._jobs = JobClient("huggingface_tokenizer", limits=memory, patience=PATIENCE_SECONDS)
-        # The child ends with the last one who could ask it.
+        # Ends the child when this object is collected.
         weakref.finalize(self, self._jobs.close)
 
     def trust(self) -> None:
-        """Let every later call take as much as its text needs."""
+        """Give every later call a budget of its own, by the length of its text."""
         self._trusted = True
 
     def facts(self) -> LibraryFacts:
         """Load the file in the child and read its vocabulary.
 
         Raises:
-            JobError: If the library does not take the file, or the child dies of it.
+            JobError: If the library rejects the file, or the child dies.
         """
         first, *messages = self._call({"do": "facts", **self._allowed(0)})
         data, ids = received(first["sizes"], messages)
@@ -104,7 +104,7 @@ class LibraryTokenizer:
         return LibraryFacts(first["version"], specials, to_ranks(data, ids))
 
     def encode(self, text: str, specials: str = "all") -> LibraryEncoding:
-        """Encode byte text; a byte that is not UTF-8 is U+FFFD for the library.
+        """Encode byte text; the library gets U+FFFD for a byte that is not UTF-8.
 
         Args:
             text: The text.
@@ -112,7 +112,7 @@ class LibraryTokenizer:
 
         Raises:
             PatternError: If a regex of the file takes too long.
-            JobError: If the library fails, or the child dies of it.
+            JobError: If the library fails, or the child dies.
         """
         seen = bytetext.RAW_BYTES.sub("\ufffd", text)
         body = self._ask(
@@ -123,10 +123,10 @@ class LibraryTokenizer:
         )
 
     def decode(self, ids: array[int]) -> str:
-        """Decode ids that exist.
+        """Decode ids of the vocabulary.
 
         Raises:
-            JobError: If the library fails, or the child dies of it.
+            JobError: If the library fails, or the child dies.
         """
         request = {"do": "decode", "ids": pack_numbers(ids), **self._allowed(len(ids))}
         text: str = self._ask(request)["text"]
@@ -155,7 +155,7 @@ class LibraryTokenizer:
             raise JobError(f"{self._path}: {error}") from None
 
     def _in_words(self, error: JobError, body: Body) -> JobError:
-        """Say of a text for which the library needs too much what that is, in the user's words."""
+        """Return the error with the file and, if a limit was exceeded, the limit in words."""
         allowed = {
             "memory": f"{body['memory_mb'] or self.budget.memory_mb:,} MB of memory",
             "time": f"{body['cpu_seconds'] or self.budget.seconds:,} s of processor time",
@@ -167,7 +167,7 @@ class LibraryTokenizer:
         return told
 
     def _call(self, body: Body) -> list[Any]:
-        # No reference to this object: what the client keeps of a run must not keep it alive.
+        # No reference to `self`: the client keeps the request, and would keep this object alive.
         file = {
             "path": self._path,
             "sha256": self._checksum,

@@ -1,14 +1,14 @@
-r"""Files that list merges, one after another: GPT-2's `merges.txt`, and what students write.
+r"""Files that list merges in order: GPT-2's `merges.txt`, and formats that students write.
 
 | form | one merge |
 |---|---|
-| GPT-2's text (`vocab.bpe`) | a line `Ġ t`, behind a first line `#version: …` or none |
+| GPT-2's text (`vocab.bpe`) | a line `Ġ t`, after an optional first line `#version: …` |
 | Python's text | a line `(b' ', b't')`, `b' ' b't'` or `[32] [116]` |
 | JSON | an item `["Ġ", "t"]`, `"Ġ t"` or `[[32], [116]]` of one list |
 
-How the characters of a token stand for its bytes is in no file. GPT-2's own alphabet is usual; some
-write bytes as Latin-1 or in hexadecimal. A list of merges tells by itself: each side of a
-merge is one byte, or what a merge before it made. The first spelling for which that holds is taken.
+No file says how the characters of a token encode its bytes. GPT-2's alphabet is common; some files
+have Latin-1 or hexadecimal. The merges themselves tell: each side of a merge is one byte, or the
+product of an earlier merge. The first spelling for which that holds is used.
 
 >>> in_spelling([("68", "65"), ("6865", "79")])
 [(b'h', b'e'), (b'he', b'y')]
@@ -35,10 +35,10 @@ MAX_MERGES = 4_000_000
 """More merges than any tokenizer has."""
 
 Spelling = Callable[[str], bytes]
-"""Reads the text of a token; raises `ValueError` where it stands for no bytes."""
+"""A function that decodes the text of a token; raises `ValueError` if the text is invalid."""
 
 Sides = tuple[str, str] | Merge
-"""A merge as its file has it: spelled, or as bytes where the file leaves no choice."""
+"""A merge as in its file: as text, or as bytes if the file format is unambiguous."""
 
 
 def _latin1(text: str) -> bytes:
@@ -46,21 +46,21 @@ def _latin1(text: str) -> bytes:
 
 
 SPELLINGS: tuple[Spelling, ...] = (from_characters, _latin1, bytes.fromhex)
-"""How tokens may be spelled, the likeliest first."""
+"""The spellings of tokens, most likely first."""
 
 
 def read_merges(path: StrPath) -> list[Merge]:
-    """Read a file of merges in any of the forms above, in the order in which they apply.
+    """Read a file of merges in any of the formats above, in the order in which they apply.
 
     Raises:
-        InputFileError: If the file cannot be read or holds something else; it names the line, or
+        InputFileError: If the file cannot be read or is not a list of merges; it names the line or
             the item of the list.
     """
     return parse_merges(read_file(path), path)
 
 
 def parse_merges(data: bytes, path: StrPath) -> list[Merge]:
-    """Do what `read_merges` does for a file's content; the path is for error messages only."""
+    """Parse merges as `read_merges` does; the path is for error messages only."""
     text = decode_utf8(data, path, "; merges are text")
     sides, place, first = _sides_of(text, data, path)
     if len(sides) > MAX_MERGES:
@@ -72,12 +72,12 @@ def parse_merges(data: bytes, path: StrPath) -> list[Merge]:
 
 
 def _sides_of(text: str, data: bytes, path: StrPath) -> tuple[list[Sides], str, int]:
-    """Read the merges of a text; say what its units are called, and the first one's number."""
+    """Read the merges of a text; return the name of its units too, and the first one's number."""
     if _PYTHON.match(text):
         return _from_python(text, path), "line", 1
     if JSON_LIST.match(text):
         content = parse_json(data, path)
-        assert isinstance(content, list)  # as it begins with a bracket
+        assert isinstance(content, list)  # because it starts with a bracket
         return merges_of_list(content, path), "item", 0
     sides, first = _from_lines(text, path)
     return sides, "line", first
@@ -87,18 +87,18 @@ class MergeError(ValueError):
     """A merge that cannot be read; `index` counts from 0."""
 
     def __init__(self, index: int, reason: str) -> None:
-        """Take the merge's number and what is wrong with it."""
+        """Create the error from the merge's index and a reason."""
         self.index = index
         super().__init__(reason)
 
 
 def in_spelling(sides: Sequence[Sides]) -> list[Merge]:
-    """Turn spelled merges into bytes, by the first spelling that makes a closed list of them.
+    """Convert merges to bytes, with the first spelling for which every side is made before its use.
 
-    If none does, it is GPT-2's: a list may lack merges.
+    If there is none, GPT-2's is used: the list may lack merges.
 
     Raises:
-        MergeError: If a token stands for no bytes.
+        MergeError: If a token is invalid in GPT-2's alphabet.
     """
     for spelling in SPELLINGS:
         try:
@@ -119,12 +119,12 @@ def _spelled(sides: Iterable[Sides], spelling: Spelling) -> Iterator[Merge]:
 
 
 def in_bytes(token: str | bytes, spelling: Spelling) -> bytes:
-    """Read a token, which may be bytes already; raises `ValueError` as the spelling does."""
+    """Decode a token, unless it is bytes already; raise `ValueError` as the spelling does."""
     return token if isinstance(token, bytes) else spelling(token)
 
 
 def _is_closed(merges: Iterable[Merge]) -> bool:
-    """Tell whether each side of each merge is a byte or made by a merge before."""
+    """Return whether each side of each merge is a byte or the product of an earlier merge."""
     made: set[bytes] = set()
     for left, right in merges:
         if (len(left) != 1 and left not in made) or (len(right) != 1 and right not in made):
@@ -143,7 +143,7 @@ def merges_of_list(content: Sequence[object], path: StrPath, place: str = "") ->
     """Read the items of a JSON list of merges; `place` is the key that has it.
 
     Raises:
-        InputFileError: If an item is no merge; it names the item, counted from 0.
+        InputFileError: If an item is not a merge; it names the item, counted from 0.
     """
     sides: list[Sides] = []
     for index, item in enumerate(content):
@@ -177,15 +177,15 @@ def _sides(item: object) -> Sides | None:
 _LITERAL = r"""b'(?:[^'\\\n]|\\.)*'|b"(?:[^"\\\n]|\\.)*"|\[[\d, ]+\]"""
 _PYTHON_TOKEN = re.compile(_LITERAL)
 _PYTHON = re.compile(rf"\s*[\[(]?\s*\(?(?:{_LITERAL})\s*,?\s*(?:{_LITERAL})\)?,?\s*(?!\])")
-"""Matches a first merge as Python writes it, but not the same text as JSON."""
+"""Matches a first merge in Python's syntax, but not one in JSON."""
 
 _BETWEEN_TOKENS = " ,()[]\r\t"
 
 
 def _from_python(text: str, path: StrPath) -> list[Sides]:
-    """Read `(b'a', b'b')`, `b'a' b'b'` or `[97] [98]`, a line each or all in one list.
+    """Read `(b'a', b'b')`, `b'a' b'b'` or `[97] [98]`, one per line or all in one list.
 
-    Literals are read and nothing is run.
+    Only literals are parsed; no code is run.
     """
     sides: list[Sides] = []
     lines = text.split("\n")
@@ -208,7 +208,7 @@ def _literal(token: str) -> bytes | None:
 
 
 def _from_lines(text: str, path: StrPath) -> tuple[list[Sides], int]:
-    """Read one merge a line; give the number of the first merge's line too."""
+    """Read one merge per line; return the number of the first merge's line too."""
     lines = text.split("\n")
     first = 1
     if lines[0].startswith("#version"):
@@ -234,10 +234,10 @@ def _no_merge(path: StrPath, number: int, line: str) -> InputFileError:
 
 
 def of_merges(merges: Sequence[Merge], split_pattern: str | SplitPattern, name: str) -> Tokenizer:
-    """Make a tokenizer of merges alone: bytes first, then the tokens as they are made.
+    """Create a tokenizer from merges alone: bytes first, then each merge's token.
 
     Raises:
-        VocabularyError: If a merge has a part that none before it makes.
+        VocabularyError: If a merge has a side that no earlier merge makes.
     """
     tokens = dict.fromkeys(bytes([byte]) for byte in range(256))
     for number, (left, right) in enumerate(merges, 1):
@@ -254,10 +254,10 @@ def of_merges(merges: Sequence[Merge], split_pattern: str | SplitPattern, name: 
 
 
 def read_merges_tokenizer(path: StrPath, split_pattern: str | SplitPattern) -> Tokenizer:
-    """Read a file that holds merges alone.
+    """Read a file that holds only merges.
 
     Raises:
-        InputFileError: If it cannot be read, or its merges do not hold together.
+        InputFileError: If it cannot be read, or its merges are inconsistent.
     """
     merges = read_merges(path)
     if not merges:

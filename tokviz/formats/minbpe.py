@@ -26,15 +26,15 @@ KIND = "minbpe model"
 MAGIC = "minbpe v1"
 
 _BYTES_OF_TOKENS = 8_000_000
-"""What the tokens may have together beyond the file's own size: a line may double a token."""
+"""The most bytes of all tokens beyond the file's size; needed because a line can double a token."""
 
 
 def read_minbpe(data: bytes, path: StrPath) -> Draft:
     """Read the content of a `.model` file.
 
     Raises:
-        InputFileError: If a line is not what it should be; it names the line.
-        PatternError: If the split pattern is no valid regex.
+        InputFileError: If a line is invalid; it names the line.
+        PatternError: If the split pattern is not a valid regex.
     """
     lines = decode_utf8(data, path).replace("\r\n", "\n").split("\n")
     if lines[0] != MAGIC:
@@ -80,7 +80,7 @@ def _special(line: str, number: int, path: StrPath) -> tuple[str, int]:
 def _merges(
     lines: list[str], first: int, tokens: list[tuple[int, bytes]], path: StrPath
 ) -> list[Merge]:
-    """Read the merges and add the tokens that they make."""
+    """Read the merges and add their tokens."""
     merges: list[Merge] = []
     n_bytes = 0
     most_bytes = _BYTES_OF_TOKENS + sum(map(len, lines))

@@ -1,10 +1,9 @@
-r"""When merge lists and ranks of concatenations give the same tokens, and each as the other.
+r"""Conversion between merge lists and ranks of concatenations that give the same tokens.
 
-By ranks, two neighbours x, y merge if x + y is a token, the lowest rank first. Let (l, r) be the
-two tokens that the bytes of a token t are merged to by all other ranks. Where t's bytes stand
-between two borders that last, lower ranks have made them l and r when t's turn comes, as they do in
-t alone; so no other pair of t ever merges, and the list of these pairs, by rank, says the same as
-the ranks.
+With ranks, two neighbors x, y merge if x + y is a token, lowest rank first. Let (l, r) be the two
+tokens that all other ranks merge the bytes of a token t to. Wherever t's bytes lie between two
+final token borders, lower ranks have made l and r of them before t's turn, as in t alone. So no
+other pair merges to t, and the list of these pairs by rank is equivalent to the ranks.
 
 >>> last_merge(b"abc", {b"ab": 0, b"bc": 1, b"abc": 2}.get)
 (b'ab', b'c')
@@ -19,9 +18,8 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 
 
 def last_merge(token: bytes, rank_of: Callable[[bytes], int | None]) -> Merge | None:
-    """Find the two tokens that ranks merge to a token, None if they never do."""
-    # Ranks above the token's own count too: there are vocabularies with a part that is learned
-    # after the whole.
+    """Return the two tokens that ranks merge to a token, or None if they never do."""
+    # Include ranks above the token's own: some vocabularies learn a part after the whole.
     parts = merge_pre_token(
         token,
         lambda left, right: None if len(left) + len(right) == len(token) else rank_of(left + right),
@@ -39,26 +37,26 @@ def listed_merges(tokenizer: Tokenizer) -> list[Merge]:
 
 
 def first_unmerged(tokenizer: Tokenizer) -> bytes | None:
-    """Find a token that its own merges do not make of its bytes, None if they make them all.
+    """Find a token that the merges do not make from its bytes; None if they make all tokens.
 
-    Where a whole pre-token is looked up before it is merged, only such tokens show the difference.
+    Only for such tokens does it matter whether a whole pre-token is looked up before merging.
     """
     return next(unmerged(tokenizer), None)
 
 
 def unmerged(tokenizer: Tokenizer) -> Iterator[bytes]:
-    """Find the tokens of several bytes which merges do not make of these bytes, by their ids."""
+    """Yield the tokens of several bytes that the merges do not make from them, by id."""
     for token in ranks_of(tokenizer):
         if len(token) > 1 and merge_pre_token(token, tokenizer.pair_rank) != [token]:
             yield token
 
 
 def why_no_ranks(tokenizer: Tokenizer) -> str | None:
-    """Say why ranks would give other tokens than the tokenizer's merges, None if they do not."""
+    """Explain why ranks would give other tokens than the merges; None if they would not."""
     if tokenizer.by_ranks:
         return None
     ranks = ranks_of(tokenizer)
-    # A file that was converted from ranks lists every pair that makes a token.
+    # A file that was converted from ranks lists every pair that makes each token.
     listed: dict[bytes, dict[Merge, int]] = {}
     for index, (left, right) in enumerate(tokenizer.merges):
         listed.setdefault(left + right, {}).setdefault((left, right), index)
@@ -81,5 +79,5 @@ def why_no_ranks(tokenizer: Tokenizer) -> str | None:
 
 
 def ranks_of(tokenizer: Tokenizer) -> dict[bytes, int]:
-    """Give the ordinary tokens and their ids, ascending."""
+    """Return the ordinary tokens and their ids, ascending."""
     return dict(zip(tokenizer.tables.tokens(), tokenizer.tables.ids(), strict=True))

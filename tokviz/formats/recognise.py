@@ -1,4 +1,4 @@
-"""What kind of tokenizer a file or folder holds, by its content and not by its name."""
+"""Detection of the kind of tokenizer in a file or folder, by content and not by name."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} \d{1,20}\s*$")
 _HUGGING_FACE = re.compile(
     r'"(?:added_tokens|pre_tokenizer|normalizer|truncation|model)"\s*:\s*(?:[{\[]|null)'
 )
-# Protocols 0 and 1 have no mark; these are how an object, a dict or a list begins.
+# Protocols 0 and 1 have no signature; these are the starts of an object, a dict or a list.
 _PICKLE = re.compile(rb"\x80[\2-\5]|\(dp\d|\(lp\d|c\w+(?:\.\w+)*\n\w+\n|\}q\0|\]q\0|ccopy_reg\n")
 _JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
 
 
 class OtherFormatError(InputFileError):
-    """A file of a kind that is known, and is no tokenizer that can be loaded."""
+    """A file of a known kind that tokviz cannot load as a tokenizer."""
 
 
 class Found(NamedTuple):
-    """A tokenizer that was recognised.
+    """A recognized tokenizer file or folder.
 
     Attributes:
         kind: Its kind.
-        path: The file to read, in a folder perhaps; for "run" the folder.
-        other: For a pair of files the one with the merges.
+        path: The file to read, which may be inside the given folder; for "run" the folder.
+        other: For a pair of files, the one with the merges.
     """
 
     kind: Kind
@@ -58,9 +58,9 @@ class Found(NamedTuple):
 
 
 def recognise(path: StrPath) -> str | None:
-    """Say in words what kind of tokenizer a file or folder seems to hold, None if none.
+    """Return in words the kind of tokenizer that a file or folder seems to hold, or None.
 
-    Reads the first 64 KB at most: quick enough to be asked while a path is typed.
+    Reads at most the first 64 KB, fast enough to call while a path is typed.
     """
     try:
         return TITLES[find(path).kind]
@@ -69,11 +69,11 @@ def recognise(path: StrPath) -> str | None:
 
 
 def find(path: StrPath) -> Found:
-    """Find out what a file or folder holds.
+    """Find the tokenizer in a file or folder.
 
     Raises:
-        InputFileError: If it cannot be read or holds no tokenizer; it says what it is instead, and
-            what to do.
+        InputFileError: If it cannot be read or holds no tokenizer; it names the kind of file and
+            the remedy.
     """
     place = Path(path)
     if os.path.isdir(place):
@@ -85,7 +85,7 @@ def find(path: StrPath) -> Found:
 
 
 def kind_of(path: StrPath) -> Kind:
-    """Find out what a file holds, without the files beside it.
+    """Return the kind of a file, regardless of the files next to it.
 
     Raises:
         InputFileError: See `find`.
@@ -138,7 +138,7 @@ _CHOOSE = (
 
 
 def _is_merges(text: str) -> bool:
-    """Tell a list of merges from a text of two words a line: first, single bytes are merged."""
+    """Return whether lines of two words are merges: the first merge joins single bytes."""
     lines = [line.removesuffix("\r").split(" ") for line in text.split("\n")[:20]]
     first, *rest = lines
     spelled = max(map(len, first)) == 1 or all(map(_BYTE_IN_HEX.fullmatch, first))
@@ -150,7 +150,7 @@ _BYTE_IN_HEX = re.compile("[0-9a-fA-F]{2}")
 
 
 def _kind_of_object(text: str, path: StrPath) -> Kind:
-    """Tell JSON objects apart by their first keys, without parsing a large file."""
+    """Return the kind of a JSON object by its first keys, without parsing a large file."""
     keys = _JSON_KEY.findall(text[:_HEAD_BYTES])
     first = set(keys[:40])
     if _HUGGING_FACE.search(text):
@@ -172,7 +172,7 @@ def _kind_of_object(text: str, path: StrPath) -> Kind:
 
 
 def _refuse_objects(content: Any, path: StrPath) -> None:
-    """Say what a JSON object is that holds no token and its id."""
+    """Describe a JSON object without tokens and ids."""
     if not content:
         raise InputFileError(path, f"is an empty JSON object: {_CHOOSE}")
     if not any(isinstance(value, int) or key.isdecimal() for key, value in content.items()):
@@ -182,7 +182,7 @@ def _refuse_objects(content: Any, path: StrPath) -> None:
 
 
 def _refuse(head: bytes, path: StrPath) -> None:
-    """Say what a file is that cannot be a tokenizer of ours.
+    """Describe a file of a kind that tokviz cannot load.
 
     Raises:
         InputFileError: If it is of such a kind.
@@ -231,11 +231,11 @@ _NO_TOKENIZERS = {
     "it by `git lfs pull`, or load it from the Hub as hf:org/name",
     re.compile(rb"(?i)\s*<(?:!doctype html|html)"): "is a web page: the download went wrong, as it "
     "does where one must log in; download the file itself",
-    # The first piece: its text, its score, and its type or the next piece.
+    # The first token ("piece"): its text, its score, and its type or the next token.
     re.compile(rb"(?s)\n.\n.[^\x15]{1,64}\x15.{4}[\x18\n]|\n.{0,194}<unk>"): "is a SentencePiece "
     f"model: {_FROM_THE_LIBRARY}",
 }
-"""How files begin that cannot be a tokenizer of ours, and what to say of them."""
+"""First bytes of files that tokviz cannot load, and a message for each."""
 _OTHER_TEXTS = {
     re.compile(r'(?s)\{\s*"config"\s*:\s*\{.*?"num_vocab_tokens"'): "is Mistral's tekken.json, "
     "which tokviz does not read: write its vocab as lines `token_bytes rank` to a .tiktoken file, "
@@ -248,10 +248,10 @@ _OTHER_TEXTS = {
     re.compile(r"(?m)\d+ b?(['\"]).*\1 \d+\s*$"): "is RWKV's vocabulary: its longest tokens are "
     "matched first, nothing is merged, so tokviz cannot use it",
 }
-"""The same of texts: vocabularies of other kinds."""
+"""Patterns of text files that tokviz cannot load, vocabularies of other kinds, and messages."""
 _END_OF_WORD = re.compile(r'</w>(?="\s*:|\r?\n)')
 _MANY_ENDS = 20
-"""More words than a byte-level vocabulary has that end like HTML."""
+"""The number of words with `</w>` that identifies CLIP's vocabulary."""
 
 
 # -- folders and pairs of files
@@ -298,7 +298,7 @@ def _in_folder(folder: Path, path: StrPath) -> Found:
 
 
 def _with_partner(kind: Kind, place: Path, path: StrPath) -> Found:
-    """Find the other file of a vocabulary and its merges, in the same folder."""
+    """Find the second file of a vocabulary and its merges, in the same folder."""
     names = _names(place.parent, path)
     wanted = _MERGES_NAMES if kind == "vocab" else _VOCAB_NAMES
     words = ("vocab", "merges") if kind == "vocab" else ("merges", "vocab")
@@ -309,7 +309,7 @@ def _with_partner(kind: Kind, place: Path, path: StrPath) -> Found:
             other = place.parent / name
             return Found("vocab", place, other) if kind == "vocab" else Found("vocab", other, place)
     if kind == "vocab":
-        # What is cut off, or no vocabulary at all, lacks more than its merges.
+        # Report a truncated file, or JSON that is not a vocabulary, before missing merges.
         ids = read_json(place).values()
         if not all(isinstance(token_id, int) for token_id in ids):
             raise InputFileError(path, "is JSON, but not a tokenizer's")

@@ -1,26 +1,22 @@
-"""From a tokenizer's name to the tokenizer.
+"""Built-in tokenizers and the names of tokenizers.
 
-To build one in, add an entry to `BUILTIN_TOKENIZERS`.
+To build a tokenizer in, add an entry to `BUILTIN_TOKENIZERS`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
-from tokviz.errors import InputFileError, UnknownTokenizerError
+from tokviz.errors import UnknownTokenizerError
 from tokviz.storage.assets import asset_path
 from tokviz.storage.files import StrPath
+from tokviz.storage.listing import home_label
+from tokviz.text.glyphs import safe
 from tokviz.tokenizer.encoding.packed import PackedRanks
-from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from tokviz.formats.huggingface import NeedsLibrary
-    from tokviz.formats.recognise import Found
 
 
 class BuiltinTokenizer(NamedTuple):
@@ -28,14 +24,14 @@ class BuiltinTokenizer(NamedTuple):
 
     Attributes:
         name: Its canonical name.
-        title: The models that people know it by.
-        aliases: Other names it goes by.
-        vocabulary: The file below `assets/vocab`.
+        title: The models known for it.
+        aliases: Its other names.
+        vocabulary: The file in `assets/vocab`.
         split_pattern: The name of its split pattern.
         special_tokens: Special token text → id.
-        n_tokens: How many tokens it has, special ones too.
-        source: Where the vocabulary comes from, and its licence.
-        nfc: Whether it composes text first.
+        n_tokens: The number of tokens, including special tokens.
+        source: The origin of the vocabulary, and its license.
+        nfc: Whether it normalizes text to NFC first.
     """
 
     name: str
@@ -50,11 +46,11 @@ class BuiltinTokenizer(NamedTuple):
 
     @property
     def n_vocab(self) -> int:
-        """One more than its largest id, which a special token has: some ids may have no token."""
+        """One more than its largest id, which is a special token's; some ids may have no token."""
         return max(self.special_tokens.values()) + 1
 
     def load(self) -> Tokenizer:
-        """Make the tokenizer; its tables are built when first needed."""
+        """Create the tokenizer; its tables are built when first needed."""
         tokenizer = Tokenizer.of(
             PackedRanks(asset_path(f"vocab/{self.vocabulary}")),
             self.special_tokens,
@@ -125,7 +121,7 @@ BUILTIN_TOKENIZERS: tuple[BuiltinTokenizer, ...] = (
         nfc=True,
     ),
 )
-"""Every tokenizer that ships with tokviz, in the order to show them."""
+"""The built-in tokenizers, in display order."""
 
 _BY_NAME: dict[str, BuiltinTokenizer] = {
     name: builtin for builtin in BUILTIN_TOKENIZERS for name in (builtin.name, *builtin.aliases)
@@ -136,15 +132,12 @@ _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 _SUFFIXES = (".json", ".tiktoken", ".model", ".txt", ".bpe", ".pkl", ".pickle")
 
-_loaded: dict[str, Tokenizer] = {}
-_lock = Lock()
-
 
 def resolve_name(name: str) -> BuiltinTokenizer:
     """Find a built-in tokenizer by its name or an alias, in any case.
 
     Raises:
-        UnknownTokenizerError: If there is none; it offers the nearest names.
+        UnknownTokenizerError: If there is none; it suggests the closest names.
     """
     wanted = name.strip().lower()
     found = _BY_NAME.get(wanted)
@@ -158,82 +151,13 @@ def resolve_name(name: str) -> BuiltinTokenizer:
     return found
 
 
-def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
-    """Load a tokenizer: by name, from a file or folder, or from the Hugging Face Hub.
-
-    A built-in tokenizer is the same object every time, files are read anew. What kind a file is
-    tells its content; see `tokviz.formats.recognise`. Where a folder is called like a built-in
-    tokenizer, write `./name` for the folder.
-
-    Args:
-        name: A built-in name, a path, or `hf:org/name`, also with `@revision`.
-        split_pattern: A named split pattern or a regex, for a file that holds none (a rank file, a
-            vocabulary and its merges); otherwise it is guessed, and `Tokenizer.source` says so.
-
-    Raises:
-        UnknownTokenizerError: If it is neither; it offers the nearest names.
-        InputFileError: If a file cannot be read, holds no tokenizer or a broken one, or has its own
-            split pattern where another is asked for.
-        PatternError: If the split pattern is no valid regex.
-    """
-    return load_by(_read_here, name, split_pattern)
-
-
-Read = Callable[["Found", "str | SplitPattern | None", str], "Tokenizer | NeedsLibrary"]
-"""Reads a file that was recognized: see `tokviz.formats.files.read`."""
-
-
-def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
-    """Load a tokenizer as `load` does, and read files by `read`."""
-    if isinstance(name, str) and name.startswith(HUB_PREFIX):
-        from tokviz.formats.hub import fetch
-
-        path = fetch(name)
-        tokenizer = _load_file(read, path, split_pattern)
-        tokenizer.name = name
-        tokenizer.source = tokenizer.source.replace(str(path), name, 1)
-        return tokenizer
-    if not isinstance(name, str) or is_path_of_file(name):
-        return _load_file(read, name, split_pattern)
-    builtin = resolve_name(name)
-    if split_pattern is not None:
-        raise InputFileError(name, "has its own split pattern: leave the other one out")
-    with _lock:
-        if builtin.name not in _loaded:
-            _loaded[builtin.name] = builtin.load()
-        return _loaded[builtin.name]
-
-
-def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
-    # Imported here, so that the app starts without it when its tokenizer is built in.
-    from tokviz.formats.recognise import find
-
-    made = read(find(os.path.expanduser(path)), split_pattern, os.fspath(path))
-    if isinstance(made, Tokenizer):
-        return made
-    from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
-
-    return HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
-
-
-def _read_here(
-    found: Found, split_pattern: str | SplitPattern | None, name: str
-) -> Tokenizer | NeedsLibrary:
-    from tokviz.formats.files import read
-
-    try:
-        return read(found, split_pattern, name)
-    except MemoryError:
-        raise InputFileError(name, "needs more memory than there is") from None
-
-
 def is_builtin(name: str) -> bool:
-    """Tell whether a name or alias is that of a built-in tokenizer."""
+    """Return whether a name is a built-in tokenizer's name or alias."""
     return name.strip().lower() in _BY_NAME
 
 
 def is_path_of_file(name: StrPath) -> bool:
-    """Tell whether a name is that of a file or folder, not of a built-in tokenizer."""
+    """Return whether a name is the path of a file or folder, not a built-in tokenizer."""
     if not isinstance(name, str):
         return True
     return not is_builtin(name) and _is_path(name)
@@ -242,3 +166,26 @@ def is_path_of_file(name: StrPath) -> bool:
 def _is_path(name: str) -> bool:
     begins_so = os.path.isabs(name) or name.startswith(("./", "../", "~/"))
     return begins_so or os.path.lexists(name) or name.endswith((os.sep, *_SUFFIXES))
+
+
+_COMMON_NAMES = ("tokenizer.json", "vocab.json", "tokenizer.model")
+
+
+def place_words(source: str) -> tuple[str, str]:
+    """Return the short name and the location of a tokenizer's source; both safe to show.
+
+    A file with a common name such as `tokenizer.json` gets the name of its folder.
+
+    >>> place_words("/data/llama/tokenizer.json")
+    ('llama', '/data/llama/tokenizer.json')
+    """
+    if source.startswith(HUB_PREFIX):
+        return safe(source.removeprefix(HUB_PREFIX)), "Hugging Face hub"
+    path = Path(source)
+    named = path.parent if path.name in _COMMON_NAMES and path.parent.name else path
+    return safe(named.name or source), safe(home_label(path))
+
+
+def short_name(name: str) -> str:
+    """Shorten a tokenizer's name if it is a path or on the Hub, and make it safe to show."""
+    return place_words(name)[0] if os.sep in name or name.startswith(HUB_PREFIX) else safe(name)

@@ -1,4 +1,4 @@
-"""A run folder: a trained tokenizer with everything that is needed to replay its training.
+"""Run folders: a trained tokenizer with all data to replay its training.
 
 | file | content |
 |---|---|
@@ -9,7 +9,7 @@
 | `files.npz` | how often merges happened in the largest files: see `tokviz.training.attribution` |
 | `token_lengths.npy` | the bytes of every token by id, 0 for special tokens, for bits per byte |
 
-No file is a pickle, and none is read as one. `tokviz.formats.run_writer` writes it,
+No file is a pickle or is read as one. `tokviz.formats.run_writer` writes the folder,
 `tokviz.formats.run_arrays` reads the arrays.
 """
 
@@ -39,19 +39,19 @@ TOKENIZER, ABOUT, HISTORY, PRE_TOKENS, FILES, TOKEN_LENGTHS = RUN_FILES = (
 )
 FORMAT_VERSION = 1
 MARK = "saving"
-"""A file in the folder of a run that is being written, locked by who does."""
+"""A file in the folder of a run that is being written, locked by the writing process."""
 STAGED = ".staged"
 """A folder in a run that holds the complete files that replace it."""
 
 _SOURCE = "training run "
-"""What the source of a run's tokenizer begins with, in words."""
+"""The prefix of `Tokenizer.source` for the tokenizer of a run."""
 
 _MAX_ABOUT_BYTES, _MAX_ABOUT_VALUES = 32 << 20, 1_000_000
-"""The names of all files of a corpus stand in `run.json`, which is read without a child."""
+"""The largest `run.json`; it lists all files of the corpus and is read without a child process."""
 
 
 def is_run(folder: StrPath) -> bool:
-    """Tell whether a folder holds a training run."""
+    """Return whether a folder holds a training run."""
     return all(os.path.isfile(Path(folder) / name) for name in (TOKENIZER, ABOUT))
 
 
@@ -85,16 +85,16 @@ def hidden(target: Path) -> str:
 
 
 def counting_folder(folder: Path) -> Path:
-    """Name the folder where workers keep what they have counted for a run."""
+    """Return the folder in which workers store their counts for a run."""
     return folder.with_name(f"{folder.name}.counting")
 
 
 def check_target(folder: StrPath) -> None:
-    """Make sure that a run may be written to a folder, before work is spent on it.
+    """Check before a training that a run can be written to a folder.
 
     Raises:
-        OutputFileError: If there is a file, also in place of one of the folders above it, or a
-            folder that is neither empty nor a run.
+        OutputFileError: If the path or one of its parents is a file, or the folder is neither empty
+            nor a run.
     """
     target = Path(os.path.realpath(folder))
     with writing(folder):
@@ -115,7 +115,7 @@ def read_run_tokenizer(folder: StrPath) -> Tokenizer:
     """Read the tokenizer of a run folder.
 
     Raises:
-        InputFileError: If the folder is no run, or damaged; it names the file.
+        InputFileError: If the folder is not a run, or damaged; it names the file.
     """
     from tokviz.formats.huggingface import NeedsLibrary, read_tokenizer_json
 
@@ -135,7 +135,7 @@ def read_run_tokenizer(folder: StrPath) -> Tokenizer:
 
 
 def run_of(tokenizer: Tokenizer) -> str:
-    """Give the folder of the run that a tokenizer was loaded from; empty if it was not."""
+    """Return the folder of the run that a tokenizer was loaded from, or ""."""
     source = tokenizer.source
     return source.removeprefix(_SOURCE) if source.startswith(_SOURCE) else ""
 
@@ -144,7 +144,7 @@ def read_about(folder: StrPath) -> dict[str, Any]:
     """Read a run's `run.json`, after completing a replacement that was interrupted.
 
     Raises:
-        InputFileError: If the folder is no run, of a later version, or damaged.
+        InputFileError: If the folder is not a run, of a later version, or damaged.
     """
     from tokviz.storage.json_file import read_json
 

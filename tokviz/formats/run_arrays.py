@@ -1,6 +1,6 @@
-"""Arrays of integers in `.npy` and `.npz` files: the untrusted ones of a run folder, and new ones.
+"""Arrays of integers in `.npy` and `.npz` files: reads those of untrusted run folders, writes new.
 
-They are written without NumPy, which takes long to import. Source of the format:
+Writing does not need NumPy, which is slow to import. Source of the format:
 https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 """
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Items = memoryview | npt.NDArray[Any]
-    """Integers of one kind in a row."""
+    """A one-dimensional array of integers."""
 
 _ALIGNMENT = 64
-_DATE = (1980, 1, 1, 0, 0, 0)  # as NumPy: the same arrays make the same file
+_DATE = (1980, 1, 1, 0, 0, 0)  # the same as NumPy's, so that equal arrays make equal files
 
 
 def read_arrays(
@@ -35,7 +35,7 @@ def read_arrays(
 ) -> dict[str, npt.NDArray[np.generic]]:
     """Read arrays of `history.npz` or `pieces.npz`.
 
-    What is read is no larger than its file, whatever it claims to be.
+    An array is never larger than its file, whatever its header claims.
 
     Args:
         folder: The run folder.
@@ -72,11 +72,11 @@ _DAMAGES = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What reading a damaged archive may raise."""
+"""The exceptions of reading a damaged archive."""
 
 
 def _read_array(file: zipfile.ZipFile, member: str) -> npt.NDArray[np.generic]:
-    """Read one list of integers that is stored as it is."""
+    """Read one uncompressed list of integers."""
     import numpy as np
     from numpy.lib import format as npy
 
@@ -106,10 +106,10 @@ def _read_array(file: zipfile.ZipFile, member: str) -> npt.NDArray[np.generic]:
 
 
 def to_npy(items: Items) -> tuple[bytes, memoryview]:
-    """Give the header of a `.npy` file and what follows it.
+    """Return the header of a `.npy` file, and the data after it.
 
     Raises:
-        TypeError: If the items are no integers of up to 64 bits in a row.
+        TypeError: If the array is not one-dimensional, of integers of up to 64 bits.
     """
     view = items if isinstance(items, memoryview) else memoryview(cast(Any, items))
     if view.ndim != 1 or not view.c_contiguous or view.format not in set("bBhHiIlLqQ"):

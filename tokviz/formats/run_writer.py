@@ -1,4 +1,4 @@
-"""Writing a run folder (see `tokviz.formats.run`) in one step, whatever happens meanwhile."""
+"""Atomic writing of a run folder (see `tokviz.formats.run`)."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ def write_run(
 ) -> None:
     """Write a run folder: a temporary folder is filled, synced and renamed.
 
-    Where a run exists, its files are replaced and keep their owner, group and permissions; the
+    The files of an existing run are replaced and keep their owner, group and permissions; the
     folder itself and other files in it stay. The complete new files are staged in the folder, so
-    that a replacement that is interrupted can be finished (`finish_replacing`).
+    that an interrupted replacement can be finished (`finish_replacing`).
 
     Args:
-        folder: The folder; folders above it are made.
+        folder: The folder; its parents are created.
         tokenizer: The trained tokenizer.
-        about: What `run.json` says beside the version of the format.
+        about: The content of `run.json` besides the version of the format.
         history: The columns of the history by name.
         pre_tokens: `data` (uint8), `lengths` and `counts` (int64).
         token_lengths: The bytes of every token by id; int32.
-        files: How often merges happened in which files; empty if that is not known.
+        files: The counts of merges by file; empty if unknown.
 
     Raises:
         OutputFileError: If anything fails. The old run is then untouched or, if the new files
@@ -86,7 +86,7 @@ def write_run(
         )
 
         def write_others() -> None:
-            # A name of a file may hold bytes that are no UTF-8: the escape is JSON's own.
+            # A file name may have bytes that are not UTF-8, which ASCII escapes of JSON preserve.
             (new / ABOUT).write_bytes(text.encode("utf-8", "backslashreplace"))
             write_npz(new / HISTORY, history)
             write_npz(new / PRE_TOKENS, pre_tokens)
@@ -120,8 +120,8 @@ def write_run(
 
 @contextlib.contextmanager
 def _marked(folder: Path) -> Iterator[None]:
-    """Have a file in a folder that is locked as long as this process writes there."""
-    if sys.platform == "win32":  # where a folder of open files cannot be renamed
+    """Keep a locked file in a folder while this process writes there."""
+    if sys.platform == "win32":  # Windows cannot rename a folder of open files
         yield
         return
     new, mark = folder / f"{MARK}.new", folder / MARK
@@ -134,7 +134,7 @@ def _marked(folder: Path) -> Iterator[None]:
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what killed processes left that were writing this run."""
+    """Remove the temporary folders of killed processes that were writing this run."""
     for folder in (target.parent, target):
         for mark in folder.glob(f"{glob.escape(hidden(target))}*/{MARK}"):
             if is_own_folder(mark.parent):
@@ -145,7 +145,7 @@ def _remove_abandoned(target: Path) -> None:
 
 @contextlib.contextmanager
 def _beside(work: Callable[[], None]) -> Iterator[None]:
-    """Have work done in a thread meanwhile; what went wrong there is raised here, at the end."""
+    """Run work in a thread meanwhile; raise its exception here at the end."""
     errors = list[Exception]()
 
     def do() -> None:

@@ -1,4 +1,4 @@
-"""Writing tokenizers in the formats of other libraries, and saying first what would be lost.
+"""Saving of tokenizers in the formats of other libraries, and what each format loses.
 
 To add a format, add one entry to `FORMATS`.
 """
@@ -22,19 +22,19 @@ from tokviz.storage.files import StrPath, write_file
 from tokviz.tokenizer.tokenizer import Tokenizer
 
 Files = dict[str, bytes]
-"""File name → content: several for a folder; else what is put behind the one name → content."""
+"""File name → content for a folder; otherwise suffix of the file's name → content."""
 
 
 class SaveFormat(NamedTuple):
-    """A format that tokenizers can be written in.
+    """A format for saving tokenizers.
 
     Attributes:
         name: Its name for `Tokenizer.save`.
-        title: What people call it.
+        title: Its common name.
         is_folder: Whether it is several files in a folder.
-        default_name: A usual name for the file or folder.
-        write: Makes the files.
-        losses: Says what they cannot hold of a tokenizer, a sentence each.
+        default_name: The common name of the file or folder.
+        write: Creates the content of the files.
+        losses: Returns phrases for the properties of a tokenizer that the files cannot hold.
     """
 
     name: str
@@ -146,12 +146,12 @@ FORMATS: dict[str, SaveFormat] = {
 
 
 def what_is_lost(tokenizer: Tokenizer, format: str = "huggingface") -> list[str]:
-    """Say what a format cannot hold of a tokenizer, a phrase each, before anything is written.
+    """Return phrases for the properties of a tokenizer that a format cannot hold.
 
-    The ids of ordinary text are never lost: where they would be, `save` refuses.
+    Ids of ordinary text are never lost: if they would be, `save` raises an error.
 
     Raises:
-        FormatError: If there is no such format, or it cannot hold the tokenizer at all.
+        FormatError: If the format is unknown, or cannot hold the tokenizer at all.
     """
     found = _format(format)
     found.write(_saveable(tokenizer))
@@ -189,7 +189,7 @@ def _format(name: str) -> SaveFormat:
 
 
 def why_not_saved(tokenizer: Tokenizer) -> str:
-    """Say why no format can hold a tokenizer that a library encodes."""
+    """Explain why no format can hold a tokenizer that the library encodes."""
     return (
         f"{tokenizer.name} cannot be written: only byte-level BPE can, and Hugging Face's "
         "library encodes this one; copy its tokenizer.json instead"

@@ -1,4 +1,4 @@
-"""A quick check of a tokenizer that was just loaded: does what it says about itself hold?"""
+"""A quick consistency check of a tokenizer that was just loaded."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SAMPLES: tuple[bytes, ...] = (
     "ʼn Ǆ ǆ ﷺ Ⅷ ½ ² 𝒜 \U000e0041 \u0558 \u1e9e".encode(),
     b"",
 )
-"""Texts on which tokenizers have failed; one is no valid UTF-8."""
+"""Texts on which tokenizers have failed; one is not valid UTF-8."""
 
 _MOST_SPECIALS = 300
 
 
 def check(tokenizer: Tokenizer) -> None:
-    """Check a tokenizer, and write what was found into its report."""
+    """Check a tokenizer, and add the findings to its report."""
     findings, checks = self_check(tokenizer)
     if tokenizer.load_report is not None:
         tokenizer.load_report = tokenizer.load_report.joined(findings, checks)
@@ -40,7 +40,7 @@ def self_check(tokenizer: Tokenizer) -> tuple[list[FileFinding], tuple[str, ...]
     """Encode and decode tricky texts, and compare.
 
     Returns:
-        What does not hold, and sentences about what does.
+        Findings for failed checks, and sentences about passed ones.
     """
     try:
         findings = [*_texts(tokenizer), *_specials(tokenizer)]
@@ -69,7 +69,7 @@ def _texts(tokenizer: Tokenizer) -> Iterator[FileFinding]:
             yield FileFinding("warning", "slow-pattern", "self-check", str(error), remedy)
             return
         if tokenizer.remote and bytetext.has_raw_bytes(text):
-            continue  # for the library these bytes are U+FFFD
+            continue  # the library gets U+FFFD for these bytes
         if tokenizer.decode_bytes(tokenization.ids) != data:
             changed.append(data)
         spans = tokenization.byte_spans.tolist(), tokenization.pre_tokens.tolist()
@@ -88,7 +88,7 @@ def _texts(tokenizer: Tokenizer) -> Iterator[FileFinding]:
 
 
 def _tile(spans: list[list[int]], n_bytes: int) -> bool:
-    """Tell whether spans lie side by side from 0 to the end."""
+    """Return whether spans cover everything from 0 to the end without gaps or overlaps."""
     ends = [0, *(end for _, end in spans)]
     return [start for start, _ in spans] == ends[:-1] and ends[-1] == n_bytes
 

@@ -1,7 +1,7 @@
-"""What a saved file cannot hold of a tokenizer, in a small file beside it: `name.tiktoken.tokviz`.
+"""Sidecar files for the properties that a saved file cannot hold: `name.tiktoken.tokviz`.
 
-It is JSON: `{"sha256": of the file, "split_pattern": {"name", "regex"}, "special_tokens": {text:
-id}}`. It counts only as long as the file beside it is the one that was saved with it.
+A sidecar file is JSON: `{"sha256": of the saved file, "split_pattern": {"name", "regex"},
+"special_tokens": {text: id}}`. It is ignored if the saved file has changed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ SUFFIX = ".tokviz"
 
 
 class Sidecar(NamedTuple):
-    """What a file cannot hold of a tokenizer."""
+    """Properties of a tokenizer that its saved file cannot hold."""
 
     split_pattern: SplitPattern
     special_tokens: dict[str, int]
 
 
 def to_sidecar(tokenizer: Tokenizer, data: bytes) -> bytes:
-    """Write what the file with this content lacks."""
+    """Return the sidecar for a saved file with this content."""
     pattern = tokenizer.split_pattern
     content = {
         "sha256": hashlib.sha256(data).hexdigest(),
@@ -40,7 +40,7 @@ def to_sidecar(tokenizer: Tokenizer, data: bytes) -> bytes:
 
 
 def read_sidecar(path: StrPath) -> Sidecar | None:
-    """Read what stands beside a file; None if nothing does, or it belongs to another content."""
+    """Read the sidecar of a file; return None if there is none, or the file has changed."""
     beside = fspath(path) + SUFFIX
     if not os.path.isfile(beside):
         return None

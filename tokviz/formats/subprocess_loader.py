@@ -2,8 +2,8 @@
 
 The app and the command line load tokenizers this way. The child parses, checks and packs; this
 process receives the tables, which are usually smaller than the file. A Python program that calls
-`tokviz.load` reads in its own process: it has chosen the file, and a child takes a quarter of a
-second to start.
+`tokviz.load` reads in its own process: its author has chosen the file, and a child takes a quarter
+of a second to start.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tokviz.errors import InputFileError, JobError
-from tokviz.formats.budget import Budget, budget, bytes_of, tell_if_large, within_budget
+from tokviz.formats.budget import Budget, budget, bytes_of, notify_if_large, within_budget
 from tokviz.formats.gc_pause import gc_paused
-from tokviz.formats.registry import load_by
+from tokviz.formats.loader import load_by
 from tokviz.storage.files import StrPath
 from tokviz.tokenizer.pretokenize.patterns import SplitPattern
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -40,15 +40,15 @@ def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> T
 def read(
     found: Found, split_pattern: str | SplitPattern | None, name: str
 ) -> Tokenizer | NeedsLibrary:
-    """Do what `tokviz.formats.files.read` does, in a child process with limits.
+    """Read a file as `tokviz.formats.files.read` does, in a child process with limits.
 
     Raises:
-        InputFileError: If it cannot be read, holds no tokenizer that can be used, or takes more
-            than `budget` allows.
+        InputFileError: If it cannot be read, holds no usable tokenizer, or takes more than `budget`
+            allows.
         PatternError: If the split pattern is not a valid regex.
     """
     n_bytes = _size_of(found)
-    tell_if_large(found.path.name, n_bytes)
+    notify_if_large(found.path.name, n_bytes)
     kind, path, other = found
     body: Body = {
         "kind": kind,
@@ -58,7 +58,9 @@ def read(
         "split_pattern": split_pattern,
     }
     try:
-        first, *tables = within_budget(path.name, budget(n_bytes), lambda given: _ask(body, given))
+        first, *tables = within_budget(
+            path.name, budget(n_bytes), lambda limits: _ask(body, limits)
+        )
     except JobError as error:
         words = str(error) if error.over else f"cannot be read: {error}"
         raise InputFileError(name, words) from None
@@ -70,7 +72,7 @@ def read(
         return NeedsLibrary(*first["library"])
     from tokviz.formats.tokenizer_ipc import from_parts, received
 
-    # A look for garbage among so many objects would keep the keys waiting.
+    # A garbage collection over so many objects would delay the app's keys.
     with gc_paused():
         return from_parts(first["head"], received(first["head"]["sizes"], tables))
 
@@ -83,8 +85,10 @@ def _size_of(found: Found) -> int:
     return sum(bytes_of(path) for path in paths if path is not None)
 
 
-def _ask(body: Body, given: Budget) -> list[Any]:
+def _ask(body: Body, allowed: Budget) -> list[Any]:
     from tokviz.process.runner import JobClient
 
-    with closing(JobClient("read_tokenizer", limits=given.limits, patience=given.patience)) as jobs:
+    with closing(
+        JobClient("read_tokenizer", limits=allowed.limits, patience=allowed.patience)
+    ) as jobs:
         return jobs.ask([body])

@@ -1,8 +1,8 @@
-"""tiktoken's rank files: `base64(token) rank` a line; Llama 3's `tokenizer.model` is one too.
+"""tiktoken's rank files: `base64(token) rank` per line; Llama 3's `tokenizer.model` is one too.
 
-A rank is a token's id and the priority of merging any two neighbours whose concatenation it is. The
+A rank is a token's id and the priority of merging any two neighbors whose concatenation it is. The
 split pattern and the special tokens are not in the file. Those of known vocabularies are in
-`tokviz.formats.known_vocabularies`; a file that tokviz has saved has them beside it
+`tokviz.formats.known_vocabularies`, those of files saved by tokviz in a sidecar file
 (`tokviz.formats.sidecar`).
 """
 
@@ -34,7 +34,7 @@ KIND = "tiktoken rank file"
 _MOST_DIGITS = 20
 
 DEFAULT_PATTERN = "gpt4"
-"""The split pattern of a vocabulary that is not known."""
+"""The split pattern for an unknown vocabulary."""
 
 
 def read_tiktoken(
@@ -48,8 +48,8 @@ def read_tiktoken(
         split_pattern: The split pattern; None to guess it.
 
     Raises:
-        InputFileError: If a line is none of a rank file.
-        PatternError: If the split pattern is no valid regex.
+        InputFileError: If a line is invalid.
+        PatternError: If the split pattern is not a valid regex.
     """
     tokens, lines = _parse(data, path)
     known = known_by_checksum(data) or known_by_content([token for _, token in tokens])
@@ -86,7 +86,7 @@ def read_tiktoken(
 
 
 def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[int]]:
-    """Read the tokens, and the number of each one's line."""
+    """Return the tokens, and the number of each token's line."""
     tokens: list[tuple[int, bytes]] = []
     lines: list[int] = []
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -94,7 +94,7 @@ def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[in
             continue
         try:
             encoded, rank = line.split()
-            # More digits than any rank has: int() would take its time.
+            # int() is slow for many digits.
             if len(rank) > _MOST_DIGITS:
                 reason = f"line {number}: a rank of {len(rank):,} digits is too large"
                 raise InputFileError(path, f"{reason}: number the tokens anew")
@@ -114,7 +114,7 @@ def _parse(data: bytes, path: StrPath) -> tuple[list[tuple[int, bytes]], list[in
 def _pattern(
     known: Known | None, certain: bool, asked: str | SplitPattern | None
 ) -> tuple[SplitPattern, str, list[FileFinding]]:
-    """Decide on the split pattern; say how, and note it where it is a guess."""
+    """Choose the split pattern; return its origin in words too, and a note if it is a guess."""
     if asked is not None:
         pattern = get_split_pattern(asked)
         title = f"{known.title}'s vocabulary, " if known else ""

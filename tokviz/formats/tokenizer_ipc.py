@@ -1,4 +1,4 @@
-"""Sending a tokenizer to another process: a head as JSON, and tables as bytes."""
+"""Serialization of a tokenizer for another process: a head as JSON, and tables as bytes."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 Json = dict[str, Any]
 
 _MERGE_TABLES: tuple[Literal["I", "Q"], ...] = "I", "I", "Q", "I"
-"""The items of `pairs`, `firsts` and the two of `by_key`."""
+"""The typecodes of `pairs`, `firsts` and the two arrays of `by_key`."""
 
 _PART_BYTES = 1 << 18
 
 
 def of_ranks(tokens: PackedRanks) -> list[memoryview]:
-    """Give the tables of tokens: all but their ids if these have no gaps."""
+    """Return the tables of tokens; that of their ids is empty if they have no gaps."""
     sparse = tokens.sparse_ids
     ids = memoryview(array("I") if sparse is None else sparse)
     return [memoryview(tokens.data), ids.cast("B")]
 
 
 def to_ranks(data: bytes, ids: bytes) -> PackedRanks:
-    """Put tokens together again."""
+    """Restore tokens from the tables of `of_ranks`."""
     return PackedRanks.of(data, array("I", ids) if ids else None)
 
 
 _BETWEEN = b"\xff"
-"""A byte that no text in UTF-8 has."""
+"""A separator: a byte that UTF-8 never uses."""
 
 
 def _of_specials(specials: SpecialTokens) -> list[memoryview]:
@@ -58,24 +58,24 @@ def _texts(data: bytes) -> Iterator[str]:
 
 
 def _to_specials(tables: Sequence[bytes]) -> SpecialTokens:
-    """Put special tokens together again, in calls that leave the interpreter to others soon."""
+    """Restore special tokens, without a long call that holds the GIL."""
     ids, normalized, non_special = (array("I", table) for table in tables[1:])
     texts = [*_texts(tables[0])] if ids else []
     some = ([texts[number] for number in numbers] for numbers in (normalized, non_special))
-    # Not `dict(zip(...))`, which is one call.
+    # Not `dict(zip(...))`, which is one long call.
     id_of = {text: token_id for text, token_id in zip(texts, ids, strict=True)}
     return SpecialTokens(id_of, *some)
 
 
 def messages(parts: Iterable[memoryview]) -> Iterator[Body]:
-    """Write tables as answers of a job, one behind another."""
+    """Yield tables as messages of a job, one table after another."""
     for part in parts:
         for start in range(0, len(part), _PART_BYTES):
             yield {"part": pack(bytes(part[start : start + _PART_BYTES]))}
 
 
 def received(sizes: Sequence[int], answers: list[Any]) -> list[bytes]:
-    """Read the tables of these sizes from what `messages` wrote; the answers are used up."""
+    """Restore the tables of these sizes from `messages`; this empties `answers`."""
     answers.reverse()
     parts = []
     rest = b""
@@ -92,7 +92,7 @@ def received(sizes: Sequence[int], answers: list[Any]) -> list[bytes]:
 
 
 def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
-    """Take a tokenizer apart that is not `remote`."""
+    """Split a tokenizer that is not `remote` into a head and tables."""
     source = tokenizer.tables
     tokens = source.packed if isinstance(source, PackedMerges) else source
     assert isinstance(tokens, PackedRanks)
@@ -117,7 +117,7 @@ def to_parts(tokenizer: Tokenizer) -> tuple[Json, list[memoryview]]:
 
 
 def from_parts(head: Mapping[str, Any], parts: Sequence[bytes]) -> Tokenizer:
-    """Put a tokenizer together again."""
+    """Restore a tokenizer from the result of `to_parts`."""
     data, ids, *tables = parts
     specials = _to_specials(tables[:4])
     del tables[:4]

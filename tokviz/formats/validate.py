@@ -1,4 +1,4 @@
-"""Everything that can be found out about a tokenizer, at leisure: a report for its owner."""
+"""Thorough checks of a tokenizer, with a report."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def validate(
 ) -> Report:
     """Check a tokenizer and its file thoroughly; takes seconds for a large vocabulary.
 
-    What is looked for: bytes without a token, ids that are there twice or missing, special tokens
-    that collide, merges whose parts or product are missing or that never apply, tokens that no
-    merge makes, sizes beyond limits, texts that do not come back. A `tokenizer.json` that is done
-    without Hugging Face's library is compared with it.
+    It finds bytes without a token, duplicate and missing ids, special tokens that collide, merges
+    whose sides or product are missing or that never apply, tokens that no merge makes, sizes beyond
+    limits, and texts that do not round-trip. A `tokenizer.json` that tokviz encodes itself is
+    compared with Hugging Face's library.
 
     Args:
         source: A path, a built-in name, an address on the Hub, or a tokenizer.
@@ -39,7 +39,7 @@ def validate(
         The report. A tokenizer that cannot be loaded is an error in it, not an exception.
 
     Raises:
-        UnknownTokenizerError: If there is nothing of that name.
+        UnknownTokenizerError: If the name is unknown.
     """
     if isinstance(source, Tokenizer):
         return _of_tokenizer(source, source.load_report or Report(source.name), again=True)
@@ -93,7 +93,7 @@ def _as_draft(tokenizer: Tokenizer) -> Draft:
 def _of_broken(
     source: StrPath, error: TokvizError, split_pattern: str | SplitPattern | None
 ) -> list[FileFinding]:
-    """List all that is wrong with a file that cannot be loaded, if it can be read at all."""
+    """List all problems of a file that cannot be loaded, if it can be parsed."""
     try:
         draft = read_draft(find(expanduser(source)), split_pattern)
         findings = [*draft.notes, *inspect(draft)] if draft is not None else []
@@ -106,7 +106,7 @@ def _of_broken(
 
 
 def _compared(tokenizer: Tokenizer, found: Found, report: Report) -> Report:
-    """Compare the ids of a `tokenizer.json` with those that Hugging Face's library gives."""
+    """Compare the ids of a `tokenizer.json` with those of Hugging Face's library."""
     path = found.path / "tokenizer.json" if found.kind == "run" else found.path
     if tokenizer.remote or found.kind not in ("huggingface", "run"):
         return report

@@ -1,13 +1,13 @@
-"""A vocabulary and its merges in two files, or in one: GPT-2's, and the forms students write.
+"""A vocabulary and its merges in two files or one: GPT-2's, and formats that students write.
 
 | form | content |
 |---|---|
 | GPT-2 | `vocab.json` (or `encoder.json`) `{"Ġthe": 262, …}` and `merges.txt` (or `vocab.bpe`) |
-| CS336 | a vocabulary as JSON, token → id, id → token or id → list of bytes; merges in any form of `tokviz.formats.merge_files` |
+| CS336 | a vocabulary as JSON, token → id, id → token or id → list of bytes; merges in any format of `tokviz.formats.merge_files` |
 | one file | JSON with the keys `vocab` and `merges` |
 
-The split pattern is in none of them. Text like `<|endoftext|>` in the vocabulary, which no merge
-makes, is taken for a special token unless the caller says which are.
+None of them holds the split pattern. Text like `<|endoftext|>` in the vocabulary that no merge
+makes is treated as a special token unless the caller lists them.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 KIND = "vocabulary and merges"
 
 DEFAULT_PATTERN = "gpt2"
-"""The split pattern that GPT-2's files and CS336's go with."""
+"""The split pattern of GPT-2's and CS336's files."""
 
 _LIKE_SPECIAL = re.compile(r"<[^<>\s]{1,100}>|\[[A-Z]{2,20}\]")
 
@@ -67,8 +67,8 @@ def read_vocab_and_merges(
     """Read a vocabulary and its merges.
 
     Raises:
-        InputFileError: If one of the files is not what it should be; it names the file.
-        PatternError: If the split pattern is no valid regex.
+        InputFileError: If one of the files is invalid; it names the file.
+        PatternError: If the split pattern is not a valid regex.
     """
     content = read_json(vocab_path)
     if not isinstance(content, dict):
@@ -98,8 +98,8 @@ def read_combined(
     """Read one JSON object with the keys `vocab` and `merges`.
 
     Raises:
-        InputFileError: If they are not what they should be.
-        PatternError: If the split pattern is no valid regex.
+        InputFileError: If they are invalid.
+        PatternError: If the split pattern is not a valid regex.
     """
     vocab, merges = content.get("vocab"), content.get("merges")
     if not isinstance(vocab, dict) or not isinstance(merges, list):
@@ -171,7 +171,7 @@ def _draft(
 
 
 def _entries(vocab: Json, path: StrPath) -> Iterable[tuple[int, str | bytes]]:
-    """Give every token's id, and its text or bytes."""
+    """Return every token's id, and its text or bytes."""
     for key, value in vocab.items():
         if isinstance(value, int) and not isinstance(value, bool):
             yield value, key
@@ -190,9 +190,9 @@ def _entries(vocab: Json, path: StrPath) -> Iterable[tuple[int, str | bytes]]:
 def _spelled(
     entries: list[tuple[int, str | bytes]], merges: list[Merge]
 ) -> list[tuple[int, bytes]]:
-    """Turn texts into bytes by the spelling in which they hold the merges' tokens.
+    """Decode texts with the spelling that makes them contain the merges' tokens.
 
-    What stands for no bytes in it, as a special token may, is its own UTF-8.
+    A text that is invalid in it, such as a special token, is encoded as UTF-8.
     """
     wanted = {token for left, right in merges for token in (left, right, left + right)}
     wanted |= {bytes([byte]) for byte in range(256)}

@@ -15,7 +15,7 @@ from tokviz.text.glyphs import NEWLINE, safe, short_label, token_label
 from tokviz.text.sentences import format_sentences, pluralize
 
 if TYPE_CHECKING:
-    from tokviz.chat.render import Rendering
+    from tokviz.chat.rendering import Rendering
     from tokviz.compare.boundaries import Comparison
     from tokviz.tokenizer.tokenizer import Tokenizer
 

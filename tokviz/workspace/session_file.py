@@ -14,12 +14,12 @@ from itertools import zip_longest
 from os import PathLike
 from typing import Any, NamedTuple, get_type_hints
 
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError
 from tokviz.chat.templates import TEMPLATES
 from tokviz.compare.compared_documents import MOST_OTHERS, ComparedTokenizer
 from tokviz.errors import InputFileError, TokvizError
-from tokviz.formats.registry import is_builtin
-from tokviz.formats.source_labels import place_words
+from tokviz.formats.registry import is_builtin, place_words
 from tokviz.formats.subprocess_loader import load
 from tokviz.guide.lessons import lessons
 from tokviz.storage.files import read_file

@@ -15,8 +15,7 @@ import tokviz
 from tests.tui.dialogs.conftest import OpenDialog
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer
-from tokviz.formats.source_labels import place_words, short_name
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer, place_words, short_name
 from tokviz.training.run_library import Run, runs_folder
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs import tokenizer_picker

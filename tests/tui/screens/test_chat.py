@@ -18,12 +18,11 @@ from textual.widgets import Static
 import tokviz
 from tests.tui.waiting import WAIT, settle, until
 from tokviz.chat.conversation import Conversation
-from tokviz.chat.dataset import Dataset
+from tokviz.chat.dataset import ChatRequest, Dataset
 from tokviz.chat.dataset_lint import DatasetLinter, RowReport
 from tokviz.chat.jinja_template import JinjaTemplate
 from tokviz.chat.lint import lint
 from tokviz.chat.render import render
-from tokviz.chat.request import ChatRequest
 from tokviz.chat.templates import TEMPLATES
 from tokviz.errors import TokvizError
 from tokviz.storage.files import write_file

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokviz.chat.conversation import Conversation, Message, Part
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import Message, Part
 from tokviz.errors import OutputFileError
 from tokviz.tui.screens.chat import editing
 from tokviz.tui.screens.chat.files import append_line

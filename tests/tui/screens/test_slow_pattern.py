@@ -8,7 +8,8 @@ import pytest
 
 import tokviz
 from tests.tui.waiting import settle, until
-from tokviz.chat.conversation import Conversation, Message
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import Message
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.screens.chat import ChatScreen
 from tokviz.tui.screens.tokens import TokensScreen

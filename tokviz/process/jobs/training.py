@@ -183,7 +183,7 @@ class Training:
 
 def compare(tokenizer: Tokenizer, texts: Sequence[bytes]) -> HeldOut:
     """Measure how the tokenizer and well-known ones compress texts."""
-    from tokviz.formats.registry import load  # few trainings compare
+    from tokviz.formats.loader import load  # few trainings compare
 
     tokenizers = {NEW: tokenizer} | {name: load(name) for name in COMPARED_WITH}
     n_bytes, decoded = sum(map(len, texts)), [*map(bytetext.from_bytes, texts)]

@@ -13,8 +13,7 @@ from textual.app import ComposeResult
 from textual.fuzzy import FuzzySearch
 from textual.widgets import Input
 
-from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.formats.source_labels import short_name
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, short_name
 from tokviz.text.glyphs import safe
 from tokviz.training.run_library import list_runs
 from tokviz.tui.actions import doable, key_label

@@ -14,8 +14,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tokviz.formats.examine import losses
+from tokviz.formats.registry import short_name
 from tokviz.formats.save import FORMATS, SaveFormat
-from tokviz.formats.source_labels import short_name
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import failure_message
 from tokviz.tokenizer.tokenizer import Tokenizer

@@ -16,9 +16,8 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tokviz.errors import TokvizError
-from tokviz.formats.registry import BUILTIN_TOKENIZERS, is_builtin
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, HUB_PREFIX, is_builtin, place_words
 from tokviz.formats.run import is_run
-from tokviz.formats.source_labels import HUB, place_words
 from tokviz.formats.subprocess_loader import load
 from tokviz.text.glyphs import safe
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -177,7 +176,7 @@ class TokenizerPicker(ListDialog[str, PickerRow]):
     def _places(self) -> list[str]:
         """Give the places used before; the one in use is always among them."""
         current = self.current or ""
-        is_place = os.sep in current or current.startswith(HUB)
+        is_place = os.sep in current or current.startswith(HUB_PREFIX)
         return (
             [current, *self._recent] if is_place and current not in self._recent else self._recent
         )

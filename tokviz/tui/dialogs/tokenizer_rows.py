@@ -11,8 +11,13 @@ from pathlib import Path
 from rich.cells import cell_len
 
 from tokviz.errors import UnknownTokenizerError
-from tokviz.formats.registry import BUILTIN_TOKENIZERS, BuiltinTokenizer, resolve_name
-from tokviz.formats.source_labels import HUB, place_words
+from tokviz.formats.registry import (
+    BUILTIN_TOKENIZERS,
+    HUB_PREFIX,
+    BuiltinTokenizer,
+    place_words,
+    resolve_name,
+)
 from tokviz.storage.files import absolute
 from tokviz.storage.listing import cleaned_path, home_label
 from tokviz.text.glyphs import safe
@@ -115,8 +120,8 @@ def typed_source(text: str) -> str | None:
     Quotes, `file://` and `~` are understood, the way terminals and file managers write paths.
     """
     cleaned = cleaned_path(text.strip())
-    if cleaned.startswith(HUB):
-        return cleaned if len(cleaned) > len(HUB) else None
+    if cleaned.startswith(HUB_PREFIX):
+        return cleaned if len(cleaned) > len(HUB_PREFIX) else None
     looks_so = os.sep in cleaned or cleaned.startswith(("~", ".")) or cleaned.endswith(_ENDINGS)
     if not cleaned or not (looks_so or os.path.exists(cleaned)):
         return None
@@ -210,7 +215,7 @@ def paint_place(place: SourceRow, width: int, *, current: bool) -> list[Span]:
 
 def about_place(place: SourceRow) -> str:
     """Look what a place holds, and say so."""
-    if place.source.startswith(HUB):
+    if place.source.startswith(HUB_PREFIX):
         return "Its files are fetched from the Hugging Face hub, and kept in its cache."
     from tokviz.formats.recognise import recognise
 

@@ -16,7 +16,7 @@ from tokviz.errors import TokvizError
 from tokviz.explain.explanation import Why, as_text, explain
 from tokviz.explain.places import ELSEWHERE, Place
 from tokviz.explain.pre_token_cuts import PreTokenCut
-from tokviz.formats.source_labels import short_name
+from tokviz.formats.registry import short_name
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import Sentence, failure_message, pluralize
 from tokviz.tokenizer.pretokenize.alternatives import top_level

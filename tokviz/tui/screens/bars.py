@@ -8,8 +8,7 @@ from typing import Any
 from textual.binding import Binding
 from textual.screen import Screen
 
-from tokviz.formats.registry import BUILTIN_TOKENIZERS
-from tokviz.formats.source_labels import short_name
+from tokviz.formats.registry import BUILTIN_TOKENIZERS, short_name
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import STAYS, Kind, key_label
 from tokviz.tui.screens.registry import SCREENS

@@ -11,7 +11,7 @@ from textual import on
 from textual.app import App
 from textual.worker import Worker
 
-from tokviz.formats.source_labels import place_words
+from tokviz.formats.registry import place_words
 from tokviz.formats.subprocess_loader import load
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action
@@ -151,11 +151,11 @@ class TokenizerChoice(Controller):
 def _tokenizer_at(text: str) -> tuple[str, str] | None:
     """Give the place and the kind of the tokenizer that a text names, None if it names none."""
     from tokviz.formats.recognise import recognise
-    from tokviz.formats.source_labels import HUB
+    from tokviz.formats.registry import HUB_PREFIX
     from tokviz.tui.dialogs.tokenizer_rows import typed_source
 
     source = typed_source(text)
-    if source is None or source.startswith(HUB) or not os.path.isabs(source):
+    if source is None or source.startswith(HUB_PREFIX) or not os.path.isabs(source):
         return None
     kind = recognise(source) if os.path.exists(source) else None
     return None if kind is None else (source, kind)

@@ -18,7 +18,7 @@ from tokviz.tui.screens.choosing import tokenizer_picker
 from tokviz.tui.widgets.editor import TokenEditor
 
 if TYPE_CHECKING:
-    from tokviz.chat.render import Rendering
+    from tokviz.chat.rendering import Rendering
     from tokviz.explain.places import Place
     from tokviz.live.document import LiveDocument
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from tokviz.chat.render import Rendering
+from tokviz.chat.rendering import Rendering
 from tokviz.share.figure import mask_figure
 from tokviz.text import bytetext
 from tokviz.text.sentences import pluralize

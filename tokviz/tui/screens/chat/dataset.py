@@ -13,10 +13,11 @@ from typing import NamedTuple
 from textual import on
 from textual.cache import LRUCache
 
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.dataset import Dataset
 from tokviz.chat.dataset_lint import histogram
 from tokviz.chat.lint import RULES
+from tokviz.chat.messages import ConversationError
 from tokviz.errors import TokvizError
 from tokviz.storage.files import FileState, file_state
 from tokviz.text import bytetext

@@ -6,8 +6,9 @@ import json
 from collections.abc import Container, Iterator
 from dataclasses import replace
 
-from tokviz.chat.conversation import Conversation, Message, Part
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.json_text import loads
+from tokviz.chat.messages import Message, Part
 from tokviz.text import bytetext
 from tokviz.tui.widgets.conversation.rows import MessageBlock, MessageBlocks, PartBlock, PartPlace
 from tokviz.tui.widgets.mask.counts import NOTHING, MaskCounts, PartCounts, message_note

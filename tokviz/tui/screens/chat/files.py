@@ -10,7 +10,8 @@ from pathlib import Path
 
 from textual import on
 
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError
 from tokviz.storage import json_file
 from tokviz.storage.assets import asset_path
 from tokviz.storage.files import output_error, read_file

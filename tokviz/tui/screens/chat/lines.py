@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tokviz.chat.render import Rendering
+from tokviz.chat.rendering import Rendering
 from tokviz.tui.widgets.bar import BarItem
 from tokviz.tui.widgets.mask.counts import percent
 from tokviz.tui.widgets.spans import Span

@@ -7,7 +7,7 @@ from functools import partial
 
 from textual import on
 
-from tokviz.chat.conversation import PART_KINDS, ROLES
+from tokviz.chat.messages import PART_KINDS, ROLES
 from tokviz.tui.actions import LEADER, action
 from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.timer import Timer
 
-from tokviz.chat.conversation import Conversation, ConversationError
+from tokviz.chat.conversation import Conversation
 from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
-from tokviz.chat.render import MuchIsNewError, Rendering, render
+from tokviz.chat.messages import ConversationError
+from tokviz.chat.render import render
+from tokviz.chat.rendering import MuchIsNewError, Rendering
 from tokviz.errors import TokvizError
 from tokviz.process.runner import raise_if_stopped, stopped_by
 from tokviz.tokenizer.tokenizer import Tokenizer

@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widget import Widget
 
-from tokviz.chat.conversation import ConversationError
-from tokviz.chat.request import ChatRequest
+from tokviz.chat.dataset import ChatRequest
+from tokviz.chat.messages import ConversationError
 from tokviz.chat.templates import TEMPLATES
 from tokviz.live.document import LiveDocument
 from tokviz.text.glyphs import safe

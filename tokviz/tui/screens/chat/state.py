@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokviz.chat.conversation import Conversation, ConversationError
-from tokviz.chat.request import DEFAULT_MAX_TOKENS
+from tokviz.chat.conversation import Conversation
+from tokviz.chat.messages import ConversationError
+from tokviz.chat.rendering import DEFAULT_MAX_TOKENS
 from tokviz.chat.templates import TEMPLATES, ChatTemplate
 from tokviz.storage.files import FileState
 from tokviz.tui.screens.chat import editing

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tokviz.chat.lint import RULES, Finding
-from tokviz.chat.render import Rendering
+from tokviz.chat.rendering import Rendering
 from tokviz.text.glyphs import safe
 from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of

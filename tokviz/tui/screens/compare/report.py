@@ -16,7 +16,7 @@ from tokviz.compare.report_tables import (
     record,
 )
 from tokviz.errors import TokvizError
-from tokviz.formats.source_labels import short_name
+from tokviz.formats.registry import short_name
 from tokviz.text.sentences import sentence
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import action

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tokviz.compare.compared_documents import Track
 from tokviz.compare.figures import ScriptFigures, TableRow, figures_by_script, script_cells
-from tokviz.formats.source_labels import short_name
+from tokviz.formats.registry import short_name
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.compare.state import CompareState
 from tokviz.tui.tasks import Task

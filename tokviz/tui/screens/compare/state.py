@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokviz.compare.compared_documents import Track
-from tokviz.formats.source_labels import short_name
+from tokviz.formats.registry import short_name
 from tokviz.tui.widgets.splits.rows import TokenRow
 
 if TYPE_CHECKING:

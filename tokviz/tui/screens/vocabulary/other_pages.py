@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tokviz.explain.vocabulary.query import SYNTAX, split_words
 from tokviz.explain.vocabulary.search import LengthCount, Selection
-from tokviz.formats.source_labels import short_name
+from tokviz.formats.registry import short_name
 from tokviz.text.glyphs import safe
 from tokviz.tokenizer.report import FileFinding, Report
 from tokviz.tokenizer.tokenizer import Tokenizer

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.message import Message
 
-from tokviz.chat.render import Rendering
+from tokviz.chat.rendering import Rendering
 from tokviz.text.glyphs import token_label
 from tokviz.tui.actions import action, bindings_of, declared_in
 from tokviz.tui.palette import TokenPalette

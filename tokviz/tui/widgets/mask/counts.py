@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokviz.chat.render import MASK_SOURCES, Rendering, TokenRun
+from tokviz.chat.rendering import MASK_SOURCES, Rendering, TokenRun
 from tokviz.live.chunks import TokenLengths
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize

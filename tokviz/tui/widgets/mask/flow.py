@@ -10,7 +10,7 @@ from rich.segment import Segment
 from textual.cache import LRUCache
 from textual.strip import Strip
 
-from tokviz.chat.render import Rendering
+from tokviz.chat.rendering import Rendering
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.mask.base import MaskView

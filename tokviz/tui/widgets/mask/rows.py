@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tokviz.chat.render import Rendering
+from tokviz.chat.rendering import Rendering
 from tokviz.text.glyphs import safe
 from tokviz.tui.palette import TokenPalette
 from tokviz.tui.widgets.fit import column, fit

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from tokviz.chat.render import Rendering
+from tokviz.chat.rendering import Rendering
 from tokviz.chat.spans import REASON_NAMES, Reason
 from tokviz.text.glyphs import safe, token_label
 from tokviz.tui.widgets.fit import fit

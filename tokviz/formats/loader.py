@@ -1,0 +1,90 @@
+"""Loading of tokenizers by name, from a file or folder, or from the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from tokviz.errors import InputFileError
+from tokviz.formats.registry import HUB_PREFIX, is_path_of_file, resolve_name
+from tokviz.storage.files import StrPath
+from tokviz.tokenizer.pretokenize.patterns import SplitPattern
+from tokviz.tokenizer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokviz.formats.huggingface import NeedsLibrary
+    from tokviz.formats.recognise import Found
+
+_loaded: dict[str, Tokenizer] = {}
+_lock = Lock()
+
+
+def load(name: StrPath, *, split_pattern: str | SplitPattern | None = None) -> Tokenizer:
+    """Load a tokenizer: by name, from a file or folder, or from the Hugging Face Hub.
+
+    A built-in tokenizer is the same object every time; files are read again. The content of a file
+    decides its kind; see `tokviz.formats.recognise`. For a folder with the name of a built-in
+    tokenizer, write `./name`.
+
+    Args:
+        name: A built-in name, a path, or `hf:org/name`, also with `@revision`.
+        split_pattern: A named split pattern or a regex, for a file without one (a rank file, a
+            vocabulary and its merges). If None, it is guessed, which `Tokenizer.source` notes.
+
+    Raises:
+        UnknownTokenizerError: If the name is unknown; it suggests the closest names.
+        InputFileError: If a file cannot be read, holds no valid tokenizer, or has its own split
+            pattern although one is given.
+        PatternError: If the split pattern is not a valid regex.
+    """
+    return load_by(_read_here, name, split_pattern)
+
+
+Read = Callable[["Found", "str | SplitPattern | None", str], "Tokenizer | NeedsLibrary"]
+"""A function that reads a recognized file, such as `tokviz.formats.files.read`."""
+
+
+def load_by(read: Read, name: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
+    """Load a tokenizer as `load` does, but read files with `read`."""
+    if isinstance(name, str) and name.startswith(HUB_PREFIX):
+        from tokviz.formats.hub import fetch
+
+        path = fetch(name)
+        tokenizer = _load_file(read, path, split_pattern)
+        tokenizer.name = name
+        tokenizer.source = tokenizer.source.replace(str(path), name, 1)
+        return tokenizer
+    if not isinstance(name, str) or is_path_of_file(name):
+        return _load_file(read, name, split_pattern)
+    builtin = resolve_name(name)
+    if split_pattern is not None:
+        raise InputFileError(name, "has its own split pattern: leave the other one out")
+    with _lock:
+        if builtin.name not in _loaded:
+            _loaded[builtin.name] = builtin.load()
+        return _loaded[builtin.name]
+
+
+def _load_file(read: Read, path: StrPath, split_pattern: str | SplitPattern | None) -> Tokenizer:
+    # Imported here because a built-in tokenizer does not need it.
+    from tokviz.formats.recognise import find
+
+    made = read(find(os.path.expanduser(path)), split_pattern, os.fspath(path))
+    if isinstance(made, Tokenizer):
+        return made
+    from tokviz.formats.huggingface_tokenizer import HuggingFaceTokenizer
+
+    return HuggingFaceTokenizer.checked(*made, name=os.fspath(path))
+
+
+def _read_here(
+    found: Found, split_pattern: str | SplitPattern | None, name: str
+) -> Tokenizer | NeedsLibrary:
+    from tokviz.formats.files import read
+
+    try:
+        return read(found, split_pattern, name)
+    except MemoryError:
+        raise InputFileError(name, "needs more memory than there is") from None
