@@ -43,7 +43,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture(autouse=True)
 def every_key_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no key overtake what the one before does, however busy the machine is."""
-    monkeypatch.setattr("tokviz.tui.app.ANSWER_SECONDS", WAIT)
+    monkeypatch.setattr("tokviz.tui.input_queue.ANSWER_SECONDS", WAIT)
 
 
 @pytest.fixture(autouse=True)

@@ -79,5 +79,5 @@ class Question(Message):
     no: Callable[[], object]
 
 
-class Begun(Message, bubble=False):
-    """A screen shows what it begins with: it can take input."""
+class ScreenReady(Message, bubble=False):
+    """A screen can take input."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from textual.dom import DOMNode
 from textual.geometry import Size
 
 NARROW_COLUMNS = 110
@@ -32,3 +35,10 @@ def size_classes(size: Size, low_lines: int, broad_columns: int) -> dict[str, bo
         "-low": height < low_lines,
         "-broad": width >= broad_columns,
     }
+
+
+def set_classes(node: DOMNode, classes: Mapping[str, bool]) -> None:
+    """Add and remove classes of a node at once, so that its children are styled once."""
+    changed = [name for name, is_set in classes.items() if node.has_class(name) != is_set]
+    for name in changed:
+        node.set_class(classes[name], name, update=name == changed[-1])

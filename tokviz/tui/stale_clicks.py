@@ -15,7 +15,7 @@ from tokviz.tui.messages import RIGHT
 _LEFT = 1
 
 
-class IdleClicks:
+class StaleClicks:
     """Finds the presses whose widget is gone, and those that repeat one whose widget is gone since.
 
     A press may meet what has been taken out and is seen until the next frame; Textual would ask

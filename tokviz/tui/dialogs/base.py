@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Generic, TypeVar
 
 from textual import events, messages
 from textual.app import ComposeResult
@@ -19,9 +19,8 @@ from textual.style import Style
 from textual.widgets import Static
 
 from tokviz.text.glyphs import safe
-from tokviz.tui.messages import Begun
-from tokviz.tui.sizes import TINY_COLUMNS
-from tokviz.tui.textual_private.resize_events import fix_resize_events
+from tokviz.tui.base_screen import BaseScreen
+from tokviz.tui.sizes import TINY_COLUMNS, set_classes
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import MOVES, Cell, RowList
@@ -99,11 +98,11 @@ WIDE_COLUMNS, HIGH_LINES = 44, 12
 """In a smaller terminal a dialog has no frame and all of the screen."""
 
 
-class Modal(ModalScreen[ResultT], Generic[ResultT]):
-    """What lies over a screen until it is answered, once.
+class Modal(ModalScreen[ResultT], BaseScreen[ResultT], Generic[ResultT]):
+    """A screen on top of another one that returns one result.
 
-    Two keys can come in one read: the second one is on its way to the dialog that the first one
-    closes. It is not answered, since what it meant is gone.
+    Two keys can arrive in one read. The second one is then on its way to a dialog that the first
+    one closes, so a closing dialog ignores it.
     """
 
     _ENDING = (
@@ -113,15 +112,8 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
         messages.CloseMessages,
         messages.Prune,
     )
-    """What a closed dialog still has to hear, to go away."""
+    """Messages that a closing dialog needs."""
 
-    def __init__(self, *, classes: str | None = None) -> None:
-        """Create the dialog."""
-        super().__init__(classes=classes)
-        fix_resize_events(self)
-
-    has_begun = False
-    """Whether it shows what it begins with, and can take input."""
     _is_over = False
     _late: tuple[ResultT | None] | None = None
 
@@ -141,24 +133,18 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
     def on_screen_resume(self) -> None:
         """Take input; close now with a result that came while something lay above."""
         # Once it is laid out: before, a click would meet another row than the one that is seen.
-        self.call_after_refresh(self._be_ready)
+        self.call_after_refresh(self.set_ready)
         if self._late is not None:
             (result,), self._late = self._late, None
             self.dismiss(result)
-
-    def _be_ready(self) -> None:
-        self.has_begun = True
-        self.app.post_message(Begun())
 
     def give_up(self) -> None:
         """Close without an answer, as where the user goes to another screen."""
         self.dismiss(None)
 
-    def _get_dispatch_methods(
-        self, method_name: str, message: Message
-    ) -> Iterator[tuple[type, Callable[[Message], Any]]]:
-        if not self._is_over or isinstance(message, self._ENDING):
-            yield from super()._get_dispatch_methods(method_name, message)
+    def accepts(self, message: Message) -> bool:
+        """Ignore input once the dialog is closing."""
+        return not self._is_over or isinstance(message, self._ENDING)
 
 
 class Dialog(Modal[ResultT], Generic[ResultT]):
@@ -247,7 +233,7 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
             "-framed": is_wide and is_high,
             "-short": not is_high,
         }
-        self.update_classes(classes)
+        set_classes(self, classes)
         self.fit_height(size)
 
     def fit_height(self, size: Size) -> None:

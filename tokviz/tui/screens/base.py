@@ -21,12 +21,13 @@ from tokviz.storage.listing import home_label
 from tokviz.text.sentences import failure_message
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
-from tokviz.tui.messages import Begun, CopyRequested, Notice
+from tokviz.tui.base_screen import BaseScreen
+from tokviz.tui.messages import CopyRequested, Notice
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
-from tokviz.tui.sizes import size_classes
+from tokviz.tui.sizes import set_classes, size_classes
 from tokviz.tui.stale_clicks import widget_at
 from tokviz.tui.tasks import Task, dismiss_notice, in_thread
-from tokviz.tui.textual_private.resize_events import fix_resize_events, screen_strips
+from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.status_line import StatusLine
 from tokviz.workspace.session import (
@@ -46,7 +47,7 @@ Loss = tuple[str, Callable[[Callable[[], object]], object]]
 """What would be lost: its name, and what saves it and then calls something."""
 
 
-class TokvizScreen(Screen[None]):
+class TokvizScreen(BaseScreen[None]):
     """A screen of the app: layout and routing. What it can do is done by its controllers.
 
     A subclass names its controllers' classes in `CONTROLLERS` and makes them in `compose`, once the
@@ -72,7 +73,6 @@ class TokvizScreen(Screen[None]):
     def __init__(self, session: Session) -> None:
         """Take what the app is about."""
         super().__init__()
-        fix_resize_events(self)
         self.session = session
         self.title_bar = Bar(id="title")
         self.keys = Bar(id="keys")
@@ -80,8 +80,6 @@ class TokvizScreen(Screen[None]):
             found.method: (found, self) for found in declared_by(type(self))
         }
         self._controllers: list[Controller] = []
-        self.has_begun = False
-        """Whether it shows what it begins with, and can take input."""
         self._answers = False
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
@@ -111,10 +109,8 @@ class TokvizScreen(Screen[None]):
         found, owner = self._owners.get(action, (None, None))
         return found is None or found.when is None or found.when(owner)
 
-    def _get_dispatch_methods(
-        self, method_name: str, message: Message
-    ) -> Iterator[tuple[type, Callable[[Message], Any]]]:
-        yield from super()._get_dispatch_methods(method_name, message)
+    def extra_handlers(self, message: Message) -> Iterator[Callable[[Message], Any]]:
+        """Yield the controllers' handlers of a message, which then goes no further."""
         for controller in self._controllers:
             for kind, selectors, name in controller.handlers:
                 if isinstance(message, kind) and all(
@@ -122,7 +118,7 @@ class TokvizScreen(Screen[None]):
                     for attribute, selector in selectors.items()
                 ):
                     message.stop()
-                    yield type(self), getattr(controller, name)
+                    yield getattr(controller, name)
 
     # -- what every screen does
 
@@ -150,8 +146,7 @@ class TokvizScreen(Screen[None]):
         # What takes the keyboard may have come only now.
         if self.focused is None and self.AUTO_FOCUS:
             self.set_focus(self.query(self.AUTO_FOCUS).first())
-        self.has_begun = True
-        self.app.post_message(Begun())
+        self.set_ready()
 
     def on_unmount(self) -> None:
         """Hear of nothing any more, and end what runs in the background."""
@@ -249,7 +244,7 @@ class TokvizScreen(Screen[None]):
     # -- the text at hand
 
     def _follow_text(self) -> None:
-        if self.is_current and self.has_begun:
+        if self.is_current and self.is_ready:
             self.text_changed()
 
     def text_changed(self) -> None:
@@ -338,7 +333,7 @@ class TokvizScreen(Screen[None]):
     def fit(self, size: Size) -> None:
         """Set the classes that style sheets ask for."""
         # All at once: each time all widgets are styled anew.
-        self.update_classes(size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS))
+        set_classes(self, size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS))
 
     def fitted(self) -> None:
         """Fit words to the room, once widgets know their sizes; by default there are none."""

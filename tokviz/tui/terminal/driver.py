@@ -9,11 +9,10 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from textual.drivers.linux_driver import LinuxDriver
-
 from tokviz.tui.terminal import watcher
 from tokviz.tui.terminal.input import TerminalParser
 from tokviz.tui.terminal.modes import terminal_fd
+from tokviz.tui.textual_private.signal_driver import SignalDriver
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -129,7 +128,7 @@ def open_output() -> TerminalOutput:
         return TerminalOutput(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2)
 
 
-class TerminalDriver(LinuxDriver):
+class TerminalDriver(SignalDriver):
     """Reads keys and pastes robustly, and knows whether the terminal is the app's."""
 
     def __init__(
@@ -142,8 +141,7 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         """Initialize as Textual does, but write to a terminal even where stderr is none."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._output = open_output()
-        self._file = self._output  # type: ignore[assignment]  # all that its writer needs
+        self.set_output(open_output())
         self._wake_reader, self._wake_writer = os.pipe()
         self._stopped = False
         self.native_stderr = NativeStderr()
@@ -154,7 +152,7 @@ class TerminalDriver(LinuxDriver):
         watcher.arm()
         self.native_stderr.hold()
         super().start_application_mode()  # type: ignore[no-untyped-call]
-        self.in_application_mode = self._key_thread is not None and self._key_thread.is_alive()
+        self.in_application_mode = self.is_reading
         if not self.in_application_mode:
             self.leave_terminal()
 
@@ -182,7 +180,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read the terminal and post messages until the input is disabled or the terminal goes."""
-        parser = TerminalParser(self._debug)
+        parser = TerminalParser(self.is_debug)
         try:
             while not self.exit_event.is_set():
                 if not self._process_input(parser):
@@ -201,7 +199,7 @@ class TerminalDriver(LinuxDriver):
         if self._is_readable(patience):
             data = self._read()
             if data is None:
-                self._app.call_later(partial(self._app.exit, return_code=HANGUP_CODE))
+                self.app.call_later(partial(self.app.exit, return_code=HANGUP_CODE))
                 return False
             for message in parser.feed(data):
                 self.process_message(message)
@@ -225,30 +223,27 @@ class TerminalDriver(LinuxDriver):
         except OSError:
             return None
 
-    def _sigtstp_application(self, *arguments: Any) -> None:
-        """Stop the process, from the event loop: here the writer's queue may be locked."""
-        self._loop.call_soon_threadsafe(self._stop_process)
+    def on_stop_signal(self) -> None:
+        """Stop the process from the event loop, because the writer's queue may be locked here."""
+        self.event_loop.call_soon_threadsafe(self._stop_process)
 
     def _stop_process(self) -> None:
-        self._stopped = self._auto_restart
-        super()._sigtstp_application()
+        self._stopped = self.resumes
+        super().on_stop_signal()
 
-    def _sigcont_application(self, *arguments: Any) -> None:
-        """Come back after a stop.
+    def on_continue_signal(self) -> None:
+        """Resume after a stop.
 
-        After SIGSTOP, which nobody can prepare for, the terminal is still the app's, but whoever
-        used it since may have changed it.
+        After SIGSTOP, which a process cannot prepare for, the terminal is still the app's, but
+        another program may have changed its modes.
         """
         if self.in_application_mode:
-            self._loop.call_soon_threadsafe(self._retake_terminal)
+            self.event_loop.call_soon_threadsafe(self._retake_terminal)
         elif self._stopped:
-            super()._sigcont_application()
+            super().on_continue_signal()
             self._stopped = not self.in_application_mode
 
     def _retake_terminal(self) -> None:
-        """Give the terminal back and take it over anew."""
         # The kernel sends SIGCONT with a hangup too: then the app is ending.
-        if self.in_application_mode and self._auto_restart and not self._app._exit:
-            self._must_signal_resume = True
-            self.suspend_application_mode()
-            self.resume_application_mode()
+        if self.in_application_mode and self.resumes and self.app.return_code is None:
+            self.retake_terminal()

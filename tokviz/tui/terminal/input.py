@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from textual import constants, events
-from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from tokviz.tui.terminal.paste import Keys, PasteSplitter, Segment, pasted_text
+from tokviz.tui.textual_private.key_parser import KeyParser
 
 PASTE_PATIENCE = 0.5
 """Seconds without input after which a paste that has not ended is delivered as far as it came."""
@@ -26,13 +25,6 @@ LONE_ESCAPE_PATIENCE = 0.3 * ESCAPE_PATIENCE
 _ESCAPE = b"\x1b"
 
 
-_CONTROL = r"[\x01-\x07\x0b\x0c\x0e-\x1a]"
-"""Ctrl with a letter, but for Tab, Enter and what Backspace may be, which come with Alt too."""
-_BETWEEN_KEYS = re.compile(rf"(?<=\x1b)(?={_CONTROL})|(?<=\x1b[^\x1b\[\]NOPX^_\\])")
-"""Behind Esc before Ctrl with a letter: two quick keys, since nothing has Alt and Ctrl. Behind Alt
-with a key: if more followed, Textual's parser would take both for letters."""
-
-
 _JUNK = re.compile(
     r"\x1b\[[ -?]+(?=[\0-\x1f])"  # a control sequence interrupted by a control character
     r"|\x1b\[[ -?]{32,}[@-~]?"  # longer than any key or report
@@ -43,53 +35,6 @@ _JUNK = re.compile(
     r"|(?<=\x1b{4})\x1b+|(?<=\0)\0+"  # keys repeated more often than a user can in one read
 )
 """Input that no key sends. Without this filter, the app would handle 400 KB of it for a minute."""
-
-
-class KeyParser(XTermParser):
-    """Textual's parser, which survives reports that make no sense and can be told to stop waiting.
-
-    It never sees a bracketed paste.
-    """
-
-    def feed(self, data: str) -> Iterator[Message]:
-        """Parse characters. Those of a malformed report are dropped, and the rest of `data`."""
-        if not data:  # to Textual's parser this is the end of the input
-            return
-        try:
-            if re.match(_CONTROL, data):
-                yield from self.flush()
-            *ended, rest = _BETWEEN_KEYS.split(data)
-            for part in ended:
-                yield from super().feed(part)
-                yield from self.flush()
-            if rest:
-                yield from super().feed(rest)
-        except (ValueError, OverflowError):  # a code point out of range
-            self._gen = self.parse(self._tokens.append)
-            self._awaiting = next(self._gen)
-            self._timeout_time = None
-
-    def parse_mouse_code(self, code: str) -> Message | None:
-        """Parse a mouse report. A window that says it has no pixels reports cells."""
-        try:
-            return super().parse_mouse_code(code)
-        except ZeroDivisionError:
-            self.mouse_pixels = False
-            return super().parse_mouse_code(code)
-
-    def flush(self) -> Iterator[Message]:
-        """Take the beginning of an escape sequence for the keys that it may also be."""
-        if self._timeout_time is not None:
-            self._timeout_time = 0.0
-            yield from self.tick()
-
-    def close(self) -> None:
-        """Stop for good."""
-        try:
-            for _ in super().feed(""):
-                pass
-        except (EOFError, ParseError):
-            pass
 
 
 class TerminalParser:
@@ -126,7 +71,7 @@ class TerminalParser:
         """Seconds without input after which `wait` has something to do, None if it never has."""
         if self._splitter.in_paste:
             return PASTE_PATIENCE
-        if self._splitter.holds_keys or self._keys._timeout_time is not None:
+        if self._splitter.holds_keys or self._keys.is_waiting:
             return self._escape_patience
         return None
 

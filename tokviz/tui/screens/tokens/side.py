@@ -19,6 +19,7 @@ from tokviz.tui.screens.tokens.panels import (
     TokenDetail,
 )
 from tokviz.tui.screens.tokens.text import TextAtHand
+from tokviz.tui.sizes import set_classes
 
 if TYPE_CHECKING:
     from tokviz.tui.widgets.id_grid import IdGrid
@@ -148,7 +149,7 @@ class Side(Controller):
 
     def _show_panels(self, wanted: bool) -> None:
         is_token = self._panels.shown == "token"
-        self.screen.update_classes({"-no-panels": not wanted, "-token": is_token})
+        set_classes(self.screen, {"-no-panels": not wanted, "-token": is_token})
         self.screen.call_after_refresh(self.sync)
 
     @action("Show or hide the panels", "f9", section="Panels")
