@@ -132,7 +132,7 @@ class Side(Controller):
         self._step(-1)
 
     def _step(self, by: int) -> None:
-        if self._is_wanted and not self._one_part.is_away:
+        if self._is_wanted and not self._one_part.is_hidden:
             self._panels.step(by)
         self._panel_changed()
 
