@@ -24,11 +24,11 @@ def is_training(app: Any) -> bool:
 
 
 CONDITIONS: dict[str, Callable[[Any], object]] = {
-    "begun": lambda app: app.screen_stack and app._is_ready() and app.screen.focused,
+    "begun": lambda app: app.screen_stack and app.can_take_input() and app.screen.focused,
     "dialog": lambda app: len(app.screen_stack) > 1,
-    "tokens screen": lambda app: app.current_mode == "tokens" and app._is_ready(),
+    "tokens screen": lambda app: app.current_mode == "tokens" and app.can_take_input(),
     "at rest": lambda app: not any(worker.is_running for worker in app.workers),
-    "train screen": lambda app: app.current_mode == "train" and app._is_ready(),
+    "train screen": lambda app: app.current_mode == "train" and app.can_take_input(),
     "training": is_training,
     "opened": lambda app: app.screen.state.n_merges,
     "playing": lambda app: app.screen.state.player.playing and app.screen.state.position.n_done,

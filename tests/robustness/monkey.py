@@ -355,7 +355,7 @@ class Monkey:
         self.app.action_show_screen("train")
         await self.answer()
         screen = self.app.screen
-        if getattr(screen, "SCREEN_ID", "") == "train" and screen.has_begun:
+        if getattr(screen, "SCREEN_ID", "") == "train" and screen.is_ready:
             screen.form.add_sources([str(self.corpus)])
             self.app.call_later(screen.run_action, "screen.start_training")
         return self.corpus.name
@@ -387,8 +387,8 @@ class Monkey:
         self.begin()
         self.set_size(*SIZES[0])
         await self.leave_dialogs()
-        train = app._made.get("train")
-        if train is not None and train.has_begun and train.training._client is not None:
+        train = app.switcher.created.get("train")
+        if train is not None and train.is_ready and train.training._client is not None:
             train.training._give_up(train.training._client)
         for request in (UseTokenizer("gpt2"), ReplayRequest("gpt2")):
             await self.leave_dialogs()
@@ -404,21 +404,21 @@ class Monkey:
                 await app.screen.run_action("remove_tokenizer(1)")
                 await self.rest()
         self.doing = "home: empty"
-        app._made["tokens"].text.load("", None)
-        chat = app._made["chat"]
-        chat.chat.begin(EMPTY)  # the undo history, up to a thousand steps, is user data
+        app.switcher.created["tokens"].text.load("", None)
+        chat = app.switcher.created["chat"]
+        chat.chat.begin(EMPTY)  # what undo leads to, a thousand steps, is as the user's text
         chat._show_state()
         await self.rest()
 
     async def heard(self) -> None:
         """Wait until no key or click is pending."""
         left, late = 0, 0.0
-        while (waiting := self.app._waiting) and not self.app._exit:
+        while (waiting := self.app.input.pending) and not self.app._exit:
             if len(waiting) != left:
                 left, late = len(waiting), time.monotonic() + REST_SECONDS
             if time.monotonic() > late:
-                screen, answering = self.app.screen, self.app._answering
-                about = f"{screen!r}, begun {screen.has_begun}, answering {answering}"
+                screen, answering = self.app.screen, self.app.input._busy
+                about = f"{screen!r}, begun {screen.is_ready}, answering {answering}"
                 raise TimeoutError(f"deaf: {len(waiting)} keys and clicks wait for ever: {about}")
             await asyncio.sleep(0.05)
 

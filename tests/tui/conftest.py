@@ -11,7 +11,6 @@ from textual.css.stylesheet import Stylesheet
 from textual.notifications import Notification
 
 from tests.forks import Forks, forked_jobs
-from tests.tui.known_styles import PARSE_RULES, KnownStyles
 from tests.tui.waiting import WAIT
 from tokviz.explain.vocabulary.index import VocabularyIndex
 from tokviz.tokenizer.tokenizer import Tokenizer
@@ -41,7 +40,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture(autouse=True)
 def every_key_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no key overtake what the one before does, however busy the machine is."""
-    monkeypatch.setattr("tokviz.tui.app.ANSWER_SECONDS", WAIT)
+    monkeypatch.setattr("tokviz.tui.input_queue.ANSWER_SECONDS", WAIT)
 
 
 @pytest.fixture(autouse=True)
@@ -59,17 +58,17 @@ def jobs_are_forks(forks: Forks) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def same_styles() -> Iterator[None]:
-    """Read every style sheet once, and find the rules of every place in the app once."""
+def parse_style_sheets_once() -> Iterator[None]:
+    """Parse every style sheet once: the apps of one process have the same."""
+    parse = Stylesheet._parse_rules
 
     def parse_rules(self: Stylesheet, *sheet: Any, **about: Any) -> list[RuleSet]:
         key = (sheet, *about.values(), *self._variables.items())
         if key not in SHEETS:
-            SHEETS[key] = PARSE_RULES(self, *sheet, **about)
+            SHEETS[key] = parse(self, *sheet, **about)
         return SHEETS[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("textual.app.Stylesheet", KnownStyles)
         patch.setattr(Stylesheet, "_parse_rules", parse_rules)
         yield
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import weakref
 from pathlib import Path
 
 import pytest
@@ -19,13 +18,13 @@ from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
 from tokviz.tui.dialogs.help import HelpDialog
 from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
-from tokviz.tui.messages import Begun
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.tokens import screen as tokens_screen
 from tokviz.tui.screens.train import TrainScreen
 from tokviz.tui.screens.vocabulary.screen import VocabularyScreen
 from tokviz.tui.screens.vocabulary.searching import SearchField
+from tokviz.tui.session_files import SETTINGS_SECONDS
 from tokviz.workspace.session import Opened, Session, ShowScreen, ShowText, UseTokenizer
 from tokviz.workspace.settings import Settings, config_path, load_settings
 
@@ -84,8 +83,7 @@ async def test_screens_are_imported_before_they_are_wanted(
     monkeypatch.setattr("tokviz.tui.app.IMPORT_SECONDS", 0.01)
     monkeypatch.setattr("tokviz.tui.app.screen_class", imported.add)
     app = make_app()
-    app._made["tokens"] = TokensScreen(app.session)
-    monkeypatch.setattr(app, "_make_screen", app._made.get)
+    app.switcher.created["tokens"] = TokensScreen(app.session)
     async with app.run_test() as pilot:
         await until(pilot, lambda: imported >= {kind.id for kind in SCREENS})
 
@@ -107,7 +105,7 @@ async def test_the_command_palette_is_opened_by_its_key_and_does_what_is_chosen(
 async def test_an_escape_right_behind_that_of_a_dialog_is_dropped(
     seconds: float, left: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokviz.tui.app.ESCAPE_SECONDS", seconds)
+    monkeypatch.setattr("tokviz.tui.input_queue.ESCAPE_SECONDS", seconds)
     app = make_app("vocabulary")
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, VocabularyScreen))
@@ -154,57 +152,27 @@ async def test_after_a_stop_the_whole_screen_is_painted_anew(
         assert [update.region.size for update in whole] == [app.size]
 
 
-async def test_garbage_is_looked_for_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    never = float("inf")
-
-    def look(some: float, long: float) -> None:
-        monkeypatch.setattr("tokviz.tui.app.SOME_GARBAGE", some)
-        monkeypatch.setattr("tokviz.tui.app.LONG_PAUSE_SECONDS", long)
-
-    look(never, never)
-    monkeypatch.setattr("tokviz.tui.app.PAUSE_SECONDS", 0.01)
+async def test_full_collections_are_rare_and_threads_share_a_heap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     shared = list[bool]()
     monkeypatch.setattr(tokens_screen, "share_one_heap", lambda: shared.append(True))
-    given_back = list[bool]()
-    monkeypatch.setattr("tokviz.tui.app.give_back", lambda: given_back.append(True))
-    app = make_app()
-    async with app.run_test() as pilot:
+    async with make_app().run_test() as pilot:
         await settle(pilot)
-        assert shared, "what one thread frees, others can take"
-        assert gc.get_threshold()[2] >= 100, "a key hardly ever pays for it"
-        for garbage, touched, is_old, looks in (
-            ((0, never), 0.0, False, 1),  # in a short pause, what is new
-            ((never, 0.0), 0.0, True, 1),  # in a long one, once, also what outlived a look
-            ((0, never), never, False, 1),  # though keys come all the time
-            ((0, never), 0.0, True, 1_000),  # after many looks also what outlived them
-        ):
-            node = App[None]()
-            node.__dict__["itself"], gone = node, weakref.ref(node)
-            gc.collect()
-            if is_old:
-                gc.freeze()
-            else:
-                gc.unfreeze()
-            del node
-            given_back.clear()
-            app._touched, app._looks = touched, looks
-            look(*garbage)
-            await until(pilot, lambda gone=gone: gone() is None)  # type: ignore[misc]
-            look(never, never)  # what all tests hold takes long to be looked through
-            assert gc.get_freeze_count(), "the next look is at what is new, and short"
-            assert bool(given_back) == (touched != never), "what that frees is there for others"
+        assert shared, "memory that one thread frees is reused by the others"
+        assert gc.get_threshold()[2] >= 100
 
 
 async def test_input_that_still_waits_at_the_end_is_dropped() -> None:
     app = make_app()
     async with app.run_test() as pilot:
         await settle(pilot)
-        app._waiting.append(events.Key("a", "a"))
-        app._running = False  # from now on one screen after the other is taken apart
-        await app.on_begun(Begun())
-        assert app._waiting
+        app.input.pending.append(events.Key("a", "a"))
+        app.exit()
+        await app.on_screen_ready()
+        assert app.input.pending
     assert not app.screen_stack
-    await app.on_begun(Begun())
+    await app.on_screen_ready()
 
 
 async def test_no_screen_is_gone_to_while_the_app_ends() -> None:
@@ -214,7 +182,7 @@ async def test_no_screen_is_gone_to_while_the_app_ends() -> None:
         await settle(pilot)
         app._running = False
         app._screen_stacks["tokens"].clear()
-        app._show_screen("tokens")
+        app.switcher.show("tokens")
         assert app.current_mode != "tokens"
 
 
@@ -233,7 +201,8 @@ async def test_choices_that_cannot_be_written_are_told_once(tmp_path: Path) -> N
     async with app.run_test() as pilot:
         for _ in range(2):
             await pilot.press("f10")
-            app._save_settings()
+            app.session.change_settings(wrap=not app.session.settings.wrap)
+            await pilot.pause(SETTINGS_SECONDS)
             await settle(pilot)
         (notice,) = app._notifications
         assert notice.message.startswith("Your settings are not saved: ")

@@ -143,7 +143,7 @@ async def test_requests_wait_until_the_screen_answers() -> None:
     app.session.ask(request)
     async with app.run_test() as pilot:
         screen = app.first
-        await until(pilot, lambda: screen.has_begun)
+        await until(pilot, lambda: screen.is_ready)
         assert screen.answered == [request]
         app.session.ask(ShowText("b"))
         app.session.ask(request)

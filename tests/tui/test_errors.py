@@ -76,7 +76,7 @@ async def test_a_widget_whose_handler_raised_lives_on(monkeypatch: pytest.Monkey
         await settle(pilot)
         monkeypatch.setattr(TokenEditor, "_on_resize", raising("no"))
         await pilot.resize_terminal(70, 20)
-        await until(pilot, lambda: app._last_error)
+        await until(pilot, lambda: app.errors and app.errors.last_error)
         await pilot.press("x")
         assert app.session.live.text == "xhello"
 
@@ -87,9 +87,9 @@ async def test_an_error_in_a_thread_is_shown_too() -> None:
         await settle(pilot)
         assert isinstance(app.screen, TokensScreen)
         app.screen.files.in_thread("work", lambda task: 1 // 0)
-        await until(pilot, lambda: app._last_error)
-        assert app._last_error is not None
-        assert "ZeroDivisionError" in app._last_error.summary
+        await until(pilot, lambda: app.errors and app.errors.last_error)
+        assert app.errors is not None and app.errors.last_error is not None
+        assert "ZeroDivisionError" in app.errors.last_error.summary
         await pilot.press("x")
         assert app.session.live.text == "xhello"
 
@@ -129,7 +129,7 @@ async def test_an_error_on_the_way_out_changes_no_exit_code() -> None:
     async with app.run_test() as pilot:
         await settle(pilot)
         app.exit(return_code=129)
-        app._handle_exception(ValueError("taken apart"))
+        app.handle_error(ValueError("taken apart"))
     assert app.return_code == 129
     assert "taken apart" in (state_folder() / FILE_NAME).read_text("utf-8")
 
@@ -159,7 +159,7 @@ async def test_nothing_goes_wrong_while_the_app_ends() -> None:
     async with app.run_test() as pilot:
         for kind in SCREENS:
             app.action_show_screen(kind.id)
-            await until(pilot, lambda: app.screen.has_begun)
+            await until(pilot, lambda: app.screen.is_ready)
             await settle(pilot)
         app.exit()
     log = state_folder() / FILE_NAME

@@ -28,6 +28,7 @@ from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, key_label
 from tokviz.tui.app import APP_ACTIONS, TokvizApp, actions_on
 from tokviz.tui.dialogs.action_palette import ActionPalette, offers_here
+from tokviz.tui.error_notices import ErrorNotices
 from tokviz.tui.screens.chat import ChatScreen, rendering
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.replay import ReplayScreen
@@ -36,7 +37,7 @@ from tokviz.tui.screens.tokens import TokensScreen
 from tokviz.tui.screens.train import TrainScreen, training
 from tokviz.tui.screens.vocabulary import VocabularyScreen
 from tokviz.tui.widgets.conversation.rows import PartPlace
-from tokviz.workspace.error_log import ErrorReport
+from tokviz.workspace.error_log import ErrorLog, ErrorReport
 from tokviz.workspace.recovery_journal import RecoveryJournal
 from tokviz.workspace.session import (
     Opened,
@@ -87,6 +88,12 @@ async def settle(pilot: Pilot[None]) -> None:
         with contextlib.suppress(WorkerCancelled):
             await pilot.app.workers.wait_for_complete()
         await pilot.pause()
+
+
+@pytest.fixture(autouse=True)
+def escapes_are_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handle each Esc by itself, as if time had passed since the last one."""
+    monkeypatch.setattr("tokviz.tui.input_queue.ESCAPE_SECONDS", -1.0)
 
 
 class Stage:
@@ -339,7 +346,8 @@ async def leftover(stage: Stage) -> None:
 
 
 async def gone_wrong(stage: Stage) -> None:
-    stage.app._last_error = ErrorReport("x.py:1", "an error", "Traceback", None, 1)
+    stage.app.errors = ErrorNotices(stage.app, ErrorLog())
+    stage.app.errors.last_error = ErrorReport("x.py:1", "an error", "Traceback", None, 1)
 
 
 RECOVERY = dict.fromkeys(
@@ -502,7 +510,6 @@ async def close_by_escape(stage: Stage) -> None:
     """Close all dialogs as users do."""
     for _ in stage.app.screen_stack[1:]:
         await stage.press("escape")
-        stage.app._escaped = float("-inf")  # as if some time had passed since
     assert stage.app.screen is stage.screen
 
 

@@ -42,7 +42,7 @@ async def close_dialogs(app: TokvizApp, pilot: Pilot[None]) -> None:
 async def test_every_dialog_gives_the_focus_back(screen_id: str, size: tuple[int, int]) -> None:
     app, opened = make_app(screen_id), set[str]()
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: app.current_mode == screen_id and app.screen.has_begun)
+        await until(pilot, lambda: app.current_mode == screen_id and app.screen.is_ready)
         await settle(pilot)
         for action in actions_on(screen_id):
             if action.method == "quit" or not app.screen.check_action(action.method, ()):
@@ -67,7 +67,7 @@ async def test_every_dialog_gives_the_focus_back(screen_id: str, size: tuple[int
 async def test_a_button_that_is_clicked_leaves_the_focus_in_the_text(size: tuple[int, int]) -> None:
     app = make_app("tokens", panel="splits")
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: app.screen.has_begun and app.screen.query(PushButton))
+        await until(pilot, lambda: app.screen.is_ready and app.screen.query(PushButton))
         await settle(pilot)
         before = app.focused
         await pilot.click(app.screen.query(PushButton).first())
@@ -83,7 +83,7 @@ async def test_a_button_that_is_clicked_leaves_the_focus_in_the_text(size: tuple
 async def test_a_conversation_without_messages_takes_no_letters_after_a_dialog() -> None:
     app = make_app("chat")
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: app.current_mode == "chat" and app.screen.has_begun)
+        await until(pilot, lambda: app.current_mode == "chat" and app.screen.is_ready)
         for action in ("new_conversation", "delete_message", "help"):
             await app.run_action(action, app.screen)
             await settle(pilot)

@@ -25,7 +25,7 @@ async def test_a_word_is_explained_by_a_click_where_it_is_shown_and_by_key() -> 
         return app.screen.rows.row.value
 
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: app.screen.has_begun)
+        await until(pilot, lambda: app.screen.is_ready)
         await settle(pilot)
         # In a panel, in the status line; it is underlined under the mouse.
         for words, name in (

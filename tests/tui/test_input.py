@@ -22,7 +22,7 @@ import tokviz
 from tests.tui.dialogs.conftest import NOT_CLOSED, DialogApp
 from tests.tui.mouse import click
 from tests.tui.waiting import WAIT, settle, until
-from tokviz.tui import app as app_module
+from tokviz.tui import input_queue
 from tokviz.tui.actions import LEADER
 from tokviz.tui.app import TokvizApp
 from tokviz.tui.dialogs.action_palette import ActionPalette
@@ -40,7 +40,7 @@ from tokviz.tui.stale_clicks import widget_at
 from tokviz.tui.widgets.editor.editor import TokenEditor
 from tokviz.workspace.session import Opened, Session, ShowScreen
 
-APP = Path(app_module.__file__)
+APP = Path(input_queue.__file__)
 
 
 class EarlyApp(TokvizApp):
@@ -165,7 +165,7 @@ async def test_an_answer_from_below_waits_for_what_lies_above() -> None:
 async def begun(pilot: Pilot[None]) -> None:
     app = pilot.app
     assert isinstance(app, TokvizApp)
-    await until(pilot, lambda: app._exit or (not app._waiting and app._is_ready()))
+    await until(pilot, lambda: app._exit or (not app.input.pending and app.can_take_input()))
     await pilot.pause()
 
 
@@ -191,7 +191,7 @@ async def test_a_screen_that_is_only_passed_by_is_not_made() -> None:
     async with app.run_test() as pilot:
         await begun(pilot)
         assert app.current_mode == "train"
-        assert set(app._made) == {"tokens", "train"}
+        assert set(app.switcher.created) == {"tokens", "train"}
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ async def test_of_screens_asked_for_at_once_only_the_last_is_drawn(
         for screen_id in asked[begins_with:]:
             app.call_later(app.action_show_screen, screen_id)
         app.call_later(press_at_once, app, "q")
-        await until(pilot, lambda: app.current_mode == "vocabulary" and app.screen.has_begun)
+        await until(pilot, lambda: app.current_mode == "vocabulary" and app.screen.is_ready)
         await until(pilot, lambda: app.screen.field.value == "q")
         assert gone_to == seen
         assert app.session.live.text == "hello"
@@ -230,7 +230,9 @@ async def test_a_screen_that_waits_for_another_to_be_drawn_gives_way_to_a_dialog
         app.action_show_screen("chat")
         app.action_show_screen("vocabulary")
         app.call_later(app.push_screen, dialog := question())
-        await until(pilot, lambda: app.screen is dialog and app.is_running and not app._is_late)
+        await until(
+            pilot, lambda: app.screen is dialog and app.is_running and not app.switcher.is_pending
+        )
         await pilot.press("n")
         await until(pilot, lambda: app.screen is not dialog)
         assert app.current_mode == "chat"
@@ -256,7 +258,7 @@ async def test_once_the_app_ends_no_key_does_anything() -> None:
         await begun(pilot)
         press_at_once(app, "y", "alt+r", "ctrl+q", "f2", "enter")
         await until(pilot, lambda: app._exit)
-        assert set(app._made) == {"tokens"}
+        assert set(app.switcher.created) == {"tokens"}
 
 
 async def test_input_after_the_last_screen_has_gone_does_nothing() -> None:
@@ -265,7 +267,7 @@ async def test_input_after_the_last_screen_has_gone_does_nothing() -> None:
         await begun(pilot)
     await app.on_event(events.Key("x", "x"))
     await app.on_event(events.MouseMove(None, 1, 1, 0, 0, 0, False, False, False))
-    assert not app._waiting
+    assert not app.input.pending
 
 
 async def test_quitting_outlives_a_failed_save_and_waits_for_a_slow_one_all_ears() -> None:
@@ -289,7 +291,9 @@ async def test_chords_in_one_read_go_from_screen_to_screen_and_letters_to_the_la
         await begun(pilot)
         press_at_once(app, LEADER, "6", "q", LEADER, "3", LEADER, "4", LEADER, "1", "x", "y")
         await until(pilot, lambda: app.session.live.text == "xyhello")
-        assert set(app._made) == {"tokens", "vocabulary"}, "screens passed by are not made"
+        assert set(app.switcher.created) == {"tokens", "vocabulary"}, (
+            "screens passed by are not made"
+        )
         await pilot.press(LEADER, "6")
         assert app.screen.field.value == "q"
 
@@ -307,7 +311,7 @@ async def test_a_burst_through_the_palette_ends_where_its_last_chord_leads() -> 
 async def test_a_widget_that_never_answers_keeps_no_key_from_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(app_module, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(input_queue, "ANSWER_SECONDS", 0.05)
     app = EarlyApp()
     async with app.run_test() as pilot:
         await begun(pilot)
@@ -376,7 +380,7 @@ async def test_what_is_saved_behind_a_paste_waits_for_it_or_is_given_up(
     gives_up: bool, between: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tokviz.tui.widgets.editor.editor._LONG_TEXT", 100)
-    monkeypatch.setattr(app_module, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(input_queue, "ANSWER_SECONDS", 0.05)
     app, path, go_on = EarlyApp(), tmp_path / "a.txt", threading.Event()
     app.session.path = path
     prepare = TokenEditor.prepare
@@ -397,7 +401,7 @@ async def test_what_is_saved_behind_a_paste_waits_for_it_or_is_given_up(
         press_at_once(app, *between, "ctrl+s")
         # The pilot's own pause would wait for the editor.
         async with asyncio.timeout(WAIT):
-            while not path.exists() and "is being put in… Esc drops" not in said():
+            while not path.exists() and "Inserting a long text… Esc drops" not in said():
                 await asyncio.sleep(0.01)
         if gives_up:
             press_at_once(app, "escape")
@@ -405,7 +409,7 @@ async def test_what_is_saved_behind_a_paste_waits_for_it_or_is_given_up(
         go_on.set()
         await until(pilot, lambda: "!" in app.session.live.text)
         await settle(pilot)
-        assert "is being put in" not in said()
+        assert "Inserting" not in said()
         assert pasted in app.session.live.text
         assert path.exists() != gives_up
         assert gives_up or path.read_text() == f"{pasted}hello"
@@ -493,7 +497,7 @@ async def test_a_press_on_what_has_been_taken_out_does_nothing(
 async def test_a_click_that_is_heard_late_asks_nothing_of_the_screen_that_came(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tokviz.tui.app.ANSWER_SECONDS", 0)
+    monkeypatch.setattr("tokviz.tui.input_queue.ANSWER_SECONDS", 0)
     app, goes_on = EarlyApp(), asyncio.Event()
     async with app.run_test(size=(120, 40)) as pilot:
         for name in ("chat", "compare"):

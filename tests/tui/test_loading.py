@@ -81,7 +81,7 @@ async def test_a_file_that_takes_more_than_others_is_read_further_when_it_is_ope
             return " ".join(toast.message for toast in app._notifications)
 
         screen.choice.use(path)
-        await until(pilot, lambda: "Open it again to read on." in said())
+        await until(pilot, lambda: "Open it again to continue reading." in said())
         assert "v.tiktoken takes more than 64 MB of memory to read, as few files" in said()
         assert "reading on may take 50 s of processor time and 256 MB of memory." in said()
         assert app.screen is screen, "no dialog comes in the way of what is typed"

@@ -55,7 +55,7 @@ async def test_a_digit_without_the_leader_stays_on_the_screen(screen: str) -> No
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         app.action_show_screen(screen)
-        await until(pilot, lambda: app.current_mode == screen and app.screen.has_begun)
+        await until(pilot, lambda: app.current_mode == screen and app.screen.is_ready)
         await settle(pilot)
         for focused in (app.focused, None):
             app.screen.set_focus(focused)

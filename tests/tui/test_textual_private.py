@@ -1,7 +1,7 @@
-"""The private parts of Textual that the app builds on: one list, and what tells which one moved.
+"""The private names of Textual that the app uses.
 
-A new release of Textual may change any of them. The first test then names the one that is gone; the
-second keeps the list whole.
+A new release of Textual may change any of them: the first test then names those that are gone. The
+last test keeps the list complete.
 """
 
 from __future__ import annotations
@@ -65,17 +65,16 @@ ELSEWHERE = {
     "edit._edit_result": "textual.document._edit:Edit._edit_result",
     "node._pruning": "textual.dom:DOMNode._pruning",
     "screen._compositor": "textual.screen:Screen._compositor",
-    "self._app._exit": "textual.app:App._exit",
     "timer._repeat": "textual.timer:Timer._repeat",
     "timer._skip": "textual.timer:Timer._skip",
 }
-"""What is used of another object than the own one, as it is written, and where it stands."""
+"""Private names of other objects than `self`, as written in the code, and their definition."""
 
 REPLACED = "textual.message_pump:invoke"
-"""What `handlers.py` puts another function in the place of: an import of Textual's own."""
+"""The function that `handler_errors.py` replaces."""
 
 NOT_TEXTUAL = {"_replace"}
-"""What is called so in the standard library: a named tuple's way of changing a field."""
+"""Private names of the standard library."""
 
 
 def is_private(name: str) -> bool:

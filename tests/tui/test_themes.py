@@ -137,7 +137,7 @@ async def styles_of_every_screen(pilot: Pilot[None]) -> dict[str, dict[str, str]
     assert isinstance(app, TokvizApp)
     for kind in SCREENS:
         app.action_show_screen(kind.id)
-        await until(pilot, lambda: app.screen.has_begun)
+        await until(pilot, lambda: app.screen.is_ready)
         await settle(pilot)
         for node in app.screen.walk_children(with_self=True):
             place = " ".join([kind.id, *(each.css_identifier for each in node.css_path_nodes)])

@@ -72,7 +72,7 @@ async def test_the_first_steps_leave_room_for_text(size: tuple[int, int]) -> Non
             if size[0] >= 30:
                 await until(pilot, partial(says, app, f"First steps {number}/8"))
             else:
-                await until(pilot, lambda: app._tour and app.screen.has_begun)
+                await until(pilot, lambda: app._tour and app.screen.is_ready)
                 assert app._tour is not None
                 app._tour.look()
             await settle(pilot)
@@ -83,7 +83,7 @@ async def test_the_first_steps_leave_room_for_text(size: tuple[int, int]) -> Non
 async def test_a_conversation_that_is_opened_at_the_start_comes_without_first_steps() -> None:
     app = newcomer(first=RunAction("chat", "toggle_panels"))
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: app.current_mode == "chat" and app.screen.has_begun)
+        await until(pilot, lambda: app.current_mode == "chat" and app.screen.is_ready)
         await settle(pilot)
         assert app._tour is None
 
@@ -127,7 +127,7 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
 
     again = newcomer()
     async with again.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: again.screen.has_begun)
+        await until(pilot, lambda: again.screen.is_ready)
         await settle(pilot)
         assert not line(again), "it is gone for ever"
         # It can be begun again: from the help; a key skips and ends.
@@ -145,7 +145,7 @@ async def test_the_first_steps_go_on_when_each_is_done_and_end_for_ever() -> Non
         again.action_first_steps()
         again.action_end_tour()
         again.action_first_steps()
-        again._begin_tour()
+        again._start_tour()
         await settle(pilot)
         assert line(again).count("1/8") == 1
         await again.screen.remove_children()

@@ -1,45 +1,31 @@
-"""The app: themes, safety nets and screens. What it is about is the session."""
+"""The app. Its text, tokenizers and settings are in its session."""
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import traceback
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
-from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.text import Text
 from textual import events
 from textual.actions import ActionParseResult, parse
-from textual.app import App
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.filter import LineFilter
-from textual.message_pump import MessagePump
 from textual.screen import Screen
-from textual.timer import Timer
-from textual.widget import Widget
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from tokviz.errors import TokvizError
-from tokviz.process.memory import give_back
-from tokviz.storage.files import write_file
-from tokviz.storage.listing import home_label
 from tokviz.text.glyphs import safe_lines
-from tokviz.text.sentences import failure_message, sentence
+from tokviz.text.sentences import sentence
 from tokviz.tui.actions import (
     LEADER,
+    PREFIX,
     Action,
     Gesture,
-    Kind,
     action,
     actions,
     bindings_of,
@@ -48,62 +34,36 @@ from tokviz.tui.actions import (
     doable,
     everywhere_but,
 )
+from tokviz.tui.error_notices import ErrorNotices
+from tokviz.tui.idle_gc import IdleCollector
+from tokviz.tui.input_queue import InputQueue
 from tokviz.tui.line_filter import InTurn, OwnColours, SafeLineFilter
-from tokviz.tui.messages import Begun, Question
+from tokviz.tui.messages import Question, ScreenReady
 from tokviz.tui.palette import TakesPalette, palette_of
+from tokviz.tui.screen_switcher import ScreenSwitcher, screen_class
 from tokviz.tui.screens.base import TokvizScreen, ask
-from tokviz.tui.screens.choosing import cancel_pending_loads
 from tokviz.tui.screens.registry import SCREENS
 from tokviz.tui.screens.safekeeping import unless_unsaved
-from tokviz.tui.stale_clicks import IdleClicks, widget_at
-from tokviz.tui.tasks import Task, dismiss_notice, in_thread, stop_work
+from tokviz.tui.session_files import SessionFiles, SettingsWriter
+from tokviz.tui.tasks import Task, in_thread
+from tokviz.tui.textual_private.app_errors import ErrorHandlingApp
 from tokviz.tui.textual_private.notices import dismiss_notices
 from tokviz.tui.textual_private.one_shot_timers import fix_one_shot_timers
 from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.themes import DARK, OWN, THEMES, fellow, theme
-from tokviz.tui.widgets.editor.editor import TokenEditor
 from tokviz.tui.widgets.view_switcher import neighbour
-from tokviz.workspace.error_log import ErrorLog, ErrorReport
-from tokviz.workspace.session import (
-    SESSION_ENDING,
-    Asked,
-    Session,
-    SessionFileRequested,
-    SettingsChanged,
-)
+from tokviz.workspace.error_log import ErrorLog
+from tokviz.workspace.session import Asked, Session, SessionFileRequested, SettingsChanged
 from tokviz.workspace.settings import SettingError, check_file, config_path
 
 if TYPE_CHECKING:
     from tokviz.tui.tour import Tour
 
-SETTINGS_SECONDS = 0.3
-"""How long a changed choice waits until it is written."""
-
 IMPORT_SECONDS = 1.0
-"""How long the first screen has the computer for itself."""
+"""Delay before the other screens are imported, because the first frame needs the processor."""
 
-PAUSE_SECONDS = 1.0
-"""Behind a key or a click nobody waits for so long."""
-
-SOME_GARBAGE = 3
-"""Looks at what is new after which one at everything is worth while: it may be 15 MB by then."""
-
-LONG_PAUSE_SECONDS = 10.0
-"""In a pause like this all is looked at, also what outlived a look before, which takes longer."""
-
-MANY_LOOKS = 20
-"""Looks at what is new after which all is looked at though no pause was long."""
-
-ESCAPE_SECONDS = 0.5
-"""An Esc this soon after one that closed a dialog was meant for the dialog too."""
-
-ANSWER_SECONDS = 1.0
-"""How long the next key waits for what a key does, at most; longer for a long text."""
-
-_PREPARING = "A long text is being put in"
-
-_ANSWERS = ("enter", "escape")
-"""Keys that close a dialog, and mean nothing more right behind one that has closed it."""
+GC_INTERVAL_SECONDS = 0.25
+"""Seconds between checks for garbage."""
 
 GESTURES = (
     Gesture("Click a tab", "Shows that screen."),
@@ -113,17 +73,11 @@ GESTURES = (
 )
 
 
-def screen_class(screen_id: str) -> type[TokvizScreen]:
-    """Import a screen."""
-    found: type[TokvizScreen] = import_module(f"tokviz.tui.screens.{screen_id}").SCREEN
-    return found
-
-
-class TokvizApp(App[None]):
-    """See what a tokenizer does."""
+class TokvizApp(ErrorHandlingApp):
+    """The terminal app: its themes, its global actions, and the parts that it is composed of."""
 
     TITLE = "tokviz"
-    # Textual does not read the CSS_PATH of a default screen, so it stands here.
+    # Textual does not read the CSS_PATH of a default screen.
     CSS_PATH: ClassVar[Any] = [
         "app.tcss",
         "screens/tokens/screen.tcss",
@@ -138,46 +92,33 @@ class TokvizApp(App[None]):
         driver_class: type[Driver] | None = None,
         errors: ErrorLog | None = None,
     ) -> None:
-        """Take what the app is about.
+        """Create the app.
 
         Args:
-            session: The text, the tokenizer, the settings, and what is to be shown first.
+            session: The text, the tokenizer, the settings, and the first request to a screen.
             driver_class: The driver for this terminal, None for Textual's own choice.
-            errors: Remembers unexpected errors, which the app then outlives; without it the first
-                one ends the app, as tests want it.
+            errors: Records unexpected errors, which the app then survives. Without it, the first
+                error ends the app, as tests need it.
         """
         fix_one_shot_timers()
         super().__init__(driver_class=driver_class)
-        self._errors = errors
-        self._last_error: ErrorReport | None = None
+        self.session = session
         self.is_exiting = False
         """Whether `exit` was called."""
-        self._waiting: deque[events.Event] = deque()
-        self._answering: list[MessagePump] | None = None
-        self._is_preparing = False
-        """Whether it was said that what is pressed waits for a long text."""
-        self._asked: tuple[str, Screen[Any] | None] = "", None
-        self._typed: Widget | None = None
-        self._pressed: tuple[Screen[Any], Widget | None] | None = None
-        """The screen that was last pressed with the mouse, and its focused widget before that."""
-        self._passing: str | None = None
-        """The screen that was asked for last, if it was not gone to."""
-        self._is_undrawn = self._is_late = False
-        """Whether the screen that was gone to was not seen yet, and whether another waits."""
-        self.session = session
-        session.subscribe(Asked, lambda change: self._show_screen(change.screen))
-        session.subscribe(SessionFileRequested, lambda change: self._open_session(change.path))
-        self._imported = False
-        self._made: dict[str, TokvizScreen] = {}
-        self._session_file: Path | None = None
-        self._question: Screen[Any] | None = None
-        self._touched = 0.0
-        self._looks = 0
+        self.errors = None if errors is None else ErrorNotices(self, errors)
+        self.input = InputQueue(self, session, self.can_take_input, self._deliver)
+        self.switcher = ScreenSwitcher(self, session, self.input.next_keys)
+        self.switcher.switch_keys = _SCREEN_KEYS
+        self.session_files = SessionFiles(self, session, self.switcher.created)
+        for found in declared_by(SessionFiles):
+            setattr(self, PREFIX + found.method, getattr(self.session_files, found.method))
+        self._settings_writer = SettingsWriter(self, session)
+        self._collector = IdleCollector()
+        session.subscribe(Asked, lambda change: self.switcher.show(change.screen))
+        open_file = self.session_files.open_file
+        session.subscribe(SessionFileRequested, lambda change: open_file(change.path))
+        self._quit_dialog: Screen[Any] | None = None
         self._tour: Tour | None = None
-        self._escaped = float("-inf")
-        self._idle_clicks = IdleClicks()
-        self._saving: Timer | None = None
-        self._complaint: str | None = None
         # Without a driver of its own it may be drawn for a test or a browser, whatever $TERM is.
         self._colours = self.console.color_system if driver_class else "truecolor"
         chosen = session.settings.theme if session.settings.theme in THEMES else DARK
@@ -187,240 +128,71 @@ class TokvizApp(App[None]):
     # -- input
 
     async def on_event(self, event: events.Event) -> None:
-        """Let input wait until what it is meant for is there, and drop it once that is gone."""
-        if isinstance(event, events.InputEvent | events.Paste):
-            if self.is_exiting or not self.screen_stack:
-                return
-            # What no widget wanted comes back, forwarded by then, from the screen that it was for.
-            if event.__dict__.get("aimed_at", self.screen) is not self.screen:
-                return
-            if not event.is_forwarded:
-                if self._waiting or self._answering is not None or not self._is_ready():
-                    if self._is_preparing and getattr(event, "key", "") == "escape":
-                        self._waiting.clear()
-                    elif self._may_end(event):
-                        await self.action_quit()
-                    else:
-                        self._waiting.append(event)
-                    return
-                event.__dict__["aimed_at"] = self.screen
-        await self._take(event)
+        """Pass input to the queue, and other events to Textual."""
+        await self.input.take(event)
 
-    def _is_ready(self) -> bool:
-        if not (self.is_running and self.screen_stack) or self._is_late:  # it is ending
-            return False
-        return bool(getattr(self.screen, "has_begun", True))
-
-    def _may_end(self, event: events.Event) -> bool:
-        """Tell whether this quits while a long text is read, and nothing was pressed before it."""
-        if self._waiting or not self.session.live.has_rest or not isinstance(event, events.Key):
-            return False
-        asked = self.active_bindings.get(event.key)
-        return asked is not None and asked.binding.action == "quit"
-
-    async def on_begun(self, message: Begun) -> None:
-        """Take the input that waited, one by one: the next may have to wait for what this does."""
-        if self._is_undrawn:
-            self._await_drawing()
-        if self._waiting and self._answering is None and self._is_ready() and not self.is_exiting:
-            event = self._waiting.popleft()
-            event.__dict__["aimed_at"] = self.screen
-            try:
-                await self._take(event)
-            finally:
-                self.post_message(message)
-
-    def on_question(self, message: Question) -> None:
-        """Ask what work has to know before it goes on."""
-        from tokviz.tui.dialogs.confirm import ConfirmDialog
-
-        def answered(yes: bool | None) -> None:
-            (message.yes if yes else message.no)()
-
-        self.push_screen(ConfirmDialog("Large file", message.text, "read it"), answered)
-
-    def _overtakes(self, event: events.Event) -> bool:
-        """Let what would overtake letters or a paste wait until they are in the text: tell so."""
-        typed = self._typed
-        if typed is None or event.is_forwarded or not self._is_command(event):
-            return False
-        self._typed = None
-        self._waiting.appendleft(event)
-        self._let_answer([typed])
-        return True
-
-    def _is_command(self, event: events.Event) -> bool:
-        """Tell whether something else than what has the keyboard hears of this first."""
-        if not isinstance(event, events.Key):
-            return isinstance(event, events.MouseUp)
-        active = self.active_bindings.get(event.key)
-        return active is not None and active.binding.priority
-
-    async def _take(self, event: events.Event) -> None:
-        if self._overtakes(event):
-            return
-        if isinstance(event, events.Key) and event.key == "escape":
-            is_alone = len(self.screen_stack) == 1
-            if self._is_too_many(event) or (is_alone and stop_work(self)):
-                return
-        if (
-            isinstance(event, events.MouseDown | events.MouseUp)
-            and not event.is_forwarded
-            and self._idle_clicks.take(event, self.screen)
-        ):
-            return
-        is_input = isinstance(event, events.InputEvent)
-        if is_input:
-            if isinstance(self.screen, TokvizScreen):
-                # A busy screen hears late that it is seen again.
-                self.screen.follow_tokenizer()
-            self._touched = monotonic()
-        if isinstance(event, events.MouseDown) and not event.is_forwarded:
-            self._pressed = self.screen, self.focused
-        if (
-            isinstance(event, events.InputEvent | events.Paste)
-            and not event.is_forwarded
-            and isinstance(self.focused, TokenEditor)
-            and self.focused.coalesces(event)
-        ):
-            return
-        answering: list[MessagePump] = []
-        if isinstance(event, events.Key | events.MouseUp) and not event.is_forwarded:
-            answering = self._answerers(event)
-            self._asked = getattr(event, "key", ""), self.screen
-        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            self._typed = None if answering else self.focused
+    async def _deliver(self, event: events.Event) -> None:
         try:
             await super().on_event(event)
         except Exception as error:
-            if self._errors is None:
+            if self.errors is None:
                 raise
-            self._handle_exception(error)
-        if answering:
-            self._let_answer(answering)
+            self.handle_error(error)
 
-    def _answerers(self, event: events.Key | events.MouseUp) -> list[MessagePump]:
-        """List what may have something to do for a key or click, in the order of hearing of it.
+    def can_take_input(self) -> bool:
+        """Return whether the current screen is ready and no other screen is pending."""
+        if not (self.is_running and self.screen_stack) or self.switcher.is_pending:
+            return False
+        return bool(getattr(self.screen, "is_ready", True))
 
-        A letter that is typed into a text leads nowhere else, so nothing needs to wait for it.
-        """
-        asked = self.focused or self.screen
-        if isinstance(event, events.MouseUp):
-            asked = widget_at(self.screen, event.screen_offset) or asked
-        elif asked.check_consume_key(event.key, event.character):
-            return []
-        screens = self.screen_stack[-2::-1]
-        return [*(node for node in asked.ancestors_with_self if node is not self), *screens, self]
+    async def on_screen_ready(self) -> None:
+        """Deliver input that was waiting."""
+        self.switcher.await_drawing()
+        await self.input.deliver_next()
 
-    def _let_answer(self, answering: list[MessagePump]) -> None:
-        self._answering = answering
-        self._limit_wait(answering, answering[0])
-        self._wait_for(answering)
+    def on_question(self, message: Question) -> None:
+        """Ask for permission before work continues."""
+        from tokviz.tui.dialogs.confirm import ConfirmDialog
 
-    def _limit_wait(self, answering: list[MessagePump], first: MessagePump) -> None:
-        """Wait no longer than a while, but where a text would be saved without what was pasted.
+        def answer(is_allowed: bool | None) -> None:
+            (message.yes if is_allowed else message.no)()
 
-        Whatever else keeps a widget from its queue, it must not keep the keys from the others.
-        """
-
-        def end() -> None:
-            if answering is not self._answering or not getattr(first, "is_preparing", False):
-                self._wait_for(answering, True)
-                return
-            if not self._is_preparing:
-                self._is_preparing = True
-                self.notify(f"{_PREPARING}… Esc drops what was pressed since.", markup=False)
-            self._limit_wait(answering, first)
-
-        asyncio.get_running_loop().call_later(ANSWER_SECONDS, end)
-
-    def _wait_for(self, answering: list[MessagePump], is_late: bool = False) -> None:
-        """Take the next input once all of these have done what a key asked them for.
-
-        Each has a queue. What a key does passes through them from the widget that has it upwards,
-        and so does this, behind it. Those that are closed by then are left out.
-        """
-        if answering is not self._answering:
-            return
-        while answering and not is_late:
-            if answering.pop(0).call_later(self._wait_for, answering):
-                return
-        self._answering = None
-        if self._is_preparing:
-            self._is_preparing = False
-            dismiss_notice(self, f"{_PREPARING}…")
-        (key, asked), self._asked, self._pressed = self._asked, ("", None), None
-        if key in _ANSWERS and asked not in self.screen_stack:
-            # Pressed too often: what it meant is gone.
-            while self._waiting and getattr(self._waiting[0], "key", None) == key:
-                self._waiting.popleft()
-        self.post_message(Begun())
-
-    def _is_too_many(self, escape: events.Key) -> bool:
-        """Tell whether an Esc comes right behind one in a dialog, which is not there any more."""
-        is_soon = escape.time - self._escaped < ESCAPE_SECONDS
-        is_in_dialog = len(self.screen_stack) > 1
-        if is_soon or is_in_dialog:
-            self._escaped = escape.time
-        return is_soon and not is_in_dialog
+        self.push_screen(ConfirmDialog("Large file", message.text, "read it"), answer)
 
     def exit(self, *arguments: Any, **options: Any) -> None:
         """Exit the app, and remember that it is exiting."""
         self.is_exiting = True
+        self.input.close()
         super().exit(*arguments, **options)
 
     # -- errors
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Say that something went wrong, and go on; end if it is the second time or the start.
-
-        What is typed is safe: it is written down at once, and once more at the end.
-        """
-        if self._errors is None:
-            super()._handle_exception(error)
+    def handle_error(self, error: Exception) -> None:
+        """Report an unexpected error and continue; end if it occurs twice, or at the start."""
+        if self.errors is None:
+            super().handle_error(error)
             return
-        noted = self._errors.note(error.error if isinstance(error, WorkerFailed) else error)
+        noted = self.errors.record(error)
         if self.is_exiting:
-            return  # it ends by itself, with the exit code that it was given
-        if not self.screen_stack or not getattr(self.screen_stack[0], "has_begun", True):
-            super()._handle_exception(error)
-        elif noted.times > 1:
-            where = f" The whole error is in {noted.file}." if noted.file else ""
-            words = f"tokviz ended, since this went wrong twice: {noted.summary}.{where}"
-            self.exit(return_code=1, message=Text(words))
-        else:
-            self._last_error = noted
-            for screen in self._made.values():
+            return  # the app ends by itself, with its own exit code
+        if not self.screen_stack or not getattr(self.screen_stack[0], "is_ready", True):
+            super().handle_error(error)
+            return
+        if noted.times == 1:
+            for screen in self.switcher.created.values():
                 screen.keep()
-            self._show_error(noted)
-
-    def _fatal_error(self) -> None:
-        """End with the traceback alone.
-
-        Textual would draw the variables too, which takes minutes where one of them is a long text.
-        """
-        self.bell()
-        self.panic(Text(safe_lines(traceback.format_exc())))
-
-    def _show_error(self, noted: ErrorReport) -> None:
-        # What Textual makes markup of again leaves a lone bracket as it is, and cannot be read.
-        summary, where = (
-            text.replace("[", r"\[")
-            for text in (noted.summary, f" It is in {noted.file} too." if noted.file else "")
-        )
-        copy = "[@click=app.copy_error]Copy the whole error[/]"
-        text = f"{summary}. Your text is safe. {copy}{where}"
-        self.notify(text, title="Unexpected error", severity="error", timeout=30)
+        self.errors.report(noted)
 
     @action("Copy the last unexpected error", section="App")
     def action_copy_error(self) -> None:
-        """What went wrong, with its place in the program, for a report."""
-        if self._last_error is not None:
-            self.run_worker(self._copy_error(self._last_error.trace), exit_on_error=True)
+        """Copy the error with its traceback, for a bug report."""
+        if self.errors is not None:
+            self.run_worker(self.errors.copy_last(), exit_on_error=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Refuse what makes no sense now."""
-        return action != "copy_error" or self._last_error is not None
+        """Refuse actions that are not possible now."""
+        has_error = self.errors is not None and self.errors.last_error is not None
+        return action != "copy_error" or has_error
 
     async def run_action(
         self,
@@ -428,112 +200,77 @@ class TokvizApp(App[None]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Do what a key or a link says, but not on a screen that came after the one it was on."""
-        asker = self if default_namespace is None else default_namespace
-        if asker is not self and asker.is_attached and asker.screen is not self.screen:
-            asked, *_ = parse(action) if isinstance(action, str) else action
-            if asked == "screen":
+        """Run an action, unless it is an action of a screen that is no longer the current one."""
+        node = self if default_namespace is None else default_namespace
+        if node is not self and node.is_attached and node.screen is not self.screen:
+            namespace, *_ = parse(action) if isinstance(action, str) else action
+            if namespace == "screen":
                 return False
         return await super().run_action(action, default_namespace, namespaces)
-
-    async def _copy_error(self, trace: str) -> None:
-        from tokviz.tui.clipboard import copied, copy
-
-        self.notify(copied(await copy(self, trace), "the error"), markup=False)
 
     # -- screens
 
     def get_default_screen(self) -> Screen[Any]:
-        """Begin on the first screen."""
-        return self._make_screen(self.DEFAULT_MODE)
-
-    def _make_screen(self, screen_id: str) -> TokvizScreen:
-        if screen_id in self._made:
-            return self._made[screen_id]
-        screen = self._made[screen_id] = screen_class(screen_id)(self.session)
-        return screen
+        """Return the first screen."""
+        return self.switcher.screen(self.DEFAULT_MODE)
 
     def on_mount(self) -> None:
-        """Go to the screen that was asked for, and write choices when they change."""
+        """Show the requested screen, and follow changes of settings, theme and screen."""
         for kind in SCREENS:
-            self.add_mode(kind.id, partial(self._make_screen, kind.id))
-        self.session.subscribe(SettingsChanged, lambda _: self._settings_changed())
+            self.add_mode(kind.id, partial(self.switcher.screen, kind.id))
+        self.session.subscribe(SettingsChanged, lambda _: self._settings_writer.schedule())
         self.theme_changed_signal.subscribe(self, lambda _: self._change_palette())
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())
         self.screen_change_signal.subscribe(self, lambda _: self._screen_changed())
         if self.session.first_screen != self.current_mode:
             self.action_show_screen(self.session.first_screen)
         self.set_timer(IMPORT_SECONDS, self._import_screens)
-        self.set_interval(PAUSE_SECONDS / 4, self._use_pause)
+        self.set_interval(
+            GC_INTERVAL_SECONDS,
+            lambda: self._collector.collect(monotonic() - self.input.last_input),
+        )
         session = self.session
         is_plain_start = session.is_sample and session.first_screen == self.DEFAULT_MODE
         if session.remember and session.settings.tour and is_plain_start:
-            self.set_timer(IMPORT_SECONDS, self._begin_tour)
+            self.set_timer(IMPORT_SECONDS, self._start_tour)
 
     def _screen_changed(self) -> None:
-        # Keys may have waited for a dialog that is gone before it could take them.
-        self.post_message(Begun())
-        if self._pressed is not None and self._pressed[0] in self.screen_stack[:-1]:
-            # A dialog opened by a click leaves the focus where it was before the click.
-            screen, focused = self._pressed
-            screen.set_focus(focused, scroll_visible=False)
-        # The line of the tour comes with a screen: later it would push down what is there.
+        # Keys may have waited for a dialog that closed before it could take them.
+        self.post_message(ScreenReady())
+        self.input.restore_focus()
+        # The tour's line must be there in the first frame, or it would push the content down.
         if self._tour is not None:
             self._tour.look()
 
-    def _use_pause(self) -> None:
-        seconds = monotonic() - self._touched
-        is_pause = seconds > PAUSE_SECONDS
-        self._collect(is_pause, seconds > LONG_PAUSE_SECONDS)
-
-    def _collect(self, is_pause: bool, is_long: bool) -> None:
-        """Look for garbage: in little bites, and in a pause, before that has to be done at a key.
-
-        What outlives a look is left out of the next ones, which then take less, until a pause is
-        long or comes after many. What is freed goes back to the system in a pause: that takes some
-        milliseconds for 100 MB.
-        """
-        is_due = gc.get_count()[2] >= SOME_GARBAGE
-        if (is_due or (is_long and self._looks)) and gc.isenabled():
-            is_whole = is_long or (is_pause and self._looks >= MANY_LOOKS)
-            if is_whole:
-                gc.unfreeze()
-            gc.collect()
-            self._looks = 0 if is_whole else self._looks + 1
-            gc.freeze()
-            if is_pause:
-                give_back()
-
     def _import_screens(self) -> None:
-        """Import the other screens in a thread, so that each is quicker to come."""
+        """Import the other screens in a thread, so that each opens faster."""
 
         def work(task: Task) -> str:
             for kind in SCREENS:
                 screen_class(kind.id)
             return config_complaint() if self.session.remember else ""
 
-        def done(complaint: str) -> None:
-            self._imported = True
+        def report(complaint: str) -> None:
             if complaint:
                 self.notify(complaint, severity="warning", markup=False)
 
-        in_thread(self, "import", work, done)
+        in_thread(self, "import", work, report)
 
     @action("Go to a screen, and more keys", LEADER, section="Screens", footer="screens")
     def action_more_keys(self) -> None:
-        """Show what a second key does: go to a screen, and what stands in for keys you lack."""
+        """Show what each second key does: go to a screen, or replace a key that you lack."""
         from tokviz.tui.dialogs.more_keys import MoreKeys
 
         if isinstance(self.screen, MoreKeys):
             self.screen.take(LEADER)
             return
-        found = [(one, node) for one, node in doable(self, self.screen) if one.second_keys()]
+        offers = [offer for offer in doable(self, self.screen) if offer[0].second_keys()]
 
-        async def chosen(at: int) -> None:
-            action, node = found[at]
+        async def run(index: int) -> None:
+            action, node = offers[index]
             await self.run_action(action.call, node)
 
-        ask(self, MoreKeys([one for one, _ in found]), chosen)
+        ask(self, MoreKeys([action for action, _ in offers]), run)
 
     @actions(
         *(
@@ -552,73 +289,24 @@ class TokvizApp(App[None]):
         )
     )
     def action_show_screen(self, screen_id: str) -> None:
-        """Go to a screen, which is made when it is first shown and keeps its state from then on.
-
-        Dialogs are closed as Esc closes them.
-        """
+        """Go to a screen. Close dialogs as Esc closes them."""
         from tokviz.tui.dialogs.base import Modal
 
         for dialog in self.screen_stack[:0:-1]:
             if isinstance(dialog, Modal):
                 dialog.give_up()
-        self._show_screen(screen_id)
-
-    def _show_screen(self, screen_id: str, may_wait: bool = True) -> None:
-        if len(self.screen_stack) > 1 or not self.is_running:
-            # A dialog waits for its answer; or one screen after the other is taken apart.
-            return
-        following = [
-            event.key for event in islice(self._waiting, 2) if isinstance(event, events.Key)
-        ]
-        if {*following[:1], " ".join(following)} & _SCREEN_KEYS:
-            # To make a screen takes long. One that is left at once is not worth it.
-            self._passing = screen_id
-            return
-        has_more = self._is_undrawn or (may_wait and self.message_queue_size > 0)
-        if has_more and screen_id != self.current_mode:
-            # Of all that are asked for until one can be seen, only the last is worth drawing.
-            if not (self._is_undrawn or self._is_late):
-                self.call_later(self._screen_drawn)
-            self._passing, self._is_late = screen_id, True
-            return
-        self._passing, self._is_late = None, False
-        if screen_id == self.current_mode:
-            return
-        self.switch_mode(screen_id)
-        self._is_undrawn = True
-        self._await_drawing()
-
-    def _await_drawing(self) -> None:
-        """Wait until the current screen is drawn; a new one reports it by `Begun`."""
-        if self.screen_stack and getattr(self.screen_stack[0], "has_begun", True):
-            self.screen_stack[0].call_after_refresh(self._screen_drawn)
-
-    def _screen_drawn(self) -> None:
-        self._is_undrawn = False
-        if self._is_late and self._passing is not None:
-            wanted, self._passing, self._is_late = self._passing, None, False
-            self._show_screen(wanted, may_wait=False)
-        self.post_message(Begun())
-
-    def elsewhere(self) -> Iterator[tuple[Kind, Action]]:
-        """Yield what the other screens could do and this one cannot, each with its screen."""
-        own = set(map(id, screen_class(self.current_mode).declared()))
-        for kind in SCREENS:
-            made = self._made.get(kind.id)
-            for found in screen_class(kind.id).declared() if kind.id != self.current_mode else ():
-                if id(found) not in own and (made is None or made.check_action(found.method, ())):
-                    yield kind, found
+        self.switcher.show(screen_id)
 
     @action("Next screen", f"{LEADER} {LEADER}", "f11", section="Screens", footer="next screen")
     def action_next_screen(self) -> None:
-        """Go to the next screen. What this one does goes on."""
+        """Go to the next screen. Work on this one continues."""
         ids = [kind.id for kind in SCREENS]
-        self.action_show_screen(neighbour(ids, self._passing or self.current_mode))
+        self.action_show_screen(neighbour(ids, self.switcher.target_id))
 
-    # -- the look
+    # -- theme
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Let nothing dangerous reach the terminal from any widget, whatever it shows."""
+        """Return filters that keep unsafe characters of any widget from the terminal."""
         own = [_OWN_COLOURS] if self.theme.startswith(OWN) else []
         return [_in_turn(*super().get_line_filters(), _SAFE, *own)]
 
@@ -630,13 +318,13 @@ class TokvizApp(App[None]):
         words="settings config theme color colours mode",
     )
     def action_toggle_theme(self) -> None:
-        """Change between the dark and the light kind of the theme."""
+        """Switch between the dark and the light version of the theme."""
         self._use_theme(fellow(self.theme))
 
     @action("Theme…", f"{LEADER} c", section="View",
             words="settings config colors colours contrast blind accessibility")  # fmt: skip
     def action_choose_theme(self) -> None:
-        """Choose the colours: also for colour blindness, of high contrast, the terminal's own."""
+        """Choose the colors: also for color blindness, high contrast, or the terminal's own."""
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
         options = [Option(name, name, help=look.help) for name, look in THEMES.items()]
@@ -648,14 +336,14 @@ class TokvizApp(App[None]):
         self.session.change_settings(theme=name)
 
     def _change_palette(self) -> None:
-        """Draw tokens in the colours of the theme on every screen, and in what lies above it."""
+        """Draw tokens in the theme's colors on every screen and dialog."""
         palette = palette_of(self)
-        for screen in {*self._made.values(), *self.screen_stack}:
+        for screen in {*self.switcher.created.values(), *self.screen_stack}:
             for node in screen.walk_children():
                 if isinstance(node, TakesPalette):
                     node.set_palette(palette)
 
-    # -- sentences for the user
+    # -- notifications
 
     def notify(self, message: str, **options: Any) -> None:
         """Show a notification; replace the same one if it is still displayed."""
@@ -663,11 +351,11 @@ class TokvizApp(App[None]):
         dismiss_notices(self, lambda notice: notice.message == text)
         super().notify(text, **options)
 
-    # -- what can be done everywhere
+    # -- other actions
 
     @action("Command palette", "ctrl+p", section="App")
     def action_command_palette(self) -> None:
-        """Every action by its name."""
+        """Find and run any action by its name."""
         from tokviz.tui.dialogs.action_palette import ActionPalette, offers_elsewhere, offers_here
 
         if not isinstance(self.screen, ActionPalette):
@@ -686,9 +374,9 @@ class TokvizApp(App[None]):
         words="tutorial manual documentation guide shortcuts",
     )
     def action_help(self) -> None:
-        """The keys, panels and mouse of the screen you are on.
+        """Show the keys, panels and mouse actions of the current screen.
 
-        ? does it where you are not typing.
+        ? opens it, too, where you are not typing.
         """
         from tokviz.tui.dialogs.help import HelpDialog
 
@@ -702,7 +390,7 @@ class TokvizApp(App[None]):
     @action("Guide", f"{LEADER} h", section="App",
             words="manual documentation tutorial read learn how")  # fmt: skip
     def action_guide(self, name: str = "", heading: str = "") -> None:
-        """The page about the panel or screen you are on, and all others, with examples."""
+        """Open the page about the current panel or screen, with examples, and all other pages."""
         from tokviz.guide import sections
         from tokviz.tui.dialogs.guide import GuideDialog
         from tokviz.tui.widgets.view_switcher import title_around
@@ -722,7 +410,7 @@ class TokvizApp(App[None]):
         words="letters labels hints go click mouse",
     )
     def action_jump(self) -> None:
-        """Show letters on all that can be reached; typing one goes there, or clicks on it."""
+        """Label everything you can focus or click; type a label to go there."""
         from tokviz.tui.dialogs.jump import JumpMode, Target, click, targets
 
         screen = self.screen
@@ -743,7 +431,7 @@ class TokvizApp(App[None]):
     @action("Glossary", f"{LEADER} g", section="App",
             words="word term meaning define lookup explain rank merge lossless")  # fmt: skip
     def action_glossary(self) -> None:
-        """What the words on the screen mean. A click on one that stands alone says it too."""
+        """Explain the words on the screen. A click on a word opens it, too."""
         screen, shown = self.screen, ""
         if isinstance(screen, TokvizScreen):
             near = screen.read((self.focused or screen).region)
@@ -751,179 +439,101 @@ class TokvizApp(App[None]):
         self.action_define("", shown)
 
     def action_define(self, word: str, shown: str = "") -> None:
-        """Say what a word means."""
+        """Open the glossary at a word."""
         from tokviz.tui.dialogs.glossary import GlossaryDialog
 
         self.push_screen(GlossaryDialog(word, shown))
 
     @action("First steps", f"{LEADER} f", section="App", words="tour tutorial begin learn newcomer")
     def action_first_steps(self) -> None:
-        """A line above each screen says what to try next; the same key skips a step or ends it."""
+        """Show what to try next, above each screen. The same key skips a step or ends it."""
         from tokviz.tui.dialogs.pick import Option, PickDialog
 
-        if self._begin_tour():
+        if self._start_tour():
             return
         options = [Option("skip_step", "Skip this step"), Option("end_tour", "End the first steps")]
         dialog = PickDialog("First steps", options)
         ask(self, dialog, lambda answer: self.run_action(f"app.{answer}"))
 
-    def _begin_tour(self) -> bool:
-        """Begin the first steps, unless they are under way: tell which."""
+    def _start_tour(self) -> bool:
+        """Start the tour; return False if it is running already."""
         from tokviz.tui.tour import Tour
 
-        begins = self._tour is None or self._tour.is_over
-        if begins:
+        can_start = self._tour is None or self._tour.is_over
+        if can_start:
             self._tour = Tour(self, self.session)
-        return begins
+        return can_start
 
     def action_skip_step(self) -> None:
-        """Go on to the next of the first steps."""
+        """Skip a step of the tour."""
         if self._tour is not None:
             self._tour.skip()
 
     def action_end_tour(self) -> None:
-        """Show no first steps any more."""
+        """End the tour."""
         if self._tour is not None:
             self._tour.end()
 
     @action("Quit", "ctrl+q", section="App", words="exit close end")
     async def action_quit(self) -> None:
-        """End tokviz. It asks first if changes are not saved, or a training goes on.
+        """Quit tokviz. It asks first if changes are unsaved or a training is running.
 
-        The changes come back at the next start all the same.
+        The next start offers unsaved changes again.
         """
-        # Not in the app's own task, which would hear no key while a slow disk writes.
+        # In a worker, because the app's own task must handle keys while a slow disk writes.
         self.run_worker(self._quit(), group="quit", exclusive=True)
 
     async def _quit(self) -> None:
         for saving in [worker for worker in self.workers if worker.group == "save"]:
             with suppress(WorkerFailed, WorkerCancelled):
                 await saving.wait()
-        if self._question is None or self._question is not self.screen:
-            made = [screen for screen in self._made.values() if screen.is_mounted]
+        if self._quit_dialog is None or self._quit_dialog is not self.screen:
+            mounted = self.switcher.mounted()
             again = partial(self.call_later, self.action_quit)
-            for screen in made:
-                self._question = screen.ask_to_end(again)
-                if self._question is not None:
+            for screen in mounted:
+                self._quit_dialog = screen.ask_to_end(again)
+                if self._quit_dialog is not None:
                     return
-            losses = [loss for screen in made for loss in screen.unsaved()]
+            losses = [loss for screen in mounted for loss in screen.unsaved()]
             after = "The next start offers it again." if self.session.remember else ""
-            self._question = unless_unsaved(self, losses, "quit", self.exit, again, after)
-
-    # -- session files
-
-    @action("Save the session…", f"{LEADER} k", section="App",
-            words="share workspace project tokviz.json keep")  # fmt: skip
-    def action_save_session(self) -> None:
-        """Write the text, its tokenizers, the conversation and where you are to a file.
-
-        Whoever opens it sees the same. Tokenizers are named in it, not held.
-        """
-        from tokviz.tui.dialogs.save_file import SaveFileDialog
-        from tokviz.workspace.session_file import capture_session, to_bytes
-
-        session, path = self.session, self.session.path
-        made = [screen for screen in self._made.values() if screen.has_begun]
-        fields = {key: value for screen in made for key, value in screen.saved().items()}
-        save = capture_session(session, self.current_mode, fields)
-
-        def save_to(path: Path) -> None:
-            def saved(_: None) -> None:
-                self._session_file = path
-                self.notify(f"Saved the session to {home_label(path)}.", markup=False)
-
-            def write(task: Task) -> None:
-                write_file(path, to_bytes(save()))
-
-            in_thread(self, "save", write, saved, exclusive=False)
-
-        name = f"{path.stem if path else 'session'}{SESSION_ENDING}"
-        file = self._session_file
-        dialog = SaveFileDialog(
-            session.folder if file is None else file.parent,
-            name if file is None else file.name,
-            title="Save the session",
-            kinds=(SESSION_ENDING[1:],),
-        )
-        ask(self, dialog, save_to)
-
-    @action("Open a session…", f"{LEADER} o", section="App",
-            words="load workspace project tokviz.json resume")  # fmt: skip
-    def action_open_session(self) -> None:
-        """Show what a session file holds. Undo brings your text and conversation back."""
-        from tokviz.tui.dialogs.open_file import OpenFileDialog
-
-        dialog = OpenFileDialog(self.session.folder, title="Open a session", takes_any=True)
-        ask(self, dialog, self._open_session)
-
-    def _open_session(self, path: Path) -> None:
-        from tokviz.workspace.session_file import LoadedSession, load_session, read_session, restore
-
-        def show(found: LoadedSession) -> None:
-            self._session_file = path
-            cancel_pending_loads(self)
-            restore(self.session, found)
-            for lacking in found.missing:
-                self.notify(lacking, severity="warning", markup=False)
-
-        in_thread(
-            self,
-            "session",
-            lambda task: load_session(read_session(path), self.session.settings),
-            show,
-            failed=lambda error: self.notify(
-                failure_message("Not opened", error), severity="error", markup=False
-            ),
-        )
-
-    # -- choices
-
-    def _settings_changed(self) -> None:
-        """Write them soon: often several change at once."""
-        if self._saving is None:
-            self._saving = self.set_timer(SETTINGS_SECONDS, self._save_settings)
-
-    def _save_settings(self) -> None:
-        self._saving = None
-
-        def written(complaint: str | None) -> None:
-            if complaint is not None and complaint != self._complaint:
-                self.notify(complaint, severity="warning", markup=False)
-            self._complaint = complaint
-
-        in_thread(
-            self, "save", lambda task: self.session.write_settings(), written, exclusive=False
-        )
+            self._quit_dialog = unless_unsaved(self, losses, "quit", self.exit, again, after)
 
     def on_unmount(self) -> None:
-        """Remember the choices; nobody waits any more for a regex."""
-        # The start of the app need not wait for this.
+        """Write the settings, and end the process that runs untrusted regexes."""
+        # Not needed for the first frame.
         from tokviz.tokenizer.pretokenize import regex_process
 
         regex_process.close()
         self.session.write_settings()
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(declared_in(locals()))]
+    @classmethod
+    def declared(cls) -> list[Action]:
+        """List the actions of the app and of its parts."""
+        return [*declared_by(cls), *declared_by(SessionFiles)]
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_of([*declared_in(locals()), *declared_by(SessionFiles)])
+    ]
 
 
-APP_ACTIONS: list[Action] = declared_by(TokvizApp)
-"""What can be done on every screen."""
+APP_ACTIONS: list[Action] = TokvizApp.declared()
+"""The actions of every screen."""
 
-_SCREEN_KEYS = {
+_SCREEN_KEYS = frozenset(
     key
     for found in APP_ACTIONS
     for key in found.keys
     if found.method in ("show_screen", "next_screen")
-}
+)
 
 
 def actions_on(screen_id: str) -> list[Action]:
-    """List what can be done on a screen: its own actions, then those of every screen."""
+    """List the actions of a screen, then those of every screen."""
     return [*screen_class(screen_id).declared(), *APP_ACTIONS]
 
 
 def explained_on(screen_id: str) -> list[Action]:
-    """List what the help of a screen explains: also the keys of its parts, and those of all."""
+    """List the actions that the help of a screen explains, including those of its widgets."""
     screen = screen_class(screen_id)
     parts = [found for part in screen.parts() for found in declared_by(part)]
     keys = everywhere_but(actions_on(screen_id))
@@ -931,29 +541,29 @@ def explained_on(screen_id: str) -> list[Action]:
 
 
 def actions_everywhere() -> dict[str, list[Action]]:
-    """List what can be done, by the title of the screen."""
+    """List the actions of each screen, by its title."""
     return {kind.title: explained_on(kind.id) for kind in SCREENS}
 
 
 def check_settings(path: Path) -> list[SettingError]:
-    """List what is wrong with a file of settings; see `checks.check_config`."""
+    """List the errors in a settings file; see `checks.check_config`."""
     from tokviz.tui.checks import check_config
 
     return check_config(path, actions_everywhere())
 
 
 def config_complaint() -> str:
-    """Say what is wrong with the user's settings, empty if nothing is or they cannot be read."""
+    """Describe the first error in the user's settings; empty if there is none, or no file."""
     path = config_path()
     with suppress(TokvizError):
         found = [*check_settings(path), *check_file(path.with_name("state.toml"))]
-        more = f" `tokviz config check` tells {len(found) - 1} more." if found[1:] else ""
+        more = f" `tokviz config check` lists {len(found) - 1} more." if found[1:] else ""
         return sentence(str(found[0])) + more if found else ""
     return ""
 
 
 def gestures_on(screen_id: str) -> list[Gesture]:
-    """List what the mouse does on a screen."""
+    """List the mouse gestures of a screen."""
     return [*screen_class(screen_id).GESTURES, *GESTURES]
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with settings that only the app knows: themes, panels, keys of actions."""
+"""Check settings that only the app knows: themes, panels, keys of actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tokviz.tui.themes import THEMES
 from tokviz.workspace.settings import Choices, SettingError, check_file, did_you_mean
 
 _TAKEN = "enter escape tab shift+tab backspace ctrl+i ctrl+m ctrl+j ctrl+h ctrl+left_square_bracket"
-"""Keys that dialogs and lists need, and what terminals send as one of them."""
+"""Keys that dialogs and lists need, and keys that terminals send as one of these."""
 
 _IN_TEXTS = {
     key: found.description
@@ -25,25 +25,25 @@ _IN_TEXTS = {
     if isinstance(found, Binding)
     for key in found.key.split(",")
 }
-"""Keys that every text needs, and what for."""
+"""Keys that text areas need, with their action."""
 
 CHOICES: Choices = {
     "theme": THEMES,
     "panel": [kind.id for kind in PANELS],
     "split_patterns": SPLIT_PATTERNS,
 }
-"""What settings may be."""
+"""Valid values of settings."""
 
 
 def check_config(path: Path, screens: Mapping[str, Sequence[Action]]) -> list[SettingError]:
-    """List what is wrong with a file of settings.
+    """List the errors in a settings file.
 
     Args:
-        path: The file; a missing one is in order.
-        screens: By the title of a screen, what can be done there.
+        path: The file, which may be missing.
+        screens: The actions of each screen, by its title.
 
     Raises:
-        InputFileError: If it cannot be read.
+        InputFileError: If the file cannot be read.
     """
     found = check_file(path, CHOICES)
     if not path.exists():
@@ -58,10 +58,10 @@ def check_config(path: Path, screens: Mapping[str, Sequence[Action]]) -> list[Se
 def key_faults(
     keys: Mapping[str, Any], screens: Mapping[str, Sequence[Action]]
 ) -> Iterator[tuple[str, str]]:
-    """Name what is wrong with the user's keys, each with its action.
+    """Yield the errors in the user's keys, each with its action.
 
     Args:
-        keys: What stands in the table: a key or a list of keys by the name of an action.
+        keys: The `keys` table: a key or a list of keys, by the name of an action.
         screens: See `check_config`.
     """
     listed = [found for actions in screens.values() for found in actions if found.id]
@@ -86,17 +86,17 @@ def key_faults(
                     yield name, f"{key_label(key)} cannot be its key: dialogs or terminals need it"
                 elif use := _IN_TEXTS.get(key):
                     yield name, f"{key_label(key)} cannot be its key: texts need it ({use})"
-    told: set[tuple[str, str, str]] = set()
+    reported: set[tuple[str, str, str]] = set()
     for title, actions in screens.items():
         first: dict[str, Action] = {}
-        # The user's own first: so it is the other that they are told of.
+        # The user's keys first, so that the message names the other action.
         named = [found for found in actions if found.id]
         for found in sorted(named, key=lambda found: found.id not in own):
             for key in own.get(found.id, found.keys):
                 other = first.setdefault(key, found)
                 clash = other.id, key, found.id
-                if other.id in own and other is not found and clash not in told:
-                    told.add(clash)
+                if other.id in own and other is not found and clash not in reported:
+                    reported.add(clash)
                     yield (
                         other.id,
                         (

@@ -1,10 +1,10 @@
-"""Copying: to the desktop's clipboard, else through the terminal, else into a file; saying which.
+"""Copy to the desktop's clipboard, otherwise through the terminal, otherwise into a file.
 
-None of the ways can be relied on. A desktop's clipboard needs a desktop, on this machine. A
-terminal may take a copy (OSC 52) but cuts long ones and never answers, and tmux passes none on
-unless it is told to. So what goes to the terminal is kept in a file besides, and what is too long
-for it goes into a file alone. So do bytes that are not UTF-8, which no clipboard holds.
-Every copy has a file of its own.
+No way is reliable. The desktop's clipboard needs a desktop on this machine. A terminal may accept a
+copy (OSC 52) but cuts long texts and never answers, and tmux only forwards copies if configured to.
+Therefore a copy for the terminal is also written to a file, and a text that is too long for it only
+to a file. Bytes that are not UTF-8 are written to a file, too, because no clipboard stores them.
+Every copy has a separate file.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from textual.app import App
 
 DESKTOP_SECONDS = 2.0
-"""Seconds that the desktop's clipboard gets. Its helper programs may hang."""
+"""Time limit for the desktop's clipboard, whose helper programs may hang."""
 
 TERMINAL_BYTES = 3_072
-"""Longest text for OSC 52: 4 KB in base64. Some terminals cut longer ones without a word."""
+"""Longest text for OSC 52: 4 KB in base64. Some terminals silently cut longer texts."""
 
 BROWSER_BYTES = 5_000_000
-"""Longest text that goes through a terminal in a browser, which takes 10 MB in base64."""
+"""Longest text for a terminal in a browser, which accepts 10 MB in base64."""
 
 FILES_KEPT = 20
-"""Copies that are kept in files; the oldest goes when another comes."""
+"""Number of copies kept in files; the oldest is deleted first."""
 
 _TURNS: WeakKeyDictionary[App[Any], asyncio.Lock] = WeakKeyDictionary()
-"""Of each app: copies come one after another, so that the last one stays."""
+"""Lock of each app: copies run one after another, so that the last one wins."""
 
 _NUMBERING = threading.Lock()
 
@@ -58,21 +58,21 @@ _Way = Literal["clipboard", "browser", "terminal", "tmux", "file"]
 
 
 class CopyResult(NamedTuple):
-    """Where a copy went."""
+    """Result of a copy."""
 
     method: _Way
-    """The way that was taken. Whether a terminal or tmux took it is not known."""
+    """The target. A terminal or tmux does not report whether it accepted the copy."""
     file: str = ""
-    """The path of the file that holds the exact text, empty for none."""
+    """Path of the file with the exact text, empty for none."""
     lost: str = ""
-    """What the clipboard could not hold, or why there is no file; empty if all is well."""
+    """Description of lost bytes, or of a failure to write the file; empty for success."""
 
 
 async def copy(app: App[Any], text: str) -> CopyResult:
-    """Copy byte text. Pasting inside the app gives it back exactly, wherever else it went.
+    """Copy byte text. Pasting inside the app always inserts it exactly.
 
     Raises:
-        OutputFileError: If only a file was left, and that failed too.
+        OutputFileError: If no other way was possible and the file could not be written.
     """
     set_app_clipboard(app, text)
     async with _TURNS.setdefault(app, asyncio.Lock()):
@@ -80,7 +80,7 @@ async def copy(app: App[Any], text: str) -> CopyResult:
 
 
 async def _copy(app: App[Any], text: str) -> CopyResult:
-    # A long text takes a while, and so may the disk: neither is to hold up the keys.
+    # In a thread, because a long text or a slow disk would block keys.
     clean, lost = await asyncio.to_thread(lambda: (_without_surrogates(text), _lost_bytes(text)))
     if confinement() is not None and len(clean.encode()) <= BROWSER_BYTES:
         _send(app, clean)
@@ -98,19 +98,19 @@ async def _copy(app: App[Any], text: str) -> CopyResult:
 
 
 def _send(app: App[Any], clean: str) -> None:
-    """Send a text to the terminal; pasting inside the app gives what was copied last."""
+    """Send a text to the terminal, and keep the app's own clipboard."""
     last = app.clipboard
     app.copy_to_clipboard(clean)
     set_app_clipboard(app, last)
 
 
 def _without_surrogates(text: str) -> str:
-    """Make text that a clipboard can hold: raw bytes and lone surrogates become U+FFFD."""
+    """Replace raw bytes and lone surrogates by U+FFFD."""
     return replace_surrogates(RAW_BYTES.sub("\ufffd", text))[0]
 
 
 def _kept(method: _Way, text: str, lost: str) -> CopyResult:
-    """Keep the exact text in a file besides; not to be able to is said, and no error."""
+    """Write the exact text to a file, too; report a failure in the result."""
     try:
         return CopyResult(method, str(_write(text)), lost)
     except OutputFileError as error:
@@ -118,7 +118,7 @@ def _kept(method: _Way, text: str, lost: str) -> CopyResult:
 
 
 def _lost_bytes(text: str) -> str:
-    """Say how many bytes the clipboard could not hold."""
+    """Describe the number of bytes that were replaced; empty for none."""
     n_raw = n_raw_bytes(text)
     if not n_raw:
         return ""
@@ -126,7 +126,7 @@ def _lost_bytes(text: str) -> str:
 
 
 def _write(text: str) -> Path:
-    """Write a file of the next number, and take away those that are too old."""
+    """Write a file with the next number, and delete the oldest ones."""
     folder = state_folder()
     with _NUMBERING:
         found = [_FILE.fullmatch(path.name) for path in folder.glob("copied-*.txt")]
@@ -142,12 +142,12 @@ def _write(text: str) -> Path:
 def _exact_bytes(text: str) -> bytes:
     try:
         return to_bytes(text)
-    except UnicodeEncodeError:  # a surrogate that stands for no byte has none
+    except UnicodeEncodeError:  # a surrogate that represents no byte
         return _without_surrogates(text).encode()
 
 
 def _has_desktop(app: App[Any]) -> bool:
-    """Tell whether the clipboard of this machine is the user's: not over SSH or in a browser."""
+    """Return whether this machine's clipboard is the user's: not over SSH or in a browser."""
     if app.is_web or any(os.environ.get(name) for name in _REMOTE):
         return False
     if sys.platform in ("win32", "darwin"):
@@ -156,7 +156,7 @@ def _has_desktop(app: App[Any]) -> bool:
 
 
 async def _copy_to_desktop(text: str) -> bool:
-    """Copy in a thread of its own, which is left alone if it hangs.
+    """Copy in a separate thread, which is abandoned if it hangs.
 
     Returns:
         Whether it worked in time.
@@ -174,7 +174,7 @@ async def _copy_to_desktop(text: str) -> bool:
 
             pyperclip.copy(text)
             worked = True
-        except Exception:  # pyperclip raises what its helper programs make it raise
+        except Exception:  # helper programs make pyperclip raise any exception
             worked = False
         try:
             loop.call_soon_threadsafe(finish, worked)
@@ -189,7 +189,7 @@ async def _copy_to_desktop(text: str) -> bool:
 
 
 def copied(result: CopyResult, what: str) -> str:
-    """Say where a copy went, and what is known of whether it arrived."""
+    """Return a message about the target of a copy."""
     file = home_label(Path(result.file)) if result.file else ""
     kept = {
         "clipboard": f"The exact text is in {file}",
@@ -202,8 +202,8 @@ def copied(result: CopyResult, what: str) -> str:
         "tmux": f"{_ASKED.format('tmux')} It does so only if its option set-clipboard is on.",
         "file": "The copy is too long for the terminal to take.",
     }
-    said = (f"Copied {what}.", places[result.method], result.lost, kept if file else "")
-    return " ".join(filter(None, said))
+    sentences = (f"Copied {what}.", places[result.method], result.lost, kept if file else "")
+    return " ".join(filter(None, sentences))
 
 
 _ASKED = "{} was asked to put the copy on the clipboard (by the control sequence OSC 52)."

@@ -1,4 +1,4 @@
-"""The net under the sanitizer: no segment of any widget brings a control to the terminal."""
+"""Keep control characters in any widget from reaching the terminal."""
 
 from __future__ import annotations
 
@@ -15,56 +15,55 @@ from tokviz.text.glyphs import HIDDEN, UNSAFE, display
 
 
 def is_safe(text: str) -> bool:
-    """Tell whether a terminal may receive the text as it is."""
+    """Return whether a terminal can receive the text unchanged."""
     return (text.isascii() and text.isprintable()) or UNSAFE.search(text) is None
 
 
 @lru_cache(1024)
-def mend(text: str) -> str:
-    """Replace what is unsafe by glyphs, and keep the width that Textual measured.
+def sanitize(text: str) -> str:
+    """Replace unsafe characters by glyphs, and keep the width that Textual measured.
 
-    Most unsafe characters were measured as no cells, so a mended text loses its last cells; that
-    is the price of a line that stays in place. Widgets that know their text to be foreign call
-    `tokviz.text.glyphs.safe` before they measure and lose nothing.
+    Textual measures most unsafe characters as zero cells, so that the text loses its last cells.
+    Widgets that show text from files call `tokviz.text.glyphs.safe` before, and lose nothing.
     """
     return set_cell_size("".join(display(text, HIDDEN)), cell_len(text))
 
 
 class SafeLineFilter(LineFilter):
-    """Mends the segments of every widget. Return one from `App.get_line_filters`."""
+    """Sanitizes the segments of every widget. Return one from `App.get_line_filters`."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments, with the unsafe ones mended."""
+        """Return the segments without unsafe characters."""
         if all(is_safe(text) for text, _, control in segments if not control):
             return segments
         return [
             segment
             if segment.control or is_safe(segment.text)
-            else Segment(mend(segment.text), segment.style)
+            else Segment(sanitize(segment.text), segment.style)
             for segment in segments
         ]
 
 
 class InTurn(LineFilter):
-    """Several filters as one: a line is kept once, not after each of them."""
+    """Several filters as one, so that Textual caches a line once, not after each filter."""
 
     def __init__(self, *filters: LineFilter) -> None:
-        """Apply these, the first first."""
+        """Create the filter from others, applied in order."""
         super().__init__()
         self.filters = filters
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments as the last one gives them."""
+        """Apply all filters."""
         for line_filter in self.filters:
             segments = line_filter.apply(segments, background)
         return segments
 
 
 class OwnColours(LineFilter):
-    """Says every colour as one of the terminal's own sixteen, whatever more it could show."""
+    """Maps every color to one of the terminal's own sixteen colors."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments in other words."""
+        """Return the segments in the terminal's own colors."""
         return [
             Segment(text, _in_own_colours(style) if style else style, control)
             for text, style, control in segments

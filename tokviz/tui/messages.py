@@ -1,4 +1,4 @@
-"""The messages that widgets send and screens answer."""
+"""Messages that widgets send and screens handle."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from textual.message import Message
 from textual.notifications import SeverityLevel
 
 RIGHT = 3
-"""The mouse button that asks why."""
+"""The right mouse button, which asks "Why?"."""
 
 
 @dataclass
 class TokenHovered(Message):
-    """The mouse is over a token, or over none."""
+    """The mouse moved to another token, or off all tokens."""
 
     index: int | None
-    """The token's index in the document, None where there is no token."""
+    """The token's index in the document, None if the mouse is over no token."""
 
     def can_replace(self, message: Message) -> bool:
         """Only the newest position matters."""
@@ -26,23 +26,23 @@ class TokenHovered(Message):
 
 @dataclass
 class TokenPicked(Message):
-    """The user chose a token: the editor and every panel go there."""
+    """The user chose a token: the editor and every panel show it."""
 
     index: int
     """The token's index in the document."""
 
 
 class WhyWanted(Message):
-    """The user asked why the token, or the selection, that is chosen now is as it is."""
+    """The user asked why the current token or selection is tokenized as it is."""
 
 
 @dataclass
 class Pasted(Message):
-    """Something short was pasted, and stands where it was pasted by now."""
+    """A short text was pasted and inserted."""
 
     text: str
     version: object = None
-    """What tells whether anything was edited since: who undoes then takes back the paste."""
+    """The version of the text after the paste. While it is current, undo removes the paste."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class TextWanted(Message):
 
 @dataclass
 class Notice(Message):
-    """A sentence for the user."""
+    """A notification for the user."""
 
     text: str
     severity: SeverityLevel = "information"
@@ -71,13 +71,13 @@ class Notice(Message):
 
 @dataclass
 class Question(Message):
-    """Something that the user must allow before work goes on."""
+    """A question that the user must answer before work continues."""
 
     text: str
     yes: Callable[[], object]
-    """What is done if it is allowed."""
+    """Called if the user agrees."""
     no: Callable[[], object]
 
 
-class Begun(Message, bubble=False):
-    """A screen shows what it begins with: it can take input."""
+class ScreenReady(Message, bubble=False):
+    """A screen can take input."""

@@ -1,13 +1,13 @@
-"""The colours and attributes that tokens are drawn with, one list per kind of terminal.
+"""Colors and attributes of tokens, for each kind of terminal.
 
-Tokens are told apart by six hues; a live document never gives two neighbours the same one. With 16
-or 256 colours the hues are colours of those palettes, so that the terminal's own rounding cannot
-make two of them equal. Without colour the hues are attributes: every other hue is underlined, and
-the hues of equal parity differ in bold and italic.
+Six hues distinguish tokens; neighboring tokens of a document never have the same hue. With 16 or
+256 colors, the hues are colors of those palettes, so that the terminal cannot round two of them to
+the same color. Without color, the hues are attributes: every other hue is underlined, and hues of
+equal parity differ in bold and italic.
 
-No meaning is in colour alone: special tokens are italic and bold or underlined, split characters
-underlined, the pinned token bold and the pointed one underlined, or reversed where there is no
-colour.
+No meaning depends on color alone: special tokens are italic and bold or underlined, split
+characters are underlined, the pinned token is bold, and the token under the pointer is underlined
+or, without color, reversed.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ N_HUES = 6
 
 
 class LookTable(dict[int, Style]):
-    """The style of each look, a number made of bits; worked out when it is first asked for."""
+    """Style of each look (a bit set), computed on first use."""
 
     def __init__(self, palette: TokenPalette, ground: Style) -> None:
-        """Take the palette, and the widget's own style below it."""
+        """Create the table of a palette, on top of the widget's own style."""
         super().__init__()
         self.palette = palette
         self.base = ground + palette.base
 
     def __missing__(self, look: int) -> Style:
-        """Put a style together and remember it."""
+        """Compute and store a style."""
         style = self[look] = self.style_of(look)
         return style
 
     @abstractmethod
     def style_of(self, look: int) -> Style:
-        """Put a style together."""
+        """Compute the style of a look."""
 
 
 class TokenPalette(NamedTuple):
-    """How tokens look. The tuples have one style per hue."""
+    """Styles of tokens. The tuples have one style per hue."""
 
     base: Style
     """Text area without a token; also the ground of every panel that shows tokens."""
     hues: tuple[Style, ...]
     """The fills."""
     dim: tuple[Style, ...]
-    """Glyphs that stand for other characters, on each fill."""
+    """Glyphs that replace other characters, on each fill."""
     split: tuple[Style, ...]
     """Characters whose bytes are in several tokens, on each fill."""
     selected: tuple[Style, ...]
@@ -68,13 +68,13 @@ class TokenPalette(NamedTuple):
     pin: Style
     """Overlay for the token that the panels explain."""
     selection: Style
-    """Overlay for selected things in panels."""
+    """Overlay for selected items in panels."""
     cursor: Style
     """The cell at the cursor."""
     blurred_cursor: Style
     """Overlay for the cell at the cursor of an editor without the focus."""
     mono: bool = False
-    """Whether there is no colour, so that cursor and selection reverse what is below them."""
+    """Whether there is no color, so that cursor and selection are reversed."""
 
 
 _DIM_SHARE = 0.5
@@ -86,8 +86,8 @@ def token_palette(theme: str, color_system: str | None, no_color: bool) -> Token
 
     Args:
         theme: The name of the theme.
-        color_system: Rich's name of what the terminal can do, see `themes.look_of`.
-        no_color: Whether the user asked for no colour.
+        color_system: Rich's name of the terminal's color system, see `themes.look_of`.
+        no_color: Whether the user turned colors off.
     """
     if no_color or color_system is None:
         return _without_colour()
@@ -125,7 +125,7 @@ def token_palette(theme: str, color_system: str | None, no_color: bool) -> Token
 
 
 def _without_colour() -> TokenPalette:
-    """Underline every other hue; bold and italic tell the hues of equal parity apart."""
+    """Underline every other hue; bold and italic distinguish hues of equal parity."""
     none, bold, italic = Style(underline=False), Style(bold=True), Style(italic=True)
     under = Style(underline=True)
     hues = (none, under, bold, bold + under, italic, italic + under)
@@ -158,7 +158,7 @@ def _on(text: str | None, fill: str) -> Style:
 
 
 def palette_of(app: App[Any]) -> TokenPalette:
-    """Choose the palette for an app's theme and for what its terminal can show."""
+    """Return the palette for an app's theme and terminal."""
     colours = "truecolor" if app.is_headless else app.console.color_system
     return token_palette(app.theme, colours, app.no_color)
 
@@ -168,5 +168,5 @@ class TakesPalette(Protocol):
     """A widget that draws tokens."""
 
     def set_palette(self, palette: TokenPalette) -> None:
-        """Draw with other colours."""
+        """Draw with other colors."""
         ...

@@ -1,4 +1,4 @@
-"""Opening the app on a file, on piped text or on the sample text."""
+"""Open the app on a file, on piped text or on the sample text."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def run(
         piped: Bytes that came through a pipe, shown if there is no file.
         tokenizer: Name of the tokenizer; by default the one used last.
         parse_specials: Whether special-token text is read as special tokens.
-        first: What is to be shown first, by default the text.
+        first: The first request to a screen, by default to show the text.
         profile: The profile of the settings to use, empty for none.
-        shade: "light" or "dark", the kind of the theme used last to begin with; by default its own.
+        shade: "light" or "dark" version of the last theme; by default the one used last.
 
-    Never returns: the process ends with the app, whatever its threads are still doing.
+    Never returns: the process ends with the app, even if threads are still running.
 
     Raises:
         TokvizError: If the file cannot be read, the tokenizer is unknown or there is no terminal;
@@ -88,7 +88,7 @@ def _session(
     if path is not None and path.endswith(SESSION_ENDING):
         from tokviz.workspace.session_file import load_session, read_session, restore
 
-        with _said(f"Opening {path}…"):
+        with _show_progress(f"Opening {path}…"):
             found = load_session(read_session(path), settings)
             _, chosen = found.tokenizer or ("", load_remembered(settings.tokenizer)[0])
         opened = Opened(found.saved.text, notes=(*notes, *found.missing))
@@ -97,7 +97,7 @@ def _session(
         if tokenizer is not None:
             session.ask(UseTokenizer(tokenizer))
         return session
-    with _said(f"Loading {tokenizer or settings.tokenizer}…"):
+    with _show_progress(f"Loading {tokenizer or settings.tokenizer}…"):
         if tokenizer is not None:
             chosen = load(tokenizer)
         else:
@@ -118,13 +118,13 @@ def _session(
 
 
 @contextmanager
-def _said(words: str) -> Iterator[None]:
-    """Say what a terminal waits for before the first frame: a large tokenizer takes seconds."""
-    is_told = sys.stderr is not None and sys.stderr.isatty()  # it may be closed
-    if is_told:
+def _show_progress(words: str) -> Iterator[None]:
+    """Show a message until the first frame, because a large tokenizer takes seconds to load."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()  # it may be closed
+    if is_terminal:
         print(safe(words), end="\r", file=sys.stderr, flush=True)
     yield
-    if is_told:
+    if is_terminal:
         print(end="\x1b[K", file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Clicks that mean nothing: they come too late for what they were meant for, or ask it nothing."""
+"""Ignore clicks that arrive too late for their target, or that it does not handle."""
 
 from __future__ import annotations
 
@@ -15,38 +15,37 @@ from tokviz.tui.messages import RIGHT
 _LEFT = 1
 
 
-class IdleClicks:
-    """Finds the presses whose widget is gone, and those that repeat one whose widget is gone since.
+class StaleClicks:
+    """Detects presses on a removed widget, and double clicks whose first click removed the widget.
 
-    A press may meet what has been taken out and is seen until the next frame; Textual would ask
-    what that stood in. The second click of a double one must not act on what a dialog uncovers or
-    covers, or on what takes the place of a button: nobody can have seen that before.
+    A removed widget is visible until the next frame, and a press on it would reach its parent. The
+    second click of a double click must not reach a widget that the user has not seen before it.
 
-    Only the left button does what words, tabs and fields say; the right one asks a widget that says
-    so by `HEARS_RIGHT`.
+    Only the left button clicks links, tabs and fields. The right button reaches widgets with
+    `HEARS_RIGHT` only.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing pressed."""
+        """Start without a press."""
         self._widget: Widget | None = None
         self._place = Offset(-1, -1)
         self._time = float("-inf")
-        self._is_idle = False
+        self._is_stale = False
 
     def take(self, event: events.MouseDown | events.MouseUp, screen: Screen[Any]) -> bool:
-        """Tell whether a press, or the release that ends it, means nothing to its widget."""
+        """Return whether to ignore a press, or the release after it."""
         if isinstance(event, events.MouseDown):
             place = Offset(event.x, event.y)
             repeats = event.time - self._time <= App.CLICK_CHAIN_TIME_THRESHOLD
-            self._is_idle = repeats and place == self._place and self._is_gone(screen)
-            if not self._is_idle:
+            self._is_stale = repeats and place == self._place and self._is_gone(screen)
+            if not self._is_stale:
                 self._widget = pressed = widget_at(screen, place)
-                self._is_idle = pressed is not None and not pressed.is_attached
+                self._is_stale = pressed is not None and not pressed.is_attached
             self._place, self._time = place, event.time
-            if event.button != _LEFT and not self._is_idle:
+            if event.button != _LEFT and not self._is_stale:
                 hears = getattr(self._widget, "HEARS_RIGHT", False)
-                self._is_idle = event.button != RIGHT or not hears
-        return self._is_idle
+                self._is_stale = event.button != RIGHT or not hears
+        return self._is_stale
 
     def _is_gone(self, screen: Screen[Any]) -> bool:
         widget = self._widget
@@ -55,9 +54,9 @@ class IdleClicks:
         return widget.screen is not screen or not widget.is_on_screen
 
 
-def widget_at(screen: Screen[Any], place: Offset) -> Widget | None:
-    """Give the widget at a place of the screen, None where there is none any more."""
+def widget_at(screen: Screen[Any], offset: Offset) -> Widget | None:
+    """Return the widget at a position of the screen, None if there is none."""
     try:
-        return screen.get_widget_at(*place)[0]
+        return screen.get_widget_at(*offset)[0]
     except errors.NoWidget:
         return None

@@ -1,4 +1,4 @@
-"""Work in a thread: the one way in which a worker hands what it found to the screen."""
+"""Run work in a thread, and pass its result to the screen."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 
 class Task:
-    """What a piece of work in a thread knows of itself, and how it speaks meanwhile.
+    """Handle of work in a thread: reports progress, and knows whether the work was cancelled.
 
-    Threads that the work begins may speak for it too, also once the node has gone.
+    Other threads that the work starts may use it, too, even after the node was removed.
     """
 
     def __init__(self, node: DOMNode, app: App[Any]) -> None:
@@ -39,15 +39,15 @@ class Task:
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody wants the result any more."""
+        """Whether the result is no longer needed."""
         return self._worker.is_cancelled
 
     def tell(self, method: Callable[..., object], *arguments: object) -> None:
-        """Call a method on the screen's thread, and wait for it; nothing if the node has gone."""
+        """Call a method on the app's thread and wait for it, unless the node was removed."""
         self.tell_app(_call_if_there, self._node, method, *arguments)
 
     def tell_app(self, method: Callable[..., object], *arguments: object) -> None:
-        """Call what has to be done though the node may have gone; nothing if the app has ended."""
+        """Call a method on the app's thread even if the node was removed, unless the app ended."""
         app = self._app
         try:
             app.call_from_thread(method, *arguments)
@@ -56,7 +56,7 @@ class Task:
                 raise
 
     def say(self, text: str) -> None:
-        """Show the user a sentence."""
+        """Show a notification."""
         self._node.post_message(Notice(text))
 
 
@@ -71,23 +71,23 @@ def in_thread(
     stoppable: str = "",
     is_said: bool = False,
 ) -> Worker[None]:
-    """Do something in a thread, and hand over what came of it.
+    """Run work in a thread, and pass on its result.
 
     Args:
-        node: The screen or widget that it belongs to: it ends with that.
-        group: What sort of work it is. The app waits for "save" before it quits.
-        work: Does it, in the thread.
-        done: Takes the result on the screen's thread, unless the work was cancelled by then.
-        failed: Takes an error of ours there likewise; by default the user is told of it.
-        exclusive: Whether it cancels what is still under way in the group.
-        stoppable: What it does, such as "Loading a.json", if that may take long: then it is said
-            so, Esc ends it, and `failed` takes that.
-        is_said: Whether the screen says that already.
+        node: The screen or widget that the work belongs to, and ends with.
+        group: The kind of work. The app waits for "save" before it quits.
+        work: Runs in the thread.
+        done: Takes the result on the app's thread, unless the work was cancelled.
+        failed: Takes a `TokvizError` there; by default it becomes a notification.
+        exclusive: Whether to cancel running work of the group.
+        stoppable: A description such as "Loading a.json" for work that may take long. A
+            notification shows it, Esc stops the work, and `failed` takes a `StoppedError`.
+        is_said: Whether the screen shows progress itself, so that no notification is needed.
     """
     agreed: set[str] = set()
-    """Sentences about large files that the user was asked about and agreed to."""
+    """Questions about large files that the user answered with yes."""
 
-    def complain(error: TokvizError) -> None:
+    def show_error(error: TokvizError) -> None:
         node.post_message(Notice(str(error), "error"))
 
     def ask(error: LargeFileError) -> None:
@@ -95,20 +95,20 @@ def in_thread(
             agreed.add(str(error))
             begin()
 
-        def leave() -> None:
+        def decline() -> None:
             if failed is not None:
-                failed(TokvizError("It was not read."))
+                failed(TokvizError("The file was not read."))
 
-        node.post_message(Question(f"{error}. Read it?", go_on, leave))
+        node.post_message(Question(f"{error}. Read it?", go_on, decline))
 
     app = node.app
 
     def run() -> None:
-        from tokviz.process.runner import stopped_by  # which the first frame need not wait for
+        from tokviz.process.runner import stopped_by  # not needed for the first frame
 
         task = Task(node, app)
 
-        def wanted_no_more() -> bool:
+        def is_stopped() -> bool:
             return bool(stoppable) and task.cancelled
 
         def hand_over(take: Callable[[Any], object], what: object) -> None:
@@ -116,19 +116,19 @@ def in_thread(
                 take(what)
 
         try:
-            with before_large(ask_first, {*agreed, *_TOLD}), stopped_by(wanted_no_more):
+            with before_large(ask_first, {*agreed, *_TOLD}), stopped_by(is_stopped):
                 result = work(task)
         except LargeFileError as error:
             if error.is_begun:
-                # By now the user does something else, which a question would come in the way of.
+                # The user may be doing something else, so a question would interrupt.
                 _TOLD.add(str(error))
-                told = TokvizError(f"{error}. Open it again to read on.")
-                task.tell(hand_over, failed or complain, told)
+                paused = TokvizError(f"{error}. Open it again to continue reading.")
+                task.tell(hand_over, failed or show_error, paused)
             else:
                 task.tell(hand_over, ask, error)
             return
         except TokvizError as error:
-            task.tell(hand_over, failed or complain, error)
+            task.tell(hand_over, failed or show_error, error)
             return
         finally:
             if stoppable:
@@ -138,12 +138,12 @@ def in_thread(
 
     def over(worker: Worker[None]) -> None:
         _STOPPABLE.pop(worker, None)
-        # What was said last may still be on its way.
+        # The last notification may still be queued.
         node.app.call_later(dismiss_notice, node.app, f"{stoppable}…")
 
     def stop(worker: Worker[None]) -> None:
         over(worker)
-        (failed or complain)(StoppedError(f"{stoppable} was stopped"))
+        (failed or show_error)(StoppedError(f"{stoppable} was stopped"))
 
     def begin() -> Worker[None]:
         worker = node.run_worker(
@@ -159,29 +159,29 @@ def in_thread(
 
 
 def pending_or(asked: tuple[T, Worker[None]] | None, now: T) -> T:
-    """Give what was asked for last while its work is under way, else what is there."""
+    """Return the pending value while its work is running, otherwise the current one."""
     if asked is None or asked[1].is_finished or asked[1].is_cancelled:
         return now
     return asked[0]
 
 
 _TOLD: set[str] = set()
-"""Sentences about files that take more than others: whoever opens one again means it."""
+"""Errors about large files that were shown: opening the file again reads all of it."""
 
 
 class StoppedError(TokvizError):
-    """What was stopped by Esc."""
+    """The user stopped work with Esc."""
 
 
 _STOPPABLE: WeakKeyDictionary[Worker[None], Callable[[Worker[None]], object]] = WeakKeyDictionary()
-"""What Esc ends, each with what is done then: it must not hold the worker, or none would go."""
+"""Workers that Esc stops, with a function to call. It must not hold a reference to the worker."""
 
 _PATIENCE, _REPEATS = 0.5, 5.0
-"""Seconds after which work is worth a word, and then another."""
+"""Seconds until the first notification about running work, and until each update."""
 
 
 def stop_work(app: App[Any]) -> bool:
-    """End what Esc can end; False if there is no such work."""
+    """Stop all work that Esc can stop; return False if there is none."""
     stopped = [worker for worker in app.workers if worker.is_running and worker in _STOPPABLE]
     for worker in stopped:
         worker.cancel()
@@ -195,22 +195,22 @@ def _tell_of(node: DOMNode, worker: Worker[None], what: str) -> None:
     def tell() -> None:
         if worker in _STOPPABLE and not worker.is_cancelled:
             dismiss_notice(node.app, f"{what}…")
-            # To the app itself, so that what takes it back comes behind it.
+            # Through the app, so that dismissing it is queued after it.
             node.app.notify(f"{what}… {monotonic() - begun:.0f} s. Esc stops it.", markup=False)
             node.set_timer(_REPEATS, tell)
 
     node.set_timer(_PATIENCE, tell)
 
 
-def dismiss_notice(app: App[Any], beginning: str) -> None:
-    """Let no sentence stand that begins so: what it says holds no longer."""
-    dismiss_notices(app, lambda notice: notice.message.startswith(beginning))
+def dismiss_notice(app: App[Any], prefix: str) -> None:
+    """Dismiss the notifications that start with a text."""
+    dismiss_notices(app, lambda notice: notice.message.startswith(prefix))
 
 
 def post_to_ui(node: DOMNode, method: Callable[..., object]) -> Callable[..., None]:
-    """Give what other threads may call in place of a method of the screen's thread.
+    """Return a function that other threads may call instead of a method of the app's thread.
 
-    For the callbacks of child processes: it does not wait, so that a child can be closed meanwhile.
+    It does not wait for the method, so that a callback cannot block closing its child process.
     """
 
     def call(*arguments: object) -> None:
@@ -220,9 +220,6 @@ def post_to_ui(node: DOMNode, method: Callable[..., object]) -> Callable[..., No
 
 
 def _call_if_there(node: DOMNode, method: Callable[..., object], *arguments: object) -> None:
-    """Call a method of a node, unless that is being taken apart.
-
-    Then it has lost its parts, while work of its own goes on until it hears of that itself.
-    """
+    """Call a method of a node, unless the node is being removed and has lost its children."""
     if node.app.is_running and node.is_attached and not is_being_removed(node):
         method(*arguments)

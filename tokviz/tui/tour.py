@@ -1,4 +1,4 @@
-"""The first steps: a line above the screen that says what to do next, until it was done."""
+"""The tour "First steps": a line above the screen with the next thing to try."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from tokviz.workspace.session import Session
 
 LEAST_COLUMNS, LEAST_ROWS = 30, 15
 """A smaller terminal does not show the first steps, because they would leave no room for text."""
-_LOOK_SECONDS = 0.2
-_LAST_WORDS = "That was the tour. F1 explains each screen, Ctrl+L g the words on it."
+_CHECK_SECONDS = 0.2
+_END_MESSAGE = "That was the tour. F1 explains each screen, Ctrl+L g the words on it."
 
 
 class Tour:
-    """Goes through the steps: on, as soon as what one asks for is seen to be done."""
+    """Shows one step after another, the next one as soon as the user has done the previous one."""
 
     def __init__(self, app: App[Any], session: Session) -> None:
-        """Begin with the first step."""
+        """Start with the first step."""
         self._app, self._session = app, session
         self.at = 0
         self._edits = session.edits
         self._view: RowsView | None = None
-        self._timer: Timer = app.set_interval(_LOOK_SECONDS, self.look)
+        self._timer: Timer = app.set_interval(_CHECK_SECONDS, self.look)
         self.look()
 
     def look(self) -> None:
-        """Go on if the step was done, and show the line on the screen that is seen now."""
+        """Continue if the step is done, and show the line on the current screen."""
         if not self._app.screen_stack:
             return  # the app ends
         steps = first_steps()
@@ -50,10 +50,10 @@ class Tour:
             return
         if self._view is None or self._view.parent is not screen:
             self._leave()
-            # Without an id: one that was ended or left just now may still be on its way out.
+            # Without an id, because the previous line may not have been removed yet.
             self._view = RowsView()
             self._view.add_class("tour")
-            # A click on a word leaves the keyboard where it is, so that one can go on typing.
+            # A click on a link keeps the focus, so that the user can continue to type.
             self._view.can_focus = False
             if not screen.mount_below_title(self._view):
                 return
@@ -62,7 +62,7 @@ class Tour:
         self._view.show(rows)
 
     def _seen(self) -> Iterator[str]:
-        """Say what is done and what is seen now, in the words of the steps."""
+        """Yield the conditions of steps that hold now."""
         session, screen = self._session, self._app.screen
         if session.edits != self._edits:
             yield "typed"
@@ -75,18 +75,18 @@ class Tour:
 
     @property
     def is_over(self) -> bool:
-        """Whether all steps are done, or the user has ended them."""
+        """Whether all steps are done, or the user ended the tour."""
         return self.at >= len(first_steps())
 
     def skip(self) -> None:
-        """Go on to the next step, or to the end."""
+        """Continue with the next step, or end the tour."""
         self.at += 1
         if self.at == len(first_steps()):
-            self._app.notify(_LAST_WORDS)
+            self._app.notify(_END_MESSAGE)
             self.end()
 
     def end(self) -> None:
-        """Show no step any more, at the next start neither."""
+        """End the tour, also for the next start."""
         self.at = len(first_steps())
         self._timer.stop()
         self._leave()
@@ -98,9 +98,9 @@ class Tour:
 
 
 def tour_rows(step: Step, number: int, of: int, screen: str, width: int) -> Sequence[Row]:
-    """Draw a step: its number, what to do, and what a click skips or ends.
+    """Return the rows of a step: its number, its text, and links to skip it or end the tour.
 
-    On another screen than its own it says no more than where to go.
+    On another screen than that of the step, the text only names the screen.
     """
     head = (Span(f"First steps {number}/{of} ", "heading"),)
     words = words_of(step.say)

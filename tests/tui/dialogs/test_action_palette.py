@@ -234,7 +234,7 @@ async def test_what_was_highlighted_stays_so_when_the_rest_is_found_late() -> No
 
         palette = ActionPalette(offers_here(app), listed_late)
         app.push_screen(palette)
-        await until(pilot, lambda: palette.has_begun)
+        await until(pilot, lambda: palette.is_ready)
         await pilot.press(*"copy", "down")
         chosen, n_rows = palette.rows.row, len(palette.rows.rows)
         go_on.set()

@@ -806,7 +806,7 @@ async def test_quitting_saves_one_thing_after_another(tmp_path: Path) -> None:
         await settle(pilot)
         app.session.path = text
         await pilot.press("alt+r", "ctrl+q", "s")
-        asked = "Not saved: this conversation."
+        asked = "Unsaved: this conversation."
         await until(pilot, lambda: getattr(app.screen, "_question", "") == asked)
         assert text.read_text() == "typed"
         await pilot.press("s")

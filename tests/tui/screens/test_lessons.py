@@ -45,7 +45,7 @@ async def test_every_lesson_leads_by_key_from_train_to_the_textbooks_last_merge(
     session = Session(Opened("own"), tokviz.load("gpt2"), settings, remember=False, first=first)
     app = TokvizApp(session)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, TrainScreen) and app.screen.has_begun)
+        await until(pilot, lambda: isinstance(app.screen, TrainScreen) and app.screen.is_ready)
         await settle(pilot)
         assert "Shift+F9 lessons" in shown(app).splitlines()[-1]
         await pilot.resize_terminal(120, 40)

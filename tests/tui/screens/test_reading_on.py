@@ -45,7 +45,7 @@ class Reader:
 
 
 async def begun(pilot: Pilot[Any], app: TokvizApp) -> None:
-    await until(pilot, lambda: tokens(app).has_begun and not app._waiting)
+    await until(pilot, lambda: tokens(app).is_ready and not app.input.pending)
     await settle(pilot)
 
 
@@ -59,7 +59,7 @@ async def test_what_is_pressed_meanwhile_comes_once_the_rest_is_there() -> None:
         for key in ("A", "ctrl+end", "z"):
             app.simulate_key(key)
         await pilot.resize_terminal(60, 20)
-        await until(pilot, lambda: len(app._waiting) == 3)
+        await until(pilot, lambda: len(app.input.pending) == 3)
         assert not screen.session.modified
         reader.may_go_on.set()
         await begun(pilot, app)

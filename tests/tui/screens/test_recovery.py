@@ -257,7 +257,7 @@ async def test_the_answers_fit_into_a_small_terminal() -> None:
 async def test_who_quits_is_told_that_what_is_not_saved_comes_again(remember: bool) -> None:
     app = TokvizApp(Session(Opened("hello"), tokviz.load("gpt2"), remember=remember))
     async with app.run_test() as pilot:
-        await until(pilot, lambda: app.screen.has_begun)
+        await until(pilot, lambda: app.screen.is_ready)
         await pilot.press("x", "ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
         question = str(app.screen.query_one("#question", Static).content)
@@ -291,7 +291,7 @@ async def test_what_is_found_while_the_screen_ends_is_offered_next_time(
     leave("kept from before")
     app = make_app()
     async with app.run_test() as pilot:
-        await until(pilot, lambda: app.screen.has_begun)
+        await until(pilot, lambda: app.screen.is_ready)
         recovery = app.screen.recovery
         await app.screen.remove_children()
         recovery.offer(RecoveryJournal().recoverable_texts())

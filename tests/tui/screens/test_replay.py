@@ -199,7 +199,7 @@ async def test_a_screen_hears_of_what_the_tokens_screen_does_when_that_has_been_
         await pilot.press(LEADER, "1", "f6")
         app.action_show_screen(screen_id)
         await until(pilot, lambda: getattr(app.screen, "SCREEN_ID", "") == screen_id)
-        await until(pilot, lambda: app.screen.has_begun)
+        await until(pilot, lambda: app.screen.is_ready)
         heard: list[str] = []
         heeded = type(app.screen).text_changed
 

@@ -38,7 +38,7 @@ async def show(pilot: Pilot[None], screen_id: str) -> None:
 
 def shown(pilot: Pilot[None]) -> str:
     screen = pilot.app.screen
-    return screen.SCREEN_ID if isinstance(screen, TokvizScreen) and screen.has_begun else ""
+    return screen.SCREEN_ID if isinstance(screen, TokvizScreen) and screen.is_ready else ""
 
 
 async def write(pilot: Pilot[None], keys: tuple[str, ...], path: Path) -> str:
@@ -129,7 +129,7 @@ async def test_what_was_asked_for_before_a_session_does_not_come_after_it(
             app.screen.files.open_path(tmp_path / "late.txt")  # type: ignore[attr-defined]
         else:
             await pilot.press("f6" if late == "special tokens" else "ctrl+right_square_bracket")
-        app._open_session(path)
+        app.session_files.open_file(path)
         await until(pilot, lambda: session.live.text == "their text")
         go_on.set()
         await settle(pilot)
@@ -154,7 +154,7 @@ async def test_letters_do_not_wait_for_the_text_of_a_session(
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         monkeypatch.setattr(chunking, "PreparedText", slowly)
-        app._open_session(path)
+        app.session_files.open_file(path)
         await until(pilot, lambda: n_prepared)
         await pilot.press("x")
         assert session.live.text == "xmy text"

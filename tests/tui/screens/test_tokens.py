@@ -27,6 +27,7 @@ from tokviz.tui.app import APP_ACTIONS, TokvizApp
 from tokviz.tui.dialogs.confirm import ConfirmDialog
 from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.dialogs.save_file import SaveFileDialog
+from tokviz.tui.error_notices import ErrorNotices
 from tokviz.tui.messages import TokenHovered, TokenPicked
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens import choosing, safekeeping
@@ -995,7 +996,7 @@ async def test_quitting_while_tokens_are_made_is_possible_at_once() -> None:
 
 async def test_a_failure_in_the_background_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     app = make_app("x" * 100_000)
-    app._errors = ErrorLog()
+    app.errors = ErrorNotices(app, ErrorLog())
 
     def fail(seconds: float) -> bool:
         raise ValueError("the encoder broke")

@@ -1028,7 +1028,7 @@ async def test_a_preset_fills_the_form_and_its_run_goes_to_chat_with_its_templat
 async def test_the_text_at_hand_and_a_typed_one_are_learned_from_byte_for_byte() -> None:
     app = make_app("low\r\nl\udcffow")
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: app.screen.has_begun)
+        await until(pilot, lambda: app.screen.is_ready)
         await app.run_action("screen.train_on_text")
         await until(pilot, lambda: isinstance(app.screen, TrainScreen))
         await until(pilot, lambda: len(app.screen.form.values.corpus) == 1)
@@ -1071,7 +1071,7 @@ async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(
             pilot,
             lambda: (
                 isinstance(app.screen, ReplayScreen)
-                and app.screen.has_begun
+                and app.screen.is_ready
                 and app.screen.state.opened
             ),
         )

@@ -72,7 +72,7 @@ def offers_elsewhere(app: Any) -> Iterator[Offer]:
     def offer(title: str, help: str, words: str, request: Request) -> Offer:
         return Offer(safe(title), safe(help), words, partial(app.session.ask, request))
 
-    for kind, found in app.elsewhere():
+    for kind, found in app.switcher.actions_elsewhere():
         request = RunAction(kind.id, found.call)
         yield offer(f"{kind.title}: {found.title}", found.help, found.words, request)
     see = "See the text of the Tokens screen with it."

@@ -1,10 +1,10 @@
-"""What all dialogs share: the frame, the field, the line of hints, and how they end."""
+"""Base classes of dialogs: frame, search field, hints, and results."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Generic, TypeVar
 
 from textual import events, messages
 from textual.app import ComposeResult
@@ -19,9 +19,8 @@ from textual.style import Style
 from textual.widgets import Static
 
 from tokviz.text.glyphs import safe
-from tokviz.tui.messages import Begun
-from tokviz.tui.sizes import TINY_COLUMNS
-from tokviz.tui.textual_private.resize_events import fix_resize_events
+from tokviz.tui.base_screen import BaseScreen
+from tokviz.tui.sizes import TINY_COLUMNS, set_classes
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.lists import MOVES, RowList
@@ -31,21 +30,21 @@ ResultT = TypeVar("ResultT")
 RowT = TypeVar("RowT")
 
 Hint = tuple[str, str, str]
-"""A key as people read it, what it does, and the dialog's action that a click on it runs."""
+"""A key as displayed, its effect, and the dialog's action that a click runs."""
 
 
 def field_row(field: Field) -> Horizontal:
-    """Put a prompt before a field."""
+    """Return a row with a prompt and a field."""
     return Horizontal(Static("›", classes="prompt"), field, classes="field-row")
 
 
 def rule(*, id: str | None = None) -> Static:
-    """Give a line from side to side."""
+    """Return a horizontal line."""
     return Static("─" * 200, classes="rule", id=id)
 
 
 class HintBar(Static):
-    """The last line of a dialog: its keys, each of them a button for the mouse."""
+    """The last line of a dialog: its keys, which the user can also click."""
 
     DEFAULT_CSS = """
     HintBar {
@@ -57,13 +56,13 @@ class HintBar(Static):
     """
 
     def __init__(self, hints: Sequence[Hint]) -> None:
-        """Take the hints, the most important first: a narrow dialog cuts the last ones."""
+        """Create the bar; a narrow dialog hides the last hints."""
         super().__init__()
         self.auto_links = False
         self._hints = hints
 
     def show(self, hints: Sequence[Hint]) -> None:
-        """Show other hints."""
+        """Replace the hints."""
         self._hints = hints
         self.update(hint_content(hints, self.size.width))
 
@@ -73,9 +72,9 @@ class HintBar(Static):
 
 
 def hint_content(hints: Sequence[Hint], width: int) -> Content:
-    """Draw the hints that fit in a row, each one clickable.
+    """Return the hints that fit in a row, each one clickable.
 
-    Where even the first two do not fit, the keys stand alone.
+    If even the first two do not fit, show their keys only.
     """
     while len(hints) > 2 and _width(hints) > width:
         hints = hints[:-1]
@@ -97,14 +96,14 @@ def _width(hints: Sequence[Hint]) -> int:
 _GAP = "   "
 
 WIDE_COLUMNS, HIGH_LINES = 44, 12
-"""In a smaller terminal a dialog has no frame and all of the screen."""
+"""In a smaller terminal, dialogs have no frame and fill the screen."""
 
 
-class Modal(ModalScreen[ResultT], Generic[ResultT]):
-    """What lies over a screen until it is answered, once.
+class Modal(ModalScreen[ResultT], BaseScreen[ResultT], Generic[ResultT]):
+    """A screen on top of another one that returns one result.
 
-    Two keys can come in one read: the second one is on its way to the dialog that the first one
-    closes. It is not answered, since what it meant is gone.
+    Two keys can arrive in one read. The second one is then on its way to a dialog that the first
+    one closes, so a closing dialog ignores it.
     """
 
     _ENDING = (
@@ -114,22 +113,15 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
         messages.CloseMessages,
         messages.Prune,
     )
-    """What a closed dialog still has to hear, to go away."""
+    """Messages that a closing dialog needs."""
 
-    def __init__(self, *, classes: str | None = None) -> None:
-        """Create the dialog."""
-        super().__init__(classes=classes)
-        fix_resize_events(self)
-
-    has_begun = False
-    """Whether it shows what it begins with, and can take input."""
     _is_over = False
     _late: tuple[ResultT | None] | None = None
 
     def dismiss(self, result: ResultT | None = None) -> AwaitComplete:
-        """Close with a result; only the first one counts.
+        """Close with a result; only the first result counts.
 
-        One that comes while something lies above, such as from a thread, waits until that is gone.
+        If another dialog is on top, close once that one has closed.
         """
         if self._is_over or self._late is not None:
             return AwaitComplete()
@@ -140,33 +132,27 @@ class Modal(ModalScreen[ResultT], Generic[ResultT]):
         return super().dismiss(result)
 
     def on_screen_resume(self) -> None:
-        """Take input; close now with a result that came while something lay above."""
-        # Once it is laid out: before, a click would meet another row than the one that is seen.
-        self.call_after_refresh(self._be_ready)
+        """Take input, or close with a result that arrived while another dialog was on top."""
+        # Before the first layout, a click would hit another row than the displayed one.
+        self.call_after_refresh(self.set_ready)
         if self._late is not None:
             (result,), self._late = self._late, None
             self.dismiss(result)
 
-    def _be_ready(self) -> None:
-        self.has_begun = True
-        self.app.post_message(Begun())
-
     def give_up(self) -> None:
-        """Close without an answer, as where the user goes to another screen."""
+        """Close without a result, because the user switches to another screen."""
         self.dismiss(None)
 
-    def _get_dispatch_methods(
-        self, method_name: str, message: Message
-    ) -> Iterator[tuple[type, Callable[[Message], Any]]]:
-        if not self._is_over or isinstance(message, self._ENDING):
-            yield from super()._get_dispatch_methods(method_name, message)
+    def accepts(self, message: Message) -> bool:
+        """Ignore input once the dialog is closing."""
+        return not self._is_over or isinstance(message, self._ENDING)
 
 
 class Dialog(Modal[ResultT], Generic[ResultT]):
-    """A modal dialog in the middle of the screen, the whole screen where that is small.
+    """A modal dialog in the middle of the screen, or on all of a small screen.
 
-    A subclass says what is inside with `compose_body`. It ends by `dismiss(result)`, or with None
-    by Esc, by a click outside, or by a click on its Esc hint.
+    A subclass yields its content in `compose_body` and closes with `dismiss(result)`. Esc, a click
+    outside or a click on the Esc hint close it with None.
     """
 
     DEFAULT_CSS = """
@@ -202,14 +188,14 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", show=False)]
 
     dialog_title = ""
-    """What stands in the frame."""
+    """The title in the frame."""
     verb = "choose"
-    """What Enter does."""
+    """The effect of Enter, as shown in the hints."""
     rows_wanted: ClassVar[int | None] = None
-    """Rows between the frame's borders; None for as many as needed."""
+    """Rows between the frame's borders, None for as many as needed."""
 
     def compose(self) -> ComposeResult:
-        """Put the body into the frame."""
+        """Yield the frame with the body and the hints."""
         with Vertical(id="dialog") as frame:
             frame.border_title = self.dialog_title
             yield from self.compose_body()
@@ -217,26 +203,26 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
 
     @abstractmethod
     def compose_body(self) -> ComposeResult:
-        """Yield what is inside the frame, above the hints."""
+        """Yield the widgets inside the frame, above the hints."""
 
     def hints(self) -> Sequence[Hint]:
-        """Give the keys of the last line."""
+        """Return the hints of the last line."""
         return [("Enter", self.verb, "choose"), ("Esc", "cancel", "cancel")]
 
     def show_hints(self) -> None:
-        """Show the hints again, which have become others."""
+        """Update the displayed hints."""
         self.query_one(HintBar).show(self.hints())
 
     def wanted_height(self) -> int | None:
-        """Say how many rows are wanted between the frame's borders."""
+        """Return the preferred number of rows between the frame's borders, None for automatic."""
         return self.rows_wanted
 
     def on_mount(self) -> None:
-        """Have the right looks in the first frame too: a resize is heard behind it."""
+        """Fit the frame before the first resize event, which arrives after the first drawing."""
         self._fit(self.app.size)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Keep the frame inside the screen. Its lists then share what is left."""
+        """Keep the frame inside the screen."""
         self._fit(event.size)
 
     def _fit(self, size: Size) -> None:
@@ -248,11 +234,11 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
             "-framed": is_wide and is_high,
             "-short": not is_high,
         }
-        self.update_classes(classes)
+        set_classes(self, classes)
         self.fit_height(size)
 
     def fit_height(self, size: Size) -> None:
-        """Take the rows that are wanted, as far as a screen of that size has them."""
+        """Set the preferred height, limited to the screen."""
         wanted = self.wanted_height()
         if wanted is not None:
             frame = self.query_one("#dialog")
@@ -269,29 +255,29 @@ class Dialog(Modal[ResultT], Generic[ResultT]):
         self.dismiss(None)
 
     def give_up(self) -> None:
-        """Close by Esc, also where that only stops something at first."""
+        """Close as Esc does, even if the first Esc only stops work."""
         self.action_cancel()
         self.dismiss(None)
 
     def show_error(self, message: str) -> None:
-        """Show a sentence beside the field, or nothing. The dialog must hold a `.error` widget."""
+        """Show an error, or hide it if it is empty. The dialog must contain an `.error` widget."""
         line = self.query_one(".error", Static)
         line.update(Content(safe(message)))
         line.display = bool(message)
 
 
 class About(Static):
-    """What there is to say about the highlighted row, as far as there are rows for it."""
+    """Description of the highlighted row, cut to the available rows."""
 
     _text = ""
 
     def tell(self, text: str) -> None:
-        """Say something else."""
+        """Replace the description."""
         self._text = safe(text)
         self.on_resize()
 
     def on_resize(self) -> None:
-        """Show the words that fit; an ellipsis stands for the others."""
+        """Show the words that fit, followed by an ellipsis."""
         width, height = self.size
         rows = [row.plain for row in Content(self._text).wrap(width)] if width else []
         if len(rows) > height > 0:
@@ -300,7 +286,7 @@ class About(Static):
 
 
 class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
-    """A dialog about the rows of one list, which a subclass yields somewhere in its body."""
+    """A dialog with a list, which the subclass yields in its body."""
 
     DEFAULT_CSS = """
     ListDialog {
@@ -311,7 +297,7 @@ class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
     BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
 
     nothing = ""
-    """What stands in the place of the rows where nothing is found."""
+    """Text displayed instead of the rows if there are none."""
 
     def __init__(
         self,
@@ -320,13 +306,19 @@ class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
         *,
         classes: str | None = None,
     ) -> None:
-        """Take the function that draws a row, and the id of the list."""
+        """Create the dialog.
+
+        Args:
+            paint: Draws a row in a width.
+            id: The id of the list.
+            classes: The dialog's classes.
+        """
         super().__init__(classes=classes)
         self.rows: RowList[RowT] = RowList(paint, id=id)
         self.rows.empty_text = self.nothing
 
     def compose_search(self, field: Field) -> ComposeResult:
-        """Yield the list between two rules, below a field that searches it and what is wrong."""
+        """Yield a search field, an error line, and the list between two rules."""
         yield field_row(field)
         yield Static(classes="error")
         yield rule()
@@ -334,7 +326,7 @@ class ListDialog(Dialog[ResultT], Generic[ResultT, RowT]):
         yield rule(id="below")
 
     def hints(self) -> Sequence[Hint]:
-        """Give the keys of the last line."""
+        """Return the hints of the last line."""
         return [*super().hints(), ("↑↓", "move", "")]
 
     def action_move(self, step: int) -> None:

@@ -1,4 +1,4 @@
-"""What the lines above and below every screen have in common: the tabs and the keys."""
+"""The title bar and the key bar of every screen."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tokviz.tui.widgets.spans import Role, Span
 
 
 def tab_items(shown: str, progress: Mapping[str, str]) -> list[BarItem]:
-    """Give the left end of the title bar: the app's name and a tab for every screen.
+    """Return the left end of the title bar: the app's name and a tab for every screen.
 
     Args:
-        shown: The id of the screen that is shown.
-        progress: By the id of a screen, how far its work in the background is.
+        shown: The id of the current screen.
+        progress: Progress of work in the background, by the id of its screen.
     """
 
     def words(kind: Kind, role: Role) -> tuple[Span, ...]:
@@ -45,7 +45,7 @@ MORE_TABS = BarItem((Span("more ▾", "key"),), "app.more_keys", weight=2)
 
 
 def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
-    """Give the right end of the title bar: the tokenizer at hand, which a click changes."""
+    """Return the right end of the title bar: the current tokenizer, which a click changes."""
     known = short_name(tokenizer.name) if tokenizer else "…"
     models = next((b.title for b in BUILTIN_TOKENIZERS if b.name == known), "")
     doubts: list[Span] = []
@@ -71,16 +71,16 @@ def tokenizer_item(tokenizer: Tokenizer | None) -> BarItem:
 
 
 LONGEST_NAME, SHORTENED_NAME, CUT_NAME = 40, 20, 8
-"""Columns of what is at hand in the title: at the most, beside all screens, and at the least."""
+"""Columns of the tokenizer's name: at most, next to the tabs of all screens, and at least."""
 
 
 def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
-    """Give the key bar of a screen: what can be done where the keyboard is.
+    """Return the key bar of a screen.
 
     Returns:
-        The left end: the palette, the way to other screens, the actions of the focused part, of the
-        screen, of the app. The right end, which is left out last: what stays however little room
-        there is.
+        The left end: the palette, the key to other screens, and the actions of the focused widget,
+        the screen and the app. The right end, which is the last to be dropped: actions that stay
+        in the narrowest bar.
     """
     declared = [*screen.BINDINGS, *screen.app.BINDINGS]
     keys = {found.id: found.key for found in declared if isinstance(found, Binding)}
@@ -89,7 +89,7 @@ def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
     left, right = [palette], list[BarItem]()
     places = {name: place for place, name in enumerate(keys)} | {"more_keys": -2}
     shown = [found for found in screen.active_bindings.values() if found.binding.show]
-    # As declared: a key that the screen takes from the focused part would stand first otherwise.
+    # In the declared order: a key that the screen shares with the focused widget would come first.
     for active in sorted(shown, key=lambda found: places.get(found.binding.id, -1)):
         binding = active.binding
         if not active.enabled:
@@ -104,7 +104,7 @@ def key_items(screen: Screen[Any]) -> tuple[list[BarItem], list[BarItem]]:
 
 
 def short_key(key: str) -> str:
-    """Spell a key as the lines above and below do.
+    """Return the short label of a key for the bars.
 
     >>> short_key("ctrl+l")
     '^L'

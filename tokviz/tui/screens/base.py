@@ -1,4 +1,4 @@
-"""What every screen of tokviz has, and the controllers that it is composed of."""
+"""Base classes of the screens and of the controllers that they are composed of."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from tokviz.storage.listing import home_label
 from tokviz.text.sentences import failure_message
 from tokviz.tokenizer.tokenizer import Tokenizer
 from tokviz.tui.actions import PREFIX, Action, Gesture, bindings_of, declared_by
-from tokviz.tui.messages import Begun, CopyRequested, Notice
+from tokviz.tui.base_screen import BaseScreen
+from tokviz.tui.messages import CopyRequested, Notice
 from tokviz.tui.screens.bars import MORE_TABS, key_items, tab_items, tokenizer_item
-from tokviz.tui.sizes import size_classes
+from tokviz.tui.sizes import set_classes, size_classes
 from tokviz.tui.stale_clicks import widget_at
 from tokviz.tui.tasks import Task, dismiss_notice, in_thread
-from tokviz.tui.textual_private.resize_events import fix_resize_events, screen_strips
+from tokviz.tui.textual_private.resize_events import screen_strips
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.status_line import StatusLine
 from tokviz.workspace.session import (
@@ -43,26 +44,26 @@ from tokviz.workspace.settings import Settings
 T = TypeVar("T")
 Handler = tuple[type[Message], dict[str, Any], str]
 Loss = tuple[str, Callable[[Callable[[], object]], object]]
-"""What would be lost: its name, and what saves it and then calls something."""
+"""Unsaved work: its name, and a function that saves it and then calls another function."""
 
 
-class TokvizScreen(Screen[None]):
-    """A screen of the app: layout and routing. What it can do is done by its controllers.
+class TokvizScreen(BaseScreen[None]):
+    """A screen of the app: layout and routing. Its controllers do the work.
 
-    A subclass names its controllers' classes in `CONTROLLERS` and makes them in `compose`, once the
-    widgets that they need are there. From then on their actions are actions of the screen, and
-    their `@on` handlers receive its messages.
+    A subclass lists its controllers' classes in `CONTROLLERS` and creates them in `compose`, after
+    the widgets that they need. From then on their actions are actions of the screen, and their
+    `@on` handlers receive its messages.
     """
 
     SCREEN_ID: ClassVar[str]
-    """Its name: the app's mode, the class that `Request.screen` names."""
+    """The id of the screen: the app's mode, and the value of `Request.screen`."""
     CONTROLLERS: ClassVar[tuple[type[Controller], ...]] = ()
     GESTURES: ClassVar[tuple[Gesture, ...]] = ()
-    """What the mouse does, for the help page."""
+    """Mouse gestures, for the help page."""
     LOW_LINES: ClassVar[int] = 30
-    """A terminal of fewer lines is "-low"."""
+    """Terminals with fewer lines get the class "-low"."""
     BROAD_COLUMNS: ClassVar[int] = 150
-    """A terminal of so many columns is "-broad"."""
+    """Terminals with at least this many columns get the class "-broad"."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Collect the key bindings."""
@@ -70,9 +71,8 @@ class TokvizScreen(Screen[None]):
         super().__init_subclass__(**options)
 
     def __init__(self, session: Session) -> None:
-        """Take what the app is about."""
+        """Create the screen, without controllers."""
         super().__init__()
-        fix_resize_events(self)
         self.session = session
         self.title_bar = Bar(id="title")
         self.keys = Bar(id="keys")
@@ -80,8 +80,6 @@ class TokvizScreen(Screen[None]):
             found.method: (found, self) for found in declared_by(type(self))
         }
         self._controllers: list[Controller] = []
-        self.has_begun = False
-        """Whether it shows what it begins with, and can take input."""
         self._answers = False
         self._unsubscribe: tuple[Callable[[], None], ...] = ()
         self._tokenizer: Tokenizer | None = None
@@ -96,25 +94,23 @@ class TokvizScreen(Screen[None]):
 
     @classmethod
     def parts(cls) -> Sequence[type[Widget]]:
-        """Name the widgets that declare actions of their own, for the help; by default none."""
+        """Return the widgets that declare actions, for the help; by default none."""
         return ()
 
     def answer_with(self, controller: Controller) -> None:
-        """Let a controller do its actions and receive its messages, which go no further."""
+        """Run a controller's actions, and pass it the messages that it handles."""
         for found in declared_by(type(controller)):
             self._owners[found.method] = found, controller
             setattr(self, PREFIX + found.method, getattr(controller, found.method))
         self._controllers.append(controller)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Refuse what makes no sense now."""
+        """Refuse actions that are not possible now."""
         found, owner = self._owners.get(action, (None, None))
         return found is None or found.when is None or found.when(owner)
 
-    def _get_dispatch_methods(
-        self, method_name: str, message: Message
-    ) -> Iterator[tuple[type, Callable[[Message], Any]]]:
-        yield from super()._get_dispatch_methods(method_name, message)
+    def extra_handlers(self, message: Message) -> Iterator[Callable[[Message], Any]]:
+        """Yield the controllers' handlers of a message, which then goes no further."""
         for controller in self._controllers:
             for kind, selectors, name in controller.handlers:
                 if isinstance(message, kind) and all(
@@ -122,16 +118,16 @@ class TokvizScreen(Screen[None]):
                     for attribute, selector in selectors.items()
                 ):
                     message.stop()
-                    yield type(self), getattr(controller, name)
+                    yield getattr(controller, name)
 
-    # -- what every screen does
+    # -- common behavior
 
     def on_mount(self) -> None:
-        """Fill the lines above and below, and hear of what changes."""
+        """Fill the title bar and the key bar, and subscribe to changes of the session."""
         self.bindings_updated_signal.subscribe(self, lambda _: self.show_keys())
         self._unsubscribe = (
             self.session.subscribe(TokenizerChanged, lambda _: self.follow_tokenizer()),
-            self.session.subscribe(Asked, self._asked),
+            self.session.subscribe(Asked, self._requested),
             self.session.subscribe(ProgressChanged, lambda _: self._follow_progress()),
             self.session.subscribe(TextChanged, lambda _: self._follow_text()),
         )
@@ -142,26 +138,25 @@ class TokvizScreen(Screen[None]):
         self.begin()
 
     def begin(self) -> None:
-        """Load what the screen starts with; called once, when it is mounted."""
+        """Load the first content; called once, when the screen is mounted."""
         self.call_after_refresh(self.started)
-        self.call_after_refresh(self._begun)
+        self.call_after_refresh(self._show_ready)
 
-    def _begun(self) -> None:
-        # What takes the keyboard may have come only now.
+    def _show_ready(self) -> None:
+        # The widget that takes the focus may have been mounted late.
         if self.focused is None and self.AUTO_FOCUS:
             self.set_focus(self.query(self.AUTO_FOCUS).first())
-        self.has_begun = True
-        self.app.post_message(Begun())
+        self.set_ready()
 
     def on_unmount(self) -> None:
-        """Hear of nothing any more, and end what runs in the background."""
+        """Unsubscribe, and end work in the background."""
         for unsubscribe in self._unsubscribe:
             unsubscribe()
         for controller in self._controllers:
             controller.end()
 
     async def on_click(self, event: events.Click) -> None:
-        """Say what a word means, where a click on it does nothing else."""
+        """Open the glossary for a clicked word, unless the click has another effect."""
         widget = widget_at(self, event.screen_offset)
         is_read = isinstance(widget, (Static, Bar, StatusLine))
         is_read &= widget not in (self.title_bar, self.keys)
@@ -175,17 +170,17 @@ class TokvizScreen(Screen[None]):
             await self.app.run_action(f"app.define({word!r})")
 
     def read(self, region: Region) -> str:
-        """Give the text in a part of the screen."""
+        """Return the text displayed in a region."""
         strips = screen_strips(self)[region.y : region.bottom]
         return "\n".join(strip.crop(region.x, region.right).text for strip in strips)
 
     def show_title(self) -> None:
-        """Show the tabs of all screens, and what this one says at the right end."""
+        """Show the tabs of all screens, and the items of this one at the right end."""
         tabs = tab_items(self.SCREEN_ID, self.session.progress)
         self.title_bar.show(tabs, self.title_items(), MORE_TABS)
 
     def mount_below_title(self, widget: Widget) -> bool:
-        """Put a line below the title, and say whether that could be done: the screen may end."""
+        """Mount a line below the title; return False if the screen is being removed."""
         can_be = self.title_bar.is_attached
         if can_be:
             self.mount(widget, after=self.title_bar)
@@ -196,25 +191,25 @@ class TokvizScreen(Screen[None]):
             self.show_title()
 
     def title_items(self) -> Sequence[BarItem]:
-        """Give the right end of the title bar: by default the tokenizer at hand."""
+        """Return the right end of the title bar: by default the current tokenizer."""
         return [tokenizer_item(self.session.tokenizer)]
 
     def show_keys(self) -> None:
-        """Show the keys of what has the keyboard, of the screen and of the app."""
+        """Show the keys of the focused widget, of the screen and of the app."""
         if self.is_mounted:
             self.keys.show(*key_items(self))
 
     def say(self, text: str, severity: SeverityLevel = "information") -> None:
-        """Show the user a sentence, as plain text; an error need not end in a full stop."""
+        """Show a notification as plain text; add a full stop if it lacks one."""
         stop = "" if text.endswith((".", "!", "?", "…")) else "."
         self.notify(text + stop, severity=severity, markup=False)
 
     def on_notice(self, message: Notice) -> None:
-        """Show what a widget, or work in the background, has to say."""
+        """Show a notification of a widget or of work in the background."""
         self.say(message.text, message.severity)
 
     def copy(self, text: str, what: str) -> None:
-        """Copy in the background, and say where the copy went; `what` names the text."""
+        """Copy in the background, and report where the copy went; `what` names the text."""
 
         async def copy_it() -> None:
             from tokviz.tui.clipboard import copied, copy
@@ -230,13 +225,13 @@ class TokvizScreen(Screen[None]):
         self.run_worker(copy_it(), group="copy")
 
     def on_copy_requested(self, message: CopyRequested) -> None:
-        """Copy what a widget shows."""
+        """Copy a text that a widget shows."""
         self.copy(message.text, message.what)
 
-    # -- the tokenizer at hand
+    # -- the current tokenizer
 
     def follow_tokenizer(self) -> None:
-        """Take up the tokenizer at hand, now or when the screen is next seen."""
+        """Show the current tokenizer, now or when the screen is shown next."""
         tokenizer = self.session.tokenizer
         if self.is_current and self.is_mounted and tokenizer is not self._tokenizer:
             self._tokenizer = tokenizer
@@ -244,63 +239,63 @@ class TokvizScreen(Screen[None]):
             self.tokenizer_changed(tokenizer)
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
-        """Show another tokenizer; by default there is nothing to show."""
+        """Show another tokenizer; by default do nothing."""
 
-    # -- the text at hand
+    # -- the current text
 
     def _follow_text(self) -> None:
-        if self.is_current and self.has_begun:
+        if self.is_current and self.is_ready:
             self.text_changed()
 
     def text_changed(self) -> None:
-        """Show what has become of the text, as when the screen comes; by default it shows none."""
+        """Show the changed text; by default do nothing."""
 
-    # -- what a session file holds
+    # -- session files
 
     def saved(self) -> dict[str, Any]:
-        """Give what the screen adds to a session file: fields of `SavedSession`; by default none.
+        """Return the screen's fields of `SavedSession`; by default none.
 
-        For any thread what it holds may be turned into.
+        Another thread may convert the values.
         """
         return {}
 
-    # -- what would be lost
+    # -- unsaved work
 
     def unsaved(self) -> list[Loss]:
-        """List what the end of the app would lose."""
+        """List the unsaved work that would be lost if the app ended now."""
         return [loss for controller in self._controllers for loss in controller.unsaved()]
 
     def ask_to_end(self, go_on: Callable[[], object]) -> Screen[Any] | None:
-        """Ask about what goes on and would end with the app; by default nothing does.
+        """Ask about running work that would end with the app; by default there is none.
 
         Args:
-            go_on: Goes on to the end, after an answer that wishes so.
+            go_on: Continues to quit, if the user agrees.
 
         Returns:
-            The question, if there is one.
+            The dialog, None if there is no question.
         """
         return None
 
     def keep(self) -> None:
-        """Write down what the end of the app would lose."""
+        """Write unsaved work to the recovery journal."""
         for controller in self._controllers:
             controller.keep()
 
     # -- requests
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Take up what changed while another screen was shown."""
+        """Show what changed while another screen was shown."""
         self.follow_tokenizer()
         self.show_title()
         self._follow_progress()
         self._take_requests()
 
     def started(self) -> None:
-        """Answer requests from now on: the screen shows what it begins with."""
+        """Answer requests from now on, because the screen shows its first content."""
         self._answers = True
         self._take_requests()
 
-    def _asked(self, change: Asked) -> None:
+    def _requested(self, change: Asked) -> None:
         if change.screen == self.SCREEN_ID and self.is_current:
             self._take_requests()
 
@@ -308,25 +303,24 @@ class TokvizScreen(Screen[None]):
         if self._answers:
             for request in self.session.take_requests(self.SCREEN_ID):
                 if isinstance(request, RunAction):
-                    self.call_later(self._run_asked, request.call)
+                    self.call_later(self._run_requested, request.call)
                 else:
                     self.answer(request)
 
-    async def _run_asked(self, call: str) -> None:
+    async def _run_requested(self, call: str) -> None:
         if not await self.app.run_action(call, self):
-            self.say("There is nothing to do this with now.")
+            self.say("This is not possible now.")
 
     def answer(self, request: Request) -> None:
-        """Show what another screen, or the command line, asks for."""
+        """Answer a request of another screen or of the command line."""
 
-    # -- the room there is
+    # -- size
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show what there is room for.
+        """Fit the content to the size.
 
-        Every layout tells the screen its size again, and other words ask for a layout. So an old
-        and a new size could take turns for ever, and each would be laid out and drawn twice: a
-        size that is no longer the terminal's, or that is laid out, asks for nothing.
+        Every layout sends `Resize` again, and fitting causes a layout. To avoid an endless loop
+        between an old and a new size, ignore sizes that are outdated or handled already.
         """
         if event.size != self.app.size or event.size == self._fitted_size:
             event.prevent_default()
@@ -336,16 +330,15 @@ class TokvizScreen(Screen[None]):
         self.call_after_refresh(self.fitted)
 
     def fit(self, size: Size) -> None:
-        """Set the classes that style sheets ask for."""
-        # All at once: each time all widgets are styled anew.
-        self.update_classes(size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS))
+        """Set the size classes that style sheets use."""
+        set_classes(self, size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS))
 
     def fitted(self) -> None:
-        """Fit words to the room, once widgets know their sizes; by default there are none."""
+        """Fit text to the widgets, once they know their sizes; by default do nothing."""
 
 
 def ask(app: App[Any], dialog: Screen[T], answered: Callable[[T], object]) -> None:
-    """Show a dialog, and take the answer unless the user gave none; await it where need be."""
+    """Show a dialog, and call `answered` with its result unless it is None."""
 
     def take(answer: T | None) -> Any:
         return None if answer is None else answered(answer)
@@ -354,14 +347,14 @@ def ask(app: App[Any], dialog: Screen[T], answered: Callable[[T], object]) -> No
 
 
 class Controller:
-    """One idea of a screen, with its own fields, timers and workers.
+    """One behavior of a screen, with its own fields, timers and workers.
 
     Methods with `@action` are actions of the screen; methods with Textual's `@on` receive its
-    messages, from when it is made. What else it needs it takes in its constructor.
+    messages. A controller gets everything else that it needs through its constructor.
     """
 
     handlers: ClassVar[list[Handler]] = []
-    """The messages that it receives: kind, selectors by attribute, name of the method."""
+    """The messages that it handles: class, selectors by attribute, name of the method."""
 
     def __init_subclass__(cls) -> None:
         """Collect the handlers."""
@@ -373,7 +366,7 @@ class Controller:
         ]
 
     def __init__(self, screen: TokvizScreen) -> None:
-        """Take the screen, for what every screen offers."""
+        """Add the controller to a screen."""
         self.screen = screen
         self.session = screen.session
         self.say, self.copy = screen.say, screen.copy
@@ -386,21 +379,21 @@ class Controller:
 
     @property
     def settings(self) -> Settings:
-        """The remembered choices."""
+        """The user's settings."""
         return self.session.settings
 
     def unsaved(self) -> list[Loss]:
-        """List what the end of the app would lose; by default there is nothing."""
+        """List the unsaved work that would be lost if the app ended now; by default none."""
         return []
 
     def keep(self) -> None:
-        """Write that down; by default there is nothing."""
+        """Write unsaved work to the recovery journal; by default do nothing."""
 
     def end(self) -> None:
-        """End what runs in the background, since the screen goes; by default nothing does."""
+        """End work in the background, because the screen is removed; by default do nothing."""
 
     def ask(self, dialog: Screen[T], answered: Callable[[T], object]) -> None:
-        """Show a dialog, and take the answer unless the user gave none."""
+        """Show a dialog; see `ask`."""
         ask(self.app, dialog, answered)
 
     def in_thread(
@@ -410,16 +403,16 @@ class Controller:
         done: Callable[[T], object] | None = None,
         **options: Any,
     ) -> None:
-        """Do something in a thread, and hand over what came of it; see `tasks.in_thread`."""
+        """Run work in a thread, and pass on its result; see `tasks.in_thread`."""
         in_thread(self.screen, group, work, done, **options)
 
     def write(self, path: Path, work: Callable[[], object], done: str, what: str = "") -> None:
-        """Write to a path in a thread, and say so, such as "Exported" with `what`, or why not."""
-        told = f"{done} {what} to" if what else f"{done} to"
+        """Write a file in a thread, and report success or failure, such as "Exported" `what`."""
+        message = f"{done} {what} to" if what else f"{done} to"
         self.in_thread(
             "save",
             lambda task: work(),
-            lambda _: self.say(f"{told} {home_label(path)}."),
+            lambda _: self.say(f"{message} {home_label(path)}."),
             failed=lambda error: self.say(failure_message(f"Not {done.lower()}", error), "error"),
             exclusive=False,
         )

@@ -1,4 +1,4 @@
-"""Choosing the tokenizer at hand: from a list, by its name, or by a path that is pasted."""
+"""Choose the current tokenizer from a list, by name, or by a pasted path."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 
 GROUP = "tokenizer"
-"""The work that brings another tokenizer."""
+"""Group of the workers that load a tokenizer."""
 
 _LONGEST_PATH = 4096
 TOKENIZER_WORDS = "model vocabulary encoding llama mistral gemma claude gpt qwen"
-"""What people look for who want another tokenizer."""
+"""Search words for choosing a tokenizer."""
 
 
 def tokenizer_picker(session: Session, source: str = "", **options: Any) -> TokenizerPicker:
-    """Make the dialog that lists all tokenizers there are; see `TokenizerPicker`."""
+    """Create the dialog that lists all tokenizers; see `TokenizerPicker`."""
     from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 
     return TokenizerPicker(
@@ -46,28 +46,33 @@ def tokenizer_picker(session: Session, source: str = "", **options: Any) -> Toke
 
 
 def cancel_pending_loads(app: App[Any]) -> None:
-    """Let no tokenizer come any more that was asked for before another one was chosen."""
+    """Cancel loading tokenizers, because another one was chosen."""
     for worker in app.workers:
         if worker.group == GROUP:
             worker.cancel()
 
 
 class TokenizerChoice(Controller):
-    """Changes the tokenizer at hand; a path is pasted where a file is dropped on the terminal."""
+    """Changes the current tokenizer. Dropping a file on the terminal pastes its path."""
 
     _asked: tuple[str, Worker[None]] | None = None
-    """What was asked for last, and what loads it."""
+    """The tokenizer requested last, and the worker that loads it."""
 
     def __init__(
         self, screen: TokvizScreen, take_back: Callable[[Pasted], object] | None = None
     ) -> None:
-        """Take what takes a path out of where it was pasted, None where a paste is a text."""
+        """Create the controller.
+
+        Args:
+            screen: The screen.
+            take_back: Removes a pasted path again; None if pastes are never paths.
+        """
         super().__init__(screen)
         self._take_back = take_back
 
     @property
     def coming(self) -> str:
-        """The tokenizer that is being loaded to take the place of the one at hand, else that."""
+        """The name of the tokenizer that is being loaded, otherwise of the current one."""
         return pending_or(self._asked, self.session.tokenizer.name)
 
     @action(
@@ -79,14 +84,14 @@ class TokenizerChoice(Controller):
         words=TOKENIZER_WORDS,
     )
     def pick_tokenizer(self) -> None:
-        """One you trained, a built-in one, a file, a folder, or one from the Hugging Face hub.
+        """Choose a trained or built-in one, a file, a folder, or one from the Hugging Face hub.
 
-        Trainings can be renamed and deleted there.
+        You can also rename and delete trainings there.
         """
         self.pick()
 
     def pick(self, source: str = "") -> None:
-        """Ask for a tokenizer; one whose source is given is loaded at once."""
+        """Ask for a tokenizer; load it at once if its source is given."""
         picker = tokenizer_picker(self.session, source, prepare=self._prepare)
 
         def picked(name: str) -> None:
@@ -101,10 +106,10 @@ class TokenizerChoice(Controller):
         live.prepare_reading(tokenizer, live.parse_specials)
 
     def use(self, source: str) -> None:
-        """Tokenize by another tokenizer, once its tables are built; the old tokens stay till then.
+        """Switch to another tokenizer once it is loaded; show the old tokens until then.
 
         Args:
-            source: What `tokviz.load` takes.
+            source: The argument of `tokviz.load`.
         """
         source = self.session.where(source)
 
@@ -136,9 +141,7 @@ class TokenizerChoice(Controller):
             return
         source, kind = found
         name, where = place_words(source)
-        question = (
-            f"{name} holds a tokenizer ({kind}). Load it in place of the pasted path? {where}"
-        )
+        question = f"{name} is a tokenizer ({kind}). Load it instead of pasting the path? {where}"
 
         def answered(load_it: bool) -> None:
             if load_it:
@@ -149,7 +152,7 @@ class TokenizerChoice(Controller):
 
 
 def _tokenizer_at(text: str) -> tuple[str, str] | None:
-    """Give the place and the kind of the tokenizer that a text names, None if it names none."""
+    """Return the source and the kind of the tokenizer at a path, None if there is none."""
     from tokviz.formats.recognise import recognise
     from tokviz.formats.registry import HUB_PREFIX
     from tokviz.tui.dialogs.tokenizer_rows import typed_source

@@ -1,4 +1,4 @@
-"""Taking what is on the screen elsewhere: as a web page, a picture, Markdown, or lines of text."""
+"""Export the visible tokens as a web page, a picture, Markdown or text."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 FormT = TypeVar("FormT")
 Shown = tuple[str, Callable[[], "Figure"]] | str
-"""What it is called and what makes a figure of it, in a thread; or why there is nothing."""
+"""A name and a function that a thread calls for the figure, or a message why there is none."""
 
 
 class Exporting(Controller):
-    """Exports what the screen shows, in any of the forms."""
+    """Exports the visible tokens in any format."""
 
     def __init__(self, screen: TokvizScreen, shown: Callable[[], Shown]) -> None:
-        """Take what says what is shown."""
+        """Create the controller with a function that returns the visible tokens."""
         super().__init__(screen)
         self._shown = shown
 
     @action("Export what is shown…", f"{LEADER} e", section="Copy",
             words="save as html svg png web page picture screenshot markdown share")  # fmt: skip
     def export_shown(self) -> None:
-        """Write the tokens that are shown as a web page, a picture, Markdown or text.
+        """Save the visible tokens as a web page, a picture, Markdown or text.
 
-        On the Tokens screen those of the selection, if there is one.
+        On the Tokens screen, only the selected tokens if there is a selection.
         """
         shown = self._shown()
         if isinstance(shown, str):
@@ -51,15 +51,15 @@ def export_as(
     make: Callable[[FormT], bytes | Iterable[bytes]],
     what: str = "",
 ) -> None:
-    """Ask for a file, and write it in a thread.
+    """Ask for a file name, and write the file in a thread.
 
     Args:
-        controller: Who asks.
-        name: What the file is called, without its ending.
-        title: What the dialog says.
-        forms: The endings that its name may have, and the form that each asks for.
-        make: Makes what is written, in a form.
-        what: What is said to be exported, empty for nothing.
+        controller: The controller.
+        name: The proposed file name, without suffix.
+        title: The title of the dialog.
+        forms: The format of each allowed suffix.
+        make: Returns the content in a format.
+        what: Name of the content for the notification, may be empty.
     """
     from tokviz.tui.dialogs.save_file import SaveFileDialog
 

@@ -1,4 +1,4 @@
-"""The text at hand in the tokenizers that it is compared with, for every screen that shows them."""
+"""Documents of the current text in the other tokenizers, for every screen that shows them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tokviz.tui.tasks import Task
 from tokviz.workspace.session import OthersChanged
 
 SLICE_SECONDS = 0.1
-"""How often the screen hears of progress."""
+"""Seconds between progress reports to the screen."""
 
 
 class Lanes(Controller):
-    """Loads the other tokenizers of the session, and keeps their documents at the text at hand."""
+    """Loads the other tokenizers of the session, and updates their documents."""
 
     def __init__(
         self,
@@ -26,12 +26,18 @@ class Lanes(Controller):
         changed: Callable[[], object],
         progressed: Callable[[], object],
     ) -> None:
-        """Take what shows other tokenizers or text, and what shows more tokens."""
+        """Create the controller.
+
+        Args:
+            screen: The screen.
+            changed: Shows changed tokenizers or text.
+            progressed: Shows more tokens.
+        """
         super().__init__(screen)
         self._others = self.session.others
         self._changed, self._progressed = changed, progressed
         self._is_encoding = False
-        self._is_seen = False
+        self._is_visible = False
         self.session.subscribe(OthersChanged, lambda _: self._others_changed())
 
     def _others_changed(self) -> None:
@@ -42,7 +48,7 @@ class Lanes(Controller):
         self._encode()
 
     def begin(self) -> None:
-        """Load what was compared last, unless another screen has."""
+        """Load the tokenizers that were compared last, unless another screen did."""
         sources = dict.fromkeys(map(self.session.where, self.settings.compared))
         own = self.session.tokenizer_source
         if not self._others:
@@ -51,19 +57,19 @@ class Lanes(Controller):
         self.session.tell(OthersChanged())
 
     def rest(self) -> None:
-        """Encode nothing while they are not seen."""
-        self._is_seen = False
+        """Stop encoding while the screen is hidden."""
+        self._is_visible = False
 
     def end(self) -> None:
-        """End with the app."""
-        self._is_seen = False
+        """Stop encoding and close the tokenizers."""
+        self._is_visible = False
         for other in self._others:
             if other.tokenizer is not None:
                 other.tokenizer.close()
 
     def follow(self) -> None:
-        """Take up what has become of the text; they are seen."""
-        self._is_seen = True
+        """Update the documents, because the screen is visible."""
+        self._is_visible = True
         for other in self._others:
             if other.lane is not None and not other.lane.follow(self.session.live):
                 other.lane = None
@@ -71,12 +77,12 @@ class Lanes(Controller):
         self._encode()
 
     def add(self, other: ComparedTokenizer) -> None:
-        """Compare with one more; it is loaded in a thread."""
+        """Compare with another tokenizer, loaded in a thread."""
         self._others.append(other)
         self.session.tell(OthersChanged())
 
     def _make(self, other: ComparedTokenizer) -> None:
-        """Load a tokenizer if need be, and make the document, in a thread."""
+        """Load a tokenizer if necessary, and create its document, in a thread."""
         live = self.session.live
         parts, parse, revision = live.parts(), live.parse_specials, live.revision
         other.n_requests += 1
@@ -106,21 +112,21 @@ class Lanes(Controller):
                 other.error = str(error)
                 self.session.tell(OthersChanged())
 
-        # Of one that is loaded only the text is read anew: nobody is to lose it by Esc.
+        # Esc stops loading a tokenizer, but not reading the text again with a loaded one.
         loading = f"Loading {other.name}" if other.tokenizer is None else ""
         self.in_thread("lane", work, done, failed=failed, exclusive=False, stoppable=loading)
 
     def _encode(self) -> None:
-        """See to it that what waits is encoded, while the screen is seen."""
+        """Encode pending text in a thread while the screen is visible."""
         found = [other.lane.document for other in self._others if other.lane is not None]
         documents = [document for document in found if not document.settled]
-        if documents and self._is_seen and not self._is_encoding:
+        if documents and self._is_visible and not self._is_encoding:
             self._is_encoding = True
             self.in_thread("encoding", lambda task: self._work(task, documents), exclusive=False)
 
     def _work(self, task: Task, documents: list[LiveDocument]) -> None:
         done = False
-        while self._is_seen and not done and not task.cancelled:
+        while self._is_visible and not done and not task.cancelled:
             seconds = SLICE_SECONDS / len(documents)
             done = all([document.encode_pending(seconds) for document in documents])
             task.tell(self._progressed)
@@ -128,5 +134,5 @@ class Lanes(Controller):
 
     def _worked(self) -> None:
         self._is_encoding = False
-        if self._is_seen:
+        if self._is_visible:
             self._encode()

@@ -1,4 +1,4 @@
-"""What the Train and the Replay screen share: choosing a lesson, and the scale of curves."""
+"""Lessons and the scale of curves, for the Train and the Replay screen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tokviz.workspace.session import ReplayRequest
 
 
 class Lessons(Controller):
-    """Lists the lessons, and begins one."""
+    """Lists the lessons, and starts one."""
 
     @action(
         "Lessons",
@@ -24,7 +24,7 @@ class Lessons(Controller):
         words="tutorial learn teach textbook course cs336 minbpe nanochat example",
     )
     def choose_lesson(self) -> None:
-        """How byte pair encoding learns: small examples to go through, merge by merge."""
+        """Learn how byte pair encoding works from small examples, merge by merge."""
         options = [
             Option(lesson.name, lesson.title, pluralize(len(lesson.merges), "merge"),
                    f"{lesson.about} From: {lesson.source}.")
@@ -42,19 +42,19 @@ class Lessons(Controller):
 
 
 class Scaling(Controller):
-    """Has everything that stands over the merges drawn on the scale that the user chose."""
+    """Draws the curves over the merges on a linear or logarithmic scale."""
 
     def __init__(self, screen: TokvizScreen, draw: Callable[[bool], object]) -> None:
-        """Take what draws it, told whether the scale is logarithmic."""
+        """Create the controller with a function that draws on a logarithmic scale or not."""
         super().__init__(screen)
         self._draw = draw
 
     def show(self) -> None:
-        """Draw on the scale in force."""
+        """Draw on the current scale."""
         self._draw(self.settings.log_scale)
 
     @action("Linear or logarithmic curves", f"{LEADER} y", section="Curves")
     def toggle_scale(self) -> None:
-        """Linear shows how much is gained by how many merges; logarithmic, how it begins."""
+        """Linear shows the gain per merge; logarithmic shows the first merges in detail."""
         self.session.change_settings(log_scale=not self.settings.log_scale)
         self.show()

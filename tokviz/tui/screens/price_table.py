@@ -1,4 +1,4 @@
-"""Reading the user's table of prices, for every screen that says what a text costs."""
+"""Read the user's price table, for every screen that shows costs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tokviz.workspace.prices import ModelPrice, load_prices
 
 
 def read_prices(controller: Controller, take: Callable[[tuple[ModelPrice, ...]], object]) -> None:
-    """Read it in a thread; what is wrong with it is said, and it is taken as empty."""
+    """Read the price table in a thread; report an error, and use an empty table then."""
 
     def failed(error: TokvizError) -> None:
         controller.say(failure_message("Your price table is not used", error), "warning")

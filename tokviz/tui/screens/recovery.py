@@ -1,4 +1,4 @@
-"""What earlier sessions of the app left unsaved, offered in a line that is not in the way."""
+"""Offer the unsaved work of earlier sessions in a bar below the title."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class Kept(NamedTuple):
-    """What a screen keeps safe in a folder of its own.
+    """Unsaved work that a screen stores in a separate folder.
 
     Attributes:
         screen: The id of the screen.
-        noun: What one of them is called.
+        noun: The name of one item, such as "conversation".
         folder: The name of the folder, in the user's state folder.
     """
 
@@ -64,12 +64,12 @@ def _is_anything_offered(recovery: Recovery) -> bool:
 
 
 class Recovery(Controller):
-    """Offers what is not saved, the newest first; what is not answered is offered next time.
+    """Offers unsaved work, the newest first. The next session offers it again until it is answered.
 
     Attributes:
-        leftovers: What has not been answered. It is held: no other session of the app offers it.
-        elsewhere: What another screen has to offer, and holds once it is shown.
-        bar: Shows the newest of them with its answers.
+        leftovers: Offers without an answer, locked so that no other session offers them.
+        elsewhere: Offers of another screen, which locks them when it is shown.
+        bar: Shows the newest offer with its answers.
     """
 
     def __init__(
@@ -80,14 +80,14 @@ class Recovery(Controller):
         restore: Callable[[str, Path | None, Callable[[], object]], object],
         other: Kept | None = None,
     ) -> None:
-        """Take what keeps things safe, what they are called, and what shows one again.
+        """Create the controller.
 
         Args:
             screen: The screen.
-            safe: What keeps things safe.
-            noun: What one of them is called.
-            restore: Shows one again, and calls a function once it is there.
-            other: What is also looked for, to name the screen that offers it.
+            safe: Stores unsaved work of the screen.
+            noun: The name of one item, such as "text".
+            restore: Shows a restored text, then calls a function.
+            other: Unsaved work of another screen, to point the user there.
         """
         super().__init__(screen)
         self._safe, self._noun, self._restore, self._other = safe, noun, restore, other
@@ -97,7 +97,7 @@ class Recovery(Controller):
         self.bar.display = False
 
     def begin(self) -> None:
-        """Look for what was not saved."""
+        """Find unsaved work of earlier sessions."""
         if self.session.remember:
             self.in_thread("recover", lambda task: self._safe.leftovers(), self.offer)
             self._look_elsewhere()
@@ -123,12 +123,12 @@ class Recovery(Controller):
 
     @on(events.ScreenResume)
     def _look_again(self) -> None:
-        """Offer no longer what the other screen has offered meanwhile."""
+        """Drop offers that the user has answered on the other screen."""
         if self.elsewhere:
             self._look_elsewhere()
 
     def end(self) -> None:
-        """Let another session offer what was not answered."""
+        """Unlock the offers without an answer for other sessions."""
         for leftover in self.leftovers:
             leftover.lock.release()
 
@@ -156,7 +156,7 @@ class Recovery(Controller):
         ]
 
     def _way_elsewhere(self, *, alone: bool) -> list[BarItem]:
-        """Name the screen that has something to offer, and its key; more of it if it is alone."""
+        """Return the key of the other screen with offers, and a title if it is alone in the bar."""
         if self._other is None or not self.elsewhere:
             return []
         screen, noun, _ = self._other
@@ -177,9 +177,9 @@ class Recovery(Controller):
 
     # -- answers
 
-    @action("List what was not saved", "ctrl+b", section="Recovery", when=_is_offered)
+    @action("List unsaved work", "ctrl+b", section="Recovery", when=_is_offered)
     def list_unsaved(self) -> None:
-        """What tokviz ended without saving, to restore, discard or leave for later."""
+        """List work that an earlier session did not save, to restore or discard it."""
         from tokviz.tui.dialogs.unsaved import UnsavedDialog
 
         now = datetime.now().astimezone()
@@ -189,24 +189,24 @@ class Recovery(Controller):
             leftover, is_wanted = answer
             (self._take if is_wanted else self._discard)(leftover)
             if not is_wanted and self.leftovers:
-                # One who discards goes on: a second D must not go to the text.
+                # Reopen the list, so that a second D is not typed into the text.
                 self.list_unsaved()
 
         self.ask(UnsavedDialog(list(zip(titles, self.leftovers, strict=True))), answered)
 
-    @action("Restore what was not saved", section="Recovery", when=_is_offered)
+    @action("Restore unsaved work", section="Recovery", when=_is_offered)
     def restore_unsaved(self) -> None:
-        """Show again what was there when tokviz last ended without saving it."""
+        """Restore the work that an earlier session did not save."""
         self._take(self.leftovers[0])
 
-    @action("Discard what was not saved", section="Recovery", when=_is_offered)
+    @action("Discard unsaved work", section="Recovery", when=_is_offered)
     def discard_unsaved(self) -> None:
-        """Delete what is offered: it cannot be restored any more."""
+        """Delete the offered work for good."""
         self._discard(self.leftovers[0])
 
-    @action("Decide later about what was not saved", section="Recovery", when=_is_anything_offered)
+    @action("Decide later about unsaved work", section="Recovery", when=_is_anything_offered)
     def ask_later(self) -> None:
-        """Hide the offer. It comes again at the next start."""
+        """Hide the offer until the next start."""
         self.elsewhere = []
         self.bar.display = False
 
@@ -222,7 +222,7 @@ class Recovery(Controller):
                 self._safe.files[leftover.source] = leftover.state
             self._safe.keep(replaces=leftover)
             if leftover.damage:
-                self.say(f"Not all of it is there. {leftover.damage}", "warning")
+                self.say(f"Only a part was restored. {leftover.damage}", "warning")
             self._answered(leftover)
 
         self._restore(text, leftover.source, restored)

@@ -38,8 +38,8 @@ SCREENS: tuple[Kind, ...] = (
         ("alt+v",),
     ),
 )
-"""Every screen, in the order of the tabs. The app begins with the first.
+"""Every screen, in the order of the tabs; the app starts with the first.
 
-The id is the app's mode and what `Request.screen` holds. Ctrl+L and the number of its tab shows it.
+The id is the app's mode and what `Request.screen` holds. Ctrl+L and a tab's number switch to it.
 The class is `SCREEN` in the module `tokviz.tui.screens.<id>`, imported when it is first shown.
 """

@@ -1,4 +1,4 @@
-"""Texts outlive a crash, and unsaved changes are not lost without a question."""
+"""Protect unsaved work: write a recovery journal, and ask before changes are lost."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from tokviz.workspace.recovery_journal import RecoverableText, RecoveryJournal
 
 AUTOSAVE_SECONDS = 0.5
-"""How long a change may wait until it is made safe from a crash."""
+"""Seconds between writing changes to the recovery journal."""
 
 AGAIN_SECONDS = 5.0
-"""When that is tried again after it failed: the disk may have room by then."""
+"""Seconds until the next attempt after a failure, because disk space may be free again."""
 
 
 _CHANGED = "has changed on disk"
 
 
 class Unsaved(NamedTuple):
-    """What would be lost.
+    """Unsaved work.
 
     Attributes:
         version: An object that is another one after every change.
@@ -61,15 +61,14 @@ class Safekeeping(Controller):
         save_first: Callable[[Callable[[], object]], object],
         folder: str = "",
     ) -> None:
-        """Take what to keep safe.
+        """Create the controller.
 
         Args:
             screen: The screen.
-            unsaved: Gives what would be lost now: what is shown, then what was shown before.
-            files: How files were when they were read or written last.
-            save_first: Saves the first of it as the user does who then wants something else, and
-                calls that.
-            folder: A folder of its own in the user's state folder, "" for that folder itself.
+            unsaved: Returns the unsaved work: the current text first, then earlier ones.
+            files: The state of each file when it was last read or written.
+            save_first: Saves the current text, and then calls a function.
+            folder: A subfolder of the user's state folder, "" for that folder itself.
         """
         super().__init__(screen)
         self._unsaved, self.files = unsaved, files
@@ -78,31 +77,31 @@ class Safekeeping(Controller):
         self._folder = folder
         self._kept: list[object] = []
         self._journals: dict[RecoveryJournal, object] = {}
-        """Each with the version it keeps, None for nothing."""
+        """Each journal with the version that it stores, None for nothing."""
         self._told: str | None = None
         self._again_at: float | None = None
         self._refused: Path | None = None
 
     def _journal(self) -> RecoveryJournal:
-        # Imported when there is something to keep: the first frame need not wait.
+        # Not needed for the first frame.
         from tokviz.workspace.recovery_journal import RecoveryJournal
 
         return RecoveryJournal(below=self._folder)
 
     def leftovers(self) -> list[RecoverableText]:
-        """Take what earlier sessions left unsaved, the newest first."""
+        """Return the unsaved work of earlier sessions, the newest first."""
         return self._journal().recoverable_texts()
 
     def begin(self) -> None:
-        """Keep changes safe from now on."""
+        """Write changes to the journal from now on."""
         if self.session.remember:
             self.screen.set_interval(AUTOSAVE_SECONDS, self.keep)
 
     def keep(self, replaces: RecoverableText | None = None) -> None:
-        """Write down what would be lost, if that has changed.
+        """Write unsaved work to the journal if it has changed.
 
         Args:
-            replaces: What it was restored from, which is not needed any more then.
+            replaces: The offer that it was restored from, deleted after a successful write.
         """
         unsaved = self._unsaved()
         is_again = self._again_at is not None and monotonic() >= self._again_at
@@ -122,11 +121,11 @@ class Safekeeping(Controller):
         self.in_thread("autosave", write, self._tell, exclusive=False)
 
     def _want(self, unsaved: Sequence[Unsaved]) -> None:
-        """Let each have a journal: the one that it has, else one that is not needed any more."""
+        """Assign a journal to each unsaved text: its previous one, otherwise a free one."""
         self._kept = [one.version for one in unsaved]
         self._again_at = None
         free, self._journals = self._journals, {}
-        # What is shown comes last: it alone changes, in the journal that nothing else has.
+        # The current text comes last, so that it gets the remaining journal: only it changes.
         for one in reversed(unsaved):
 
             def fitness(
@@ -143,11 +142,11 @@ class Safekeeping(Controller):
             self._journals[journal] = None
 
     def _tell(self, complaint: str | None) -> None:
-        """Say once why nothing is kept, not after every key, and try again later."""
+        """Report a failure once, not after every key, and schedule another attempt."""
         self._again_at = None
         if complaint is not None:
             self._again_at = monotonic() + AGAIN_SECONDS
-            # Whichever it was: none counts as kept.
+            # Any journal may have failed, so write all of them again.
             self._journals = dict.fromkeys(self._journals, complaint)
         if complaint is not None and complaint != self._told:
             self.say(complaint, "warning")
@@ -163,19 +162,19 @@ class Safekeeping(Controller):
         save_as: Callable[[], object],
         reload: Callable[[Path], object],
     ) -> None:
-        """Write a file in a thread; ask first if it is read-only or was changed by someone else.
+        """Write a file in a thread; ask first if it is read-only or changed on disk.
 
         Args:
             path: The file.
-            data: Gives its content; called in the thread.
-            saved: Takes its size in bytes.
-            replaces: Whether the user agreed that what is there goes, whatever it is.
+            data: Returns the content; called in the thread.
+            saved: Takes the size in bytes.
+            replaces: Whether the user agreed to overwrite the file in any state.
             save_as: Asks for another file to save to.
-            reload: Opens it again.
+            reload: Opens the file again.
         """
 
         def write(task: Task) -> int | list[str]:
-            # One at a time, so that our own write does not count as a change by someone else.
+            # One write at a time, so that our own write does not count as a change on disk.
             with self._writing:
                 has_changed = file_state(path) not in (self.files.get(path), None)
                 found = {"is read-only": is_read_only(path), _CHANGED: has_changed}
@@ -208,7 +207,7 @@ class Safekeeping(Controller):
         self.in_thread("save", write, done, failed=failed, exclusive=False)
 
     def offer(self, folder: Path | None, name: str) -> tuple[Path | None, str]:
-        """Give the folder and the name to offer: those that could not be written, else these."""
+        """Return the folder and the name for "Save as": those that failed last, if any."""
         refused = self._refused
         return (folder, name) if refused is None else (refused.parent, refused.name)
 
@@ -229,7 +228,7 @@ class Safekeeping(Controller):
         self.ask(dialog, lambda answer: answers[answer]())
 
     def end(self) -> None:
-        """Leave nothing behind after a clean end, but for what was not saved."""
+        """Delete the journals, except those of unsaved work."""
         if self.session.remember:
             self._want(self._unsaved())
             for journal in self._journals:
@@ -237,7 +236,7 @@ class Safekeeping(Controller):
                 journal.end()
 
     def unsaved(self) -> list[Loss]:
-        """Give what would be lost, if anything would."""
+        """Return the unsaved work."""
         names = [one.path.name if one.path else one.name for one in self._unsaved()]
         return [(name, self._save_first) for name in names]
 
@@ -250,18 +249,18 @@ def unless_unsaved(
     again: Callable[[], object],
     after: str = "",
 ) -> ConfirmDialog | None:
-    """Go on at once, or after the user agreed to lose what is not saved.
+    """Continue at once, or after the user agreed to lose unsaved work.
 
     Args:
         app: The app.
-        losses: What is not saved.
-        yes: The word for going on all the same.
-        go_on: Does it.
-        again: Looks again what is not saved, once the first of it has been saved.
-        after: A sentence about what comes of it then.
+        losses: The unsaved work.
+        yes: The verb for continuing, such as "quit".
+        go_on: Continues.
+        again: Starts over, after the first item has been saved.
+        after: A sentence about the unsaved work if the user continues.
 
     Returns:
-        The question, if there is one.
+        The dialog, None if there is no question.
     """
     if not losses:
         go_on()
@@ -269,7 +268,7 @@ def unless_unsaved(
     from tokviz.tui.dialogs.confirm import ConfirmDialog
 
     names = ", ".join(dict.fromkeys(name for name, _ in losses))
-    question = f"Not saved: {names}. {after}".rstrip()
+    question = f"Unsaved: {names}. {after}".rstrip()
     save = partial(losses[0][1], again)
     dialog = ConfirmDialog("Unsaved changes", question, yes, danger=True, save=save)
 

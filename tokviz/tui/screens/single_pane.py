@@ -1,4 +1,4 @@
-"""A small terminal: of two parts of a screen it shows the one that has the keyboard."""
+"""Show one of two panes in a small terminal: the one that has the focus."""
 
 from __future__ import annotations
 
@@ -9,21 +9,27 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 
 
 class OnePart(Controller):
-    """Tells the style sheet, by the class "-reading", that the second part has the keyboard."""
+    """Sets the class "-reading" while the second pane has the focus."""
 
     def __init__(self, screen: TokvizScreen, second: Widget, *small: str) -> None:
-        """Take the second part, and the classes of a screen with room for one part only."""
+        """Create the controller.
+
+        Args:
+            screen: The screen.
+            second: The second pane.
+            *small: The classes of a screen that is too small for both panes.
+        """
         super().__init__(screen)
         self._second, self._small = second, small
 
     @property
     def is_small(self) -> bool:
-        """Whether there is room for one part only."""
+        """Whether the screen shows one pane only."""
         return all(map(self.screen.has_class, self._small))
 
     @property
-    def is_away(self) -> bool:
-        """Whether the second part cannot be seen for want of room."""
+    def is_hidden(self) -> bool:
+        """Whether the second pane is hidden."""
         return self.is_small and not self._second.has_focus_within
 
     @on(events.DescendantFocus)

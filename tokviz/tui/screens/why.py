@@ -1,4 +1,4 @@
-"""“Why?”: one key and one click on any token or selection, on every screen that shows tokens."""
+"""The "Why?" and character dialogs, for every screen that shows tokens."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from tokviz.live.document import LiveDocument
 
 Asked = tuple[Tokenizer, "Place | Callable[[], Place]"]
-"""A token or a selection, or what finds it in a thread; and whose."""
+"""A tokenizer, and a token or selection, or a function that a thread calls to find it."""
 RIGHT_CLICK = Gesture(
     "Right click on a token or a selection",
-    "“Why?”: what cut it, the merges that made it, why it is not one token; I: its characters.",
+    "“Why?”: the rule that split it, its merges, why it is not one token. I: its characters.",
 )
 NO_TOKEN = "There is no token here to explain: move the cursor to one, or select some text."
 
 
 class Explaining(Controller):
-    """Answers why a token or a selection is as it is."""
+    """Explains a token or a selection."""
 
     def __init__(self, screen: TokvizScreen, asked: Callable[[], Asked | str]) -> None:
-        """Take what says which token is meant, or in a sentence why none is."""
+        """Create the controller with a function that returns a token, or why there is none."""
         super().__init__(screen)
         self._asked = asked
         self._second: tuple[str, Tokenizer] | None = None
-        """What a second tokenizer was loaded by last, and that."""
+        """Source of the second tokenizer that was loaded last, and the tokenizer."""
 
     @on(WhyWanted)
     @action(
@@ -51,7 +51,7 @@ class Explaining(Controller):
         words="explain reason trace lineage merges cut split pattern not one token healing",
     )
     def why(self) -> None:
-        """What cut the token or the selection, which merges made it, why it is not one token."""
+        """Explain a token or selection: how it was split and merged, why it is not one token."""
         from tokviz.tui.dialogs.character import CharacterDialog
         from tokviz.tui.dialogs.why import WhyDialog
 
@@ -82,9 +82,9 @@ class Explaining(Controller):
         words="unicode inspect code point name invisible confusable utf-8 nfc normalization",
     )
     def inspect(self) -> None:
-        """The code points, bytes and forms of the character at the cursor, and their tokens.
+        """Show the code points, bytes, forms and tokens of the character at the cursor.
 
-        Invisible characters and those that look like others are named.
+        It names invisible characters and look-alikes.
         """
         from tokviz.tui.dialogs.character import CharacterDialog
 
@@ -95,7 +95,7 @@ class Explaining(Controller):
             self.app.push_screen(CharacterDialog(*found, self.copy))
 
     def _load(self, source: str) -> Tokenizer:
-        """Load a tokenizer, unless it is the one that was loaded last; for any thread."""
+        """Load a tokenizer, or return it if it was loaded last; may run in any thread."""
         if self._second is None or self._second[0] != source:
             self._second = source, load(source)
         return self._second[1]
@@ -114,11 +114,11 @@ class Explaining(Controller):
 
 
 def asked_in(editor: TokenEditor, tokenizer: Tokenizer | None = None) -> Asked | str:
-    """Ask about the selection of an editor, else about the token at its cursor.
+    """Return the selection of an editor, otherwise the token at its cursor.
 
     Args:
         editor: The editor.
-        tokenizer: Whose tokens are meant if not those that the editor shows.
+        tokenizer: The tokenizer, by default the one that the editor shows.
     """
     from tokviz.explain.places import selected_place, token_place
 
@@ -152,5 +152,5 @@ def asked_of(tokens: Rendering | None, index: int | None) -> Asked | str:
 
     if tokens is None or index is None or not 0 <= index < len(tokens):
         return NO_TOKEN
-    # It may ask a child, which the screen does not wait for.
+    # It may call a child process, which would block the screen.
     return tokens.tokenizer, partial(rendered_place, tokens, index)

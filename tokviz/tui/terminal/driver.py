@@ -1,4 +1,4 @@
-"""Textual's driver for POSIX terminals, hardened: no input kills it, no ending leaves a mess."""
+"""Driver for POSIX terminals that survives any input and always restores the terminal."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from textual.drivers.linux_driver import LinuxDriver
-
 from tokviz.tui.terminal import watcher
 from tokviz.tui.terminal.input import TerminalParser
 from tokviz.tui.terminal.modes import terminal_fd
+from tokviz.tui.textual_private.signal_driver import SignalDriver
 
 if TYPE_CHECKING:
     from textual.app import App
 
 READ_BYTES = 1 << 16
-"""Bytes asked for in one read. A pseudo-terminal hands out up to 4,095 of them."""
+"""Maximum bytes per read. A pseudo-terminal returns up to 4,095."""
 
 HANGUP_CODE = 129
-"""Exit code when the terminal has gone, as a shell says it for SIGHUP."""
+"""Exit code if the terminal was closed, as a shell reports SIGHUP."""
 
 
 _LAST_BYTES = 8_000
 
 
 class NativeStderr:
-    """File descriptor 2 leads into a temporary file while it is held."""
+    """Redirects file descriptor 2 to a temporary file while the app has the terminal."""
 
     def __init__(self) -> None:
-        """Change nothing yet."""
+        """Start without redirecting."""
         self._real: int | None = None
         self.last_words = ""
-        """The end of what was written while it was held. Not safe for a terminal."""
+        """End of the redirected output. It may contain control characters."""
 
     def hold(self) -> None:
-        """Lead it away from the terminal. Where it is none, or nothing can be opened, leave it."""
+        """Redirect stderr, unless it is not a terminal or no file can be opened."""
         if self._real is not None or not os.isatty(2):
             return
         try:
@@ -50,7 +49,7 @@ class NativeStderr:
         os.close(file)
 
     def release(self) -> None:
-        """Lead it to the terminal again."""
+        """Restore stderr."""
         if self._real is None:
             return
         size = os.lseek(2, 0, os.SEEK_END)
@@ -75,14 +74,13 @@ _BLOCK_CHARACTERS = 1 << 16
 
 
 class TerminalOutput:
-    """A text file that writes to a terminal and outlives it.
+    """A text file that writes to a terminal, and drops the output once the terminal is closed.
 
-    Textual's writer thread writes to this. When the terminal has gone, what is written is dropped:
-    an error would end that thread, and everybody who waits for it.
+    An error would end Textual's writer thread and block the code that waits for it.
     """
 
     def __init__(self, fd: int) -> None:
-        """Take the file descriptor of the terminal."""
+        """Create the file for the file descriptor of a terminal."""
         self._fd = fd
         self._parts: list[str] = []
         self._n_waiting = 0
@@ -93,11 +91,11 @@ class TerminalOutput:
         return self._fd
 
     def isatty(self) -> bool:
-        """Tell whether it is a terminal."""
+        """Return whether the file is a terminal."""
         return os.isatty(self._fd)
 
     def write(self, text: str) -> int:
-        """Keep text for the next flush, or write it if there is much of it."""
+        """Buffer text until the next flush, or until there is much of it."""
         self._parts.append(text)
         self._n_waiting += len(text)
         if self._n_waiting >= _BLOCK_CHARACTERS:
@@ -105,7 +103,7 @@ class TerminalOutput:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is waiting. A lone surrogate, which nobody can encode, becomes `?`."""
+        """Write the buffered text. Lone surrogates, which UTF-8 cannot encode, become `?`."""
         data = memoryview("".join(self._parts).encode("utf-8", "replace"))
         self._parts.clear()
         self._n_waiting = 0
@@ -129,8 +127,8 @@ def open_output() -> TerminalOutput:
         return TerminalOutput(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2)
 
 
-class TerminalDriver(LinuxDriver):
-    """Reads keys and pastes robustly, and knows whether the terminal is the app's."""
+class TerminalDriver(SignalDriver):
+    """Reads keys and pastes, and knows whether the app has the terminal."""
 
     def __init__(
         self,
@@ -140,28 +138,27 @@ class TerminalDriver(LinuxDriver):
         mouse: bool = True,
         size: tuple[int, int] | None = None,
     ) -> None:
-        """Initialize as Textual does, but write to a terminal even where stderr is none."""
+        """Create Textual's driver, but write to a terminal even if stderr is not one."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._output = open_output()
-        self._file = self._output  # type: ignore[assignment]  # all that its writer needs
+        self.set_output(open_output())
         self._wake_reader, self._wake_writer = os.pipe()
         self._stopped = False
         self.native_stderr = NativeStderr()
         self.in_application_mode = False
 
     def start_application_mode(self) -> None:
-        """Take the terminal over. In the background, where that is not allowed, do nothing."""
+        """Take the terminal over, unless the process is in the background."""
         watcher.arm()
         self.native_stderr.hold()
         super().start_application_mode()  # type: ignore[no-untyped-call]
-        self.in_application_mode = self._key_thread is not None and self._key_thread.is_alive()
+        self.in_application_mode = self.is_reading
         if not self.in_application_mode:
             self.leave_terminal()
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back. The bytes are on their way until `close` returns."""
+        """Give the terminal back. All bytes are written when `close` returns."""
         super().stop_application_mode()
-        self.write("\x1b[?1016l")  # mouse reports in pixels, which Textual forgets
+        self.write("\x1b[?1016l")  # mouse reports in pixels, which Textual does not reset
 
     def disable_input(self) -> None:
         """Stop reading at once instead of after the next timeout."""
@@ -170,7 +167,7 @@ class TerminalDriver(LinuxDriver):
         os.read(self._wake_reader, 1)
 
     def close(self) -> None:
-        """Wait until everything is written."""
+        """Wait until all output is written."""
         super().close()
         self.leave_terminal()
 
@@ -181,8 +178,8 @@ class TerminalDriver(LinuxDriver):
         watcher.disarm()
 
     def run_input_thread(self) -> None:
-        """Read the terminal and post messages until the input is disabled or the terminal goes."""
-        parser = TerminalParser(self._debug)
+        """Read the terminal and post messages until input is disabled or the terminal is closed."""
+        parser = TerminalParser(self.is_debug)
         try:
             while not self.exit_event.is_set():
                 if not self._process_input(parser):
@@ -191,33 +188,33 @@ class TerminalDriver(LinuxDriver):
             parser.close()
 
     def _process_input(self, parser: TerminalParser) -> bool:
-        """Process one read, or the lack of one.
+        """Process one read, or a pause in the input.
 
         Returns:
-            Whether there is more to expect.
+            False if the terminal was closed.
         """
         waiting_since = monotonic()
         patience = parser.patience
         if self._is_readable(patience):
             data = self._read()
             if data is None:
-                self._app.call_later(partial(self._app.exit, return_code=HANGUP_CODE))
+                self.app.call_later(partial(self.app.exit, return_code=HANGUP_CODE))
                 return False
             for message in parser.feed(data):
                 self.process_message(message)
-        # Other threads may have had the interpreter for long: look again before giving up waiting.
+        # Other threads may have held the GIL for long: check again before assuming a pause.
         elif not self._is_readable(0.0):
             for message in parser.wait(monotonic() - waiting_since):
                 self.process_message(message)
         return True
 
     def _is_readable(self, seconds: float | None) -> bool:
-        """Wait for input. Being woken up counts as none."""
+        """Wait for input; return False if woken up."""
         readable, _, _ = select.select((self.fileno, self._wake_reader), (), (), seconds)
         return self.fileno in readable and self._wake_reader not in readable
 
     def _read(self) -> bytes | None:
-        """Read what is there, None if the terminal has gone."""
+        """Read available bytes; return None if the terminal was closed."""
         try:
             return os.read(self.fileno, READ_BYTES) or None
         except BlockingIOError:
@@ -225,30 +222,27 @@ class TerminalDriver(LinuxDriver):
         except OSError:
             return None
 
-    def _sigtstp_application(self, *arguments: Any) -> None:
-        """Stop the process, from the event loop: here the writer's queue may be locked."""
-        self._loop.call_soon_threadsafe(self._stop_process)
+    def on_stop_signal(self) -> None:
+        """Stop the process from the event loop, because the writer's queue may be locked here."""
+        self.event_loop.call_soon_threadsafe(self._stop_process)
 
     def _stop_process(self) -> None:
-        self._stopped = self._auto_restart
-        super()._sigtstp_application()
+        self._stopped = self.resumes
+        super().on_stop_signal()
 
-    def _sigcont_application(self, *arguments: Any) -> None:
-        """Come back after a stop.
+    def on_continue_signal(self) -> None:
+        """Resume after a stop.
 
-        After SIGSTOP, which nobody can prepare for, the terminal is still the app's, but whoever
-        used it since may have changed it.
+        After SIGSTOP, which a process cannot prepare for, the terminal is still the app's, but
+        another program may have changed its modes.
         """
         if self.in_application_mode:
-            self._loop.call_soon_threadsafe(self._retake_terminal)
+            self.event_loop.call_soon_threadsafe(self._retake_terminal)
         elif self._stopped:
-            super()._sigcont_application()
+            super().on_continue_signal()
             self._stopped = not self.in_application_mode
 
     def _retake_terminal(self) -> None:
-        """Give the terminal back and take it over anew."""
         # The kernel sends SIGCONT with a hangup too: then the app is ending.
-        if self.in_application_mode and self._auto_restart and not self._app._exit:
-            self._must_signal_resume = True
-            self.suspend_application_mode()
-            self.resume_application_mode()
+        if self.in_application_mode and self.resumes and self.app.return_code is None:
+            self.retake_terminal()

@@ -57,9 +57,9 @@ class Looking(Controller):
         self._step(-1)
 
     def _step(self, by: int) -> None:
-        is_away = self._one_part.is_away
+        is_hidden = self._one_part.is_hidden
         self._show_side()
-        if not is_away:
+        if not is_hidden:
             self._views.step(by)
 
     @action_each(VIEWS, "{} view", call="show_view", section="View", words="explain why")

@@ -17,6 +17,7 @@ from tokviz.chat.rendering import Rendering
 from tokviz.text.glyphs import safe
 from tokviz.tui.actions import Kind
 from tokviz.tui.palette import palette_of
+from tokviz.tui.sizes import set_classes
 from tokviz.tui.widgets.mask.base import MaskView, known_pin
 from tokviz.tui.widgets.mask.counts import NOTHING, PartCounts, roles_rows
 from tokviz.tui.widgets.mask.flow import MaskFlow
@@ -159,7 +160,7 @@ class ChatViews(Container):
         if said != self._said:
             self._said = said
             self._said_line.update(Content(safe(problem or waiting)))
-            self._said_line.update_classes({"-problem": bool(problem), "-waiting": bool(waiting)})
+            set_classes(self._said_line, {"-problem": bool(problem), "-waiting": bool(waiting)})
         self.pin = known_pin(pin, rendering)
         self._sync()
         self._show_why()

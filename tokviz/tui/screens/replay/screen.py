@@ -33,7 +33,7 @@ from tokviz.tui.screens.replay.state import ReplayState
 from tokviz.tui.screens.replay.transport import Transport
 from tokviz.tui.screens.replay.views import View, Views
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
-from tokviz.tui.sizes import size_classes
+from tokviz.tui.sizes import set_classes, size_classes
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.lists import PickList
 from tokviz.tui.widgets.rows_view import RowsView
@@ -241,7 +241,7 @@ class ReplayScreen(TokvizScreen):
         self.curves.show(opened)
         self.candidates.show([], None)
         self.corpus.show_frame()
-        self.update_classes({"-no-counts": not has_counts, "-has-counts": has_counts})
+        set_classes(self, {"-no-counts": not has_counts, "-has-counts": has_counts})
         origin = self.candidates if has_counts else self.lineage
         self.views.replace("candidates", View(origin, origin, "" if has_counts else "Made of"))
         self.show_title()
@@ -351,7 +351,8 @@ class ReplayScreen(TokvizScreen):
         low, narrow = classes["-low"], classes["-narrow"]
         opened = self.state.opened
         drawn = opened is not None and opened.ladder is not None
-        self.update_classes(
+        set_classes(
+            self,
             classes
             | {
                 "-low": low and not narrow,
@@ -359,6 +360,6 @@ class ReplayScreen(TokvizScreen):
                 "-drawn": drawn,
                 "-lesson": self.state.lesson is not None,
                 "-ladder": drawn and not low and not narrow,
-            }
+            },
         )
         self.views.fit()

@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from tokviz.tui.actions import Kind, action, action_each
 from tokviz.tui.screens.base import Controller, TokvizScreen
+from tokviz.tui.sizes import set_classes
 from tokviz.tui.widgets.view_switcher import border_tabs, neighbour
 
 VIEWS = (
@@ -78,7 +79,7 @@ class Views(Controller):
         fronts = [min(group, key=self._recent.index) for group in self._groups]
         # All at once: each time all widgets are styled anew.
         names = (name for group in self._groups for name in group)
-        self.screen.update_classes({f"-{name}": name in fronts for name in names})
+        set_classes(self.screen, {f"-{name}": name in fronts for name in names})
         width = self.screen.app.size.width if self.screen.has_class("-narrow") else 0
         for group in self._groups:
             for name in group:

@@ -19,6 +19,7 @@ from tokviz.tui.screens.tokens.panels import (
     TokenDetail,
 )
 from tokviz.tui.screens.tokens.text import TextAtHand
+from tokviz.tui.sizes import set_classes
 
 if TYPE_CHECKING:
     from tokviz.tui.widgets.id_grid import IdGrid
@@ -131,7 +132,7 @@ class Side(Controller):
         self._step(-1)
 
     def _step(self, by: int) -> None:
-        if self._is_wanted and not self._one_part.is_away:
+        if self._is_wanted and not self._one_part.is_hidden:
             self._panels.step(by)
         self._panel_changed()
 
@@ -148,7 +149,7 @@ class Side(Controller):
 
     def _show_panels(self, wanted: bool) -> None:
         is_token = self._panels.shown == "token"
-        self.screen.update_classes({"-no-panels": not wanted, "-token": is_token})
+        set_classes(self.screen, {"-no-panels": not wanted, "-token": is_token})
         self.screen.call_after_refresh(self.sync)
 
     @action("Show or hide the panels", "f9", section="Panels")

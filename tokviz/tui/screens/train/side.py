@@ -16,6 +16,7 @@ from tokviz.tui.screens.train.learning import Learning, NumberedMerge, paint_mer
 from tokviz.tui.screens.train.plan import Plan, plan_content
 from tokviz.tui.screens.train.state import Phase
 from tokviz.tui.screens.train.summary import summary_content
+from tokviz.tui.sizes import set_classes
 from tokviz.tui.widgets.cursor_curve import CursorCurve
 from tokviz.tui.widgets.curve import compression_curve
 from tokviz.tui.widgets.lists import RowList
@@ -124,7 +125,7 @@ class Side(Container):
 
     def show_phase(self, phase: Phase) -> None:
         """Show what there is to see in a phase."""
-        self.screen.update_classes({f"-{name}": name == phase for name in _TITLES})
+        set_classes(self.screen, {f"-{name}": name == phase for name in _TITLES})
         self.border_title = _TITLES[phase]
 
     def focus_button(self, phase: Phase) -> None:

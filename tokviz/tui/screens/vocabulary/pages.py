@@ -22,6 +22,7 @@ from tokviz.tui.screens.vocabulary.other_pages import check_rows, overview_rows,
 from tokviz.tui.screens.vocabulary.searching import SYNTAX_KEY, SearchField, Searching
 from tokviz.tui.screens.vocabulary.table import TokenTable
 from tokviz.tui.screens.vocabulary.token_page import PLACES_LISTED, TokenPage, page_rows
+from tokviz.tui.sizes import set_classes
 from tokviz.tui.tasks import Task
 from tokviz.tui.widgets.card_rows import label_of
 from tokviz.tui.widgets.fit import fit
@@ -90,7 +91,7 @@ class Pages(Controller):
     def show_page(self, page_id: str) -> None:
         """Show another page."""
         self.side.show(page_id)
-        self.screen.update_classes({"-reading": True, "-token": page_id == "token"})
+        set_classes(self.screen, {"-reading": True, "-token": page_id == "token"})
         self.screen.call_after_refresh(self._show_side, from_top=True)
 
     @action("Go between search and panel", "f5", section="Panels", footer="panel")

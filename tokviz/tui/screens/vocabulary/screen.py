@@ -25,6 +25,7 @@ from tokviz.tui.screens.vocabulary.searching import Filtering, SearchField, Sear
 from tokviz.tui.screens.vocabulary.table import TableHead, TokenTable
 from tokviz.tui.screens.vocabulary.token_actions import TokenActions
 from tokviz.tui.screens.why import RIGHT_CLICK, Asked, Explaining
+from tokviz.tui.sizes import set_classes
 from tokviz.tui.tasks import Task, in_thread
 from tokviz.tui.widgets.bar import Bar, BarItem
 from tokviz.tui.widgets.lists import MOVES
@@ -239,7 +240,7 @@ class VocabularyScreen(TokvizScreen):
     def _focus_moved(self) -> None:
         is_typing = self.field.has_focus
         is_reading = self.has_class("-reading") and not is_typing
-        self.update_classes({"-typing": is_typing, "-reading": is_reading})
+        set_classes(self, {"-typing": is_typing, "-reading": is_reading})
 
     @on(events.Click, "#query")
     @on(Input.Changed, "#query")

@@ -24,6 +24,7 @@ from tokviz.text.snapshots import TextPart
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tokenizer.pretokenize.split_steps import split_in_steps
 from tokviz.tui.palette import TokenPalette
+from tokviz.tui.sizes import set_classes
 from tokviz.tui.tasks import Task, in_thread, post_to_ui
 from tokviz.tui.widgets.field import first_line
 from tokviz.tui.widgets.splits.gloss import Spans, legend
@@ -226,12 +227,13 @@ class SplitsPanel(Vertical):
     def on_resize(self, event: events.Resize) -> None:
         """Leave out the parts that do not fit."""
         lines = event.size.height
-        self.update_classes(
+        set_classes(
+            self,
             {
                 "-short": lines < SHORT_LINES,
                 "-tiny": lines < TINY_LINES,
                 "-least": lines < LEAST_LINES,
-            }
+            },
         )
         self._show_legend()
 

@@ -20,6 +20,7 @@ from tokviz.process.jobs.split_client import SplitResult
 from tokviz.text.glyphs import safe
 from tokviz.tokenizer.pretokenize.patterns import SPLIT_PATTERNS
 from tokviz.tui.actions import action, bindings_of, declared_in
+from tokviz.tui.sizes import set_classes
 from tokviz.tui.widgets.field import Field
 from tokviz.tui.widgets.fit import fit
 from tokviz.tui.widgets.push_button import PushButton
@@ -239,7 +240,7 @@ class RegexField(Vertical):
             self._counts.update(Text(safe(words)), layout=False)
 
     def _show(self, words: str, *, wrong: bool, gaps: bool) -> None:
-        self._verdict.update_classes({"-wrong": wrong, "-gaps": gaps})
+        set_classes(self._verdict, {"-wrong": wrong, "-gaps": gaps})
         if words != self.message:
             text, (columns, lines) = Text(safe(words)), self._verdict.size
             # The verdict often changes at every key, so a layout of the screen is avoided.
