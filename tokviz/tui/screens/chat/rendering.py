@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
-from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.timer import Timer
@@ -14,8 +13,8 @@ from tokviz.chat.conversation import Conversation, ConversationError
 from tokviz.chat.lint import UNREADABLE, Finding, error_finding, lint
 from tokviz.chat.render import MuchIsNewError, Rendering, render
 from tokviz.errors import TokvizError
-from tokviz.process.runner import raise_if_stopped, stopped_by
 from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import raw_index, repaired
 from tokviz.tui.screens.chat.state import ConversationAtHand
@@ -34,7 +33,6 @@ QUICK_PARTS = 100
 """So many parts of messages, whatever they hold, are rendered within a key's time."""
 TYPED_SECONDS = 0.15
 """How long nothing must have been typed before what takes longer is rendered anew."""
-_LOOKS_SECONDS = 0.01
 LINT_SECONDS = 0.2
 """How long nothing must have changed before the findings are looked for."""
 
@@ -78,7 +76,7 @@ class RenderedConversation(Controller):
         self.problem: TokvizError | None = None
         self.findings: list[Finding] = []
         self.finding = -1
-        self._wanted: Wanted | None = None
+        self._worker = LatestWorker[Wanted](screen, "render")
         self._rendered: Wanted | None = None
         self._looked: Wanted | None = None
         self._once_known: list[tuple[Wanted | None, Callable[[], object]]] = []
@@ -89,12 +87,12 @@ class RenderedConversation(Controller):
     @property
     def is_waiting(self) -> bool:
         """Whether the tokens shown are not those of the present conversation yet."""
-        return self._wanted is not self._rendered
+        return self._worker.pending is not None
 
     @property
     def is_looking(self) -> bool:
         """Whether findings in the present conversation may still come."""
-        return self._looked is not self._wanted
+        return self.is_waiting or self._looked is not self._rendered
 
     @property
     def is_gone(self) -> bool:
@@ -106,7 +104,7 @@ class RenderedConversation(Controller):
 
         They are on a screen that was gone to for it, and while a template takes its time.
         """
-        self._once_known.append((self._wanted, do))
+        self._once_known.append((self._worker.pending or self._rendered, do))
         if not self.is_waiting:
             self._tell_known()
 
@@ -130,27 +128,24 @@ class RenderedConversation(Controller):
             self.session.tokenizer,
             self._chat.max_tokens,
         )
-        self._wanted = wanted
         if not self._is_nearly_shown(wanted, typed):
             self.rendering, self.problem, self.counts = None, None, NOTHING
             self.findings, self.finding = [], -1
+        take = partial(self._take, wanted)
         made = self._make_at_once(wanted)
         if made is not None:
-            self._take(wanted, made)
+            self._worker.cancel()
+            take(made)
             return
-        self._show()
-        waits = typed and not _in_child(wanted)
 
         def make(task: Task) -> Made:
-            due = monotonic() + (TYPED_SECONDS if waits else 0)
-            with stopped_by(lambda: task.cancelled):
-                while monotonic() < due:
-                    raise_if_stopped()
-                    sleep(_LOOKS_SECONDS)
-                wanted.tokenizer.prepare()
-                return self._make(wanted)
+            wanted.tokenizer.prepare()
+            return self._make(wanted)
 
-        self.in_thread("render", make, partial(self._take, wanted))
+        # A child process drops what is superseded itself, so a key need not wait for it.
+        waits = typed and not _in_child(wanted)
+        self._worker.start(wanted, make, take, take, delay=TYPED_SECONDS if waits else 0.0)
+        self._show()
 
     def _make_at_once(self, wanted: Wanted) -> Made | None:
         """Render what is rendered within a key's time; None if it would take longer."""
@@ -203,9 +198,6 @@ class RenderedConversation(Controller):
             return error
 
     def _take(self, wanted: Wanted, made: Made) -> None:
-        if wanted is not self._wanted:
-            # Something else is wanted by now, and on its way.
-            return
         self._rendered = wanted
         self._prepared = wanted.tokenizer
         if isinstance(made, TokvizError):

@@ -12,6 +12,7 @@ from tokviz.errors import TokvizError
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import failure_message, pluralize
 from tokviz.tui.actions import action
+from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.bars import CUT_NAME, LONGEST_NAME, SHORTENED_NAME
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
@@ -57,8 +58,12 @@ class Opening(Controller):
         super().__init__(screen)
         self._state, self._message, self._show = state, message, show
         self._work, self._lesson = covered
-        self.source: Source | None = None
-        """What is being opened."""
+        self._worker = LatestWorker[Source](screen, "open")
+
+    @property
+    def pending(self) -> Source | None:
+        """The source that is being opened."""
+        return self._worker.pending
 
     @action("Choose what to replay", "ctrl+o", "ctrl+t", section="Replay", footer="open")
     def choose_replay(self) -> None:
@@ -84,39 +89,33 @@ class Opening(Controller):
             source: What to open.
             request: Where to begin, and what to compare it with.
         """
-        self.source = source
-        self.screen.show_title()
-        if self._state.opened is None:
-            self._tell(f"Opening {source.name}…\n\nEsc stops it.")
 
         def done(opened: Opened) -> None:
-            if source is self.source:
-                self.source = None
-                self._tell("")
-                self._show(opened, request)
+            self._show_message("")
+            self._show(opened, request)
 
         def failed(error: TokvizError) -> None:
-            if source is not self.source:
-                return
-            self.source = None
             if isinstance(error, StoppedError):
                 self._stopped(source)
             else:
                 self.complain(source, str(error))
 
-        self.in_thread(
-            "open",
+        self._worker.start(
+            source,
             lambda task: self._open(source),
             done,
-            failed=failed,
+            failed,
             stoppable=f"Opening {source.name}",
             is_said=True,
         )
+        self.screen.show_title()
+        if self._state.opened is None:
+            self._show_message(f"Opening {source.name}…\n\nEsc stops it.")
 
     def _stopped(self, source: Source) -> None:
         stopped = f"Stopped opening {source.name}."
         if self._state.opened is None:
-            self._tell(f"{stopped}\n\nCtrl+O lists what can be replayed.")
+            self._show_message(f"{stopped}\n\nCtrl+O lists what can be replayed.")
         else:
             self.say(stopped)
         self.screen.show_title()
@@ -137,12 +136,12 @@ class Opening(Controller):
             f"{source.name} cannot be replayed", reason.removeprefix(f"{source.name}: ")
         )
         if self._state.opened is None:
-            self._tell(f"{text}\n\nCtrl+O lists what can be replayed.")
+            self._show_message(f"{text}\n\nCtrl+O lists what can be replayed.")
         else:
             self.say(text, "error")
         self.screen.show_title()
 
-    def _tell(self, text: str) -> None:
+    def _show_message(self, text: str) -> None:
         self._message.update(Content("\n".join(map(safe, text.split("\n")))))
         # No class of the screen, which has all that is in it styled anew.
         self._message.display = bool(text)
@@ -151,7 +150,7 @@ class Opening(Controller):
 
     def title(self) -> BarItem:
         """Say what is replayed, or is being opened; a click lists what can be."""
-        opened, opening = self._state.opened, self.source
+        opened, opening = self._state.opened, self.pending
         source = opening if opened is None else opened.source
         name = "choose…" if source is None else safe(self._name(source))
         words: list[tuple[str, Role]] = [(fit_name(name, LONGEST_NAME), "chip")]

@@ -164,9 +164,9 @@ class ReplayScreen(TokvizScreen):
         self.scaling.show()
         self.your_text.take_text_at_hand()
         self.started()
-        if self.state.opened is None and self.opening.source is None:
+        if self.state.opened is None and self.opening.pending is None:
             self.opening.open_at_hand()
-        elif self.opening.source is None:
+        elif self.opening.pending is None:
             self.transport.go_on()
 
     def on_screen_suspend(self) -> None:
@@ -257,6 +257,7 @@ class ReplayScreen(TokvizScreen):
         if opened is self.state.opened:
             self.transport.pause()
             self.state.opened = None
+            self.comparing.end_comparison()
             self.opening.complain(opened.source, reason)
 
     def _moved(self) -> None:
@@ -325,7 +326,7 @@ class ReplayScreen(TokvizScreen):
         self.transport.set_scale(is_log)
 
     def _text_changed(self) -> None:
-        self.framing.want()
+        self.framing.request()
         self.comparing.compare_text()
 
     @action("Back", "escape", section="Your text", priority=False)
