@@ -219,7 +219,7 @@ async def test_a_tokenizer_is_added_by_the_picker_and_removed_and_remembered() -
         assert list(app.session.settings.compared) == ["gpt2", "o200k_base", "qwen2"]
         assert "+ add" not in shown(app)
         await pilot.press("a")
-        assert "4 tokenizers is the most" in said(app)
+        assert "You can compare at most 4 tokenizers" in said(app)
         await click(pilot, "o200k_base")
         assert screen.state.base == 2
         table = next(line for line in lines(app) if "▸ o200k_base" in line)
@@ -239,7 +239,7 @@ async def test_one_that_is_compared_already_is_not_added_again() -> None:
         screen = await show(pilot)
         await pilot.press("a", *"gpt2", "enter")
         await until(pilot, lambda: app.screen is screen)
-        assert "gpt2 is compared already." in said(app)
+        assert "gpt2 is already in the comparison." in said(app)
 
 
 async def test_one_that_cannot_be_loaded_says_so_in_its_row_and_others_go_on() -> None:

@@ -1,4 +1,4 @@
-"""Comparing what is replayed with another training, vocabulary or merges file."""
+"""Commands that compare the replay with another training, vocabulary or merges file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tokviz.tui.widgets.rows_view import RowsView
 
 
 class Comparing(Controller):
-    """Compares in a thread: the newest choice wins."""
+    """Compare in a thread. Only the latest choice counts."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Comparing(Controller):
         transport: Transport,
         views: Views,
     ) -> None:
-        """Take the state, the view of the difference, and what goes to a merge and to a view."""
+        """Take the state, the view of the difference, the transport and the views."""
         super().__init__(screen)
         self._state, self._diff = state, diff
         self._transport, self._views = transport, views
@@ -44,13 +44,13 @@ class Comparing(Controller):
 
     @action("Compare with another", "d", section="Compare", footer="compare", priority=False)
     def compare(self) -> None:
-        """Find the first merge at which two trainings, vocabularies or merges files part."""
+        """Find the first difference between two trainings, vocabularies or merges files."""
         if self._state.opened is not None:
             ask_source(self, "Compare with", self.compare_with)
 
     @action("Compare with a third", section="Compare")
     def compare_with_third(self) -> None:
-        """Put another training or vocabulary beside the two that are compared."""
+        """Add a third training or vocabulary to the comparison."""
         known = self._state.comparison
         if known is None:
             self.compare()
@@ -59,7 +59,7 @@ class Comparing(Controller):
             ask_source(self, "Compare with", lambda third: self.compare_with(second, third))
 
     def compare_with(self, *others: Source) -> None:
-        """Compare with one or two others, and show where they part."""
+        """Compare with one or two other sources."""
         opened = self._state.opened
         if opened is None:
             return
@@ -107,7 +107,7 @@ class Comparing(Controller):
 
     @action("Go to the first difference", "f3", section="Compare")
     def first_difference(self) -> None:
-        """Jump to the merge at which the two part."""
+        """Go to the first merge that differs."""
         known = self._state.comparison
         if known is None:
             self.compare()
@@ -118,14 +118,14 @@ class Comparing(Controller):
 
     @action("End the comparison", section="Compare")
     def end_comparison(self) -> None:
-        """Forget the other one."""
+        """Close the comparison."""
         self._worker.cancel()
         self._state.comparison = None
         self._show(from_top=True)
         self._transport.show()
 
     def show_merge(self) -> None:
-        """Show what the others merge at the merge at hand."""
+        """Show the merges of the other sources at the current merge."""
         if self._state.comparison is not None:
             self._show()
 

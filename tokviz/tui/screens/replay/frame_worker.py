@@ -33,7 +33,7 @@ class _Request(NamedTuple):
 
 
 class Framing(Controller):
-    """Compute frames in a thread, the only one that changes the state of the replay."""
+    """Compute frames in a thread. No other code changes the state of the replay."""
 
     def __init__(
         self,
