@@ -90,7 +90,7 @@ async def test_the_text_is_edited_elsewhere_and_comes_back_as_one_step(
     async with app.run_test(size=(100, 30)) as pilot:
         await settle(pilot)
         await pilot.press("ctrl+l", "v")
-        await until(pilot, lambda: "The text stays as it was" in said())
+        await until(pilot, lambda: "The text is unchanged" in said())
         assert app.session.live.n_chars == 4, "a headless app has no terminal to lend"
         monkeypatch.setattr(TokvizApp, "suspend", lambda self: nullcontext())
         for command, words in (
@@ -112,4 +112,4 @@ async def test_the_text_is_edited_elsewhere_and_comes_back_as_one_step(
         assert app.session.live.text == "ab\r\n"
         monkeypatch.setattr("tokviz.process.confinement.confinement", Confinement)
         await pilot.press("ctrl+l", "v")
-        await until(pilot, lambda: "in a browser no other program has a terminal" in said())
+        await until(pilot, lambda: "an editor needs a terminal, and a browser has none" in said())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -29,7 +28,7 @@ from tokviz.tui.dialogs.tokenizer_picker import TokenizerPicker
 from tokviz.tui.screens import lanes
 from tokviz.tui.screens.compare import CompareScreen
 from tokviz.tui.screens.lanes import Lanes
-from tokviz.workspace.prices import ModelPrice
+from tokviz.workspace.prices import prices_path
 from tokviz.workspace.session import Opened, Session
 from tokviz.workspace.settings import Settings
 
@@ -219,7 +218,7 @@ async def test_a_tokenizer_is_added_by_the_picker_and_removed_and_remembered() -
         assert list(app.session.settings.compared) == ["gpt2", "o200k_base", "qwen2"]
         assert "+ add" not in shown(app)
         await pilot.press("a")
-        assert "4 tokenizers is the most" in said(app)
+        assert "You can compare at most 4 tokenizers" in said(app)
         await click(pilot, "o200k_base")
         assert screen.state.base == 2
         table = next(line for line in lines(app) if "▸ o200k_base" in line)
@@ -239,7 +238,7 @@ async def test_one_that_is_compared_already_is_not_added_again() -> None:
         screen = await show(pilot)
         await pilot.press("a", *"gpt2", "enter")
         await until(pilot, lambda: app.screen is screen)
-        assert "gpt2 is compared already." in said(app)
+        assert "gpt2 is already in the comparison." in said(app)
 
 
 async def test_one_that_cannot_be_loaded_says_so_in_its_row_and_others_go_on() -> None:
@@ -264,11 +263,13 @@ async def test_another_tokenizer_in_use_is_the_first_row() -> None:
         assert "o200k_base" in next(line for line in lines(app) if "paid" in line)
 
 
-async def test_the_table_is_copied_as_markdown_and_tsv(copied: list[str]) -> None:
-    app = make_app()
+async def test_the_table_is_copied_with_prices_as_markdown_and_tsv(copied: list[str]) -> None:
+    prices_path().parent.mkdir(parents=True, exist_ok=True)
+    prices_path().write_text('[[model]]\nname = "any"\nwindow = 100\nprice = 1000\n')
+    settings = Settings(compared=("gpt2",))
+    app = TokvizApp(Session(Opened(TEXT), tokviz.load("gpt-4"), settings))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await show(pilot)
-        screen.figures._models = (ModelPrice("any", window=100, price=Decimal(1000)),)
+        await show(pilot)
         await pilot.press("f4", "shift+f4")
         await settle(pilot)
         markdown, tsv = copied
@@ -445,7 +446,7 @@ async def test_the_vocabulary_view_says_what_it_needs() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await show(pilot)
         await click(pilot, "Vocabularies")
-        assert "Add a tokenizer (a) to see" in shown(app)
+        assert "Add a tokenizer (a) to compare" in shown(app)
 
 
 async def test_a_lane_that_fails_says_so_and_the_others_go_on(tmp_path: Path) -> None:
@@ -487,10 +488,10 @@ async def test_a_vocabulary_that_is_read_too_late_does_not_stand_there_without_i
         screen.views.show_view("vocabularies")
         await until(pilot, going.is_set)
         await pilot.press("x")
-        await until(pilot, lambda: "Add a tokenizer (a) to see" in shown(app))
+        await until(pilot, lambda: "Add a tokenizer (a) to compare" in shown(app))
         held.set()
         await settle(pilot)
-        assert "Add a tokenizer (a) to see" in shown(app)
+        assert "Add a tokenizer (a) to compare" in shown(app)
 
 
 async def test_the_vocabulary_view_says_of_a_tokenizer_that_it_cannot_be_loaded() -> None:
@@ -647,7 +648,7 @@ async def test_a_report_of_other_tokenizers_is_neither_drawn_nor_copied(
         await settle(pilot)
         screen.reports.copy_report("JSON")
         await settle(pilot)
-        assert not copied and "There is no report yet" in said(app)
+        assert not copied and "The report is not measured yet" in said(app)
         screen.views.show_view("report")
         await until(pilot, lambda: "difference to o200k_base" in shown(app))
 

@@ -86,7 +86,7 @@ async def test_a_child_that_dies_leaves_the_app_alive(tokenizer: tokviz.Tokenize
         await settle(pilot)
         assert screen.live.settled and not screen.live.complete
         said = [str(notice.message) for notice in app._notifications]
-        assert any("could not be worked out" in message for message in said)
+        assert any("could not be computed" in message for message in said)
         await pilot.press("backspace")
         await settle(pilot)
         assert list(screen.live.ids()) == [0, 1]

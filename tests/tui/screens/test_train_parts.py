@@ -91,7 +91,7 @@ def test_workers_are_a_number_or_an_address() -> None:
     def asked(workers: str) -> tuple[int | None, str | None, bool]:
         values = replace(VALUES, workers=workers)
         plan = make_plan(values, Path("/runs/x"))
-        assert "nothing is kept out" in plan.notes[0], "what there is not, before it begins"
+        assert "no held-out text remains" in plan.notes[0], "what there is not, before it begins"
         request = make_request(values, plan)
         return request.workers, request.scheduler, request.compare
 

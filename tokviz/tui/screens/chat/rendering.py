@@ -1,11 +1,10 @@
-"""From the conversation to its tokens: at once where that is quick, else in a thread."""
+"""Rendering of the conversation, immediately if that is quick, otherwise in a thread."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
-from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.timer import Timer
@@ -16,8 +15,8 @@ from tokviz.chat.messages import ConversationError
 from tokviz.chat.render import render
 from tokviz.chat.rendering import MuchIsNewError, Rendering
 from tokviz.errors import TokvizError
-from tokviz.process.runner import raise_if_stopped, stopped_by
 from tokviz.tokenizer.tokenizer import Tokenizer
+from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.chat.editing import raw_index, repaired
 from tokviz.tui.screens.chat.state import ConversationAtHand
@@ -29,20 +28,19 @@ if TYPE_CHECKING:
     from tokviz.chat.templates import ChatTemplate
 
 QUICK_CHARS = 20_000
-"""Text of at most so many characters is encoded within a key's time."""
+"""Maximum number of new characters that are encoded immediately."""
 KNOWN_CHARS = 2_000_000
-"""A conversation of at most so many characters, of which no more are new, is rendered so too."""
+"""Maximum number of characters of a conversation that is rendered immediately."""
 QUICK_PARTS = 100
-"""So many parts of messages, whatever they hold, are rendered within a key's time."""
+"""Maximum number of message parts that are rendered immediately."""
 TYPED_SECONDS = 0.15
-"""How long nothing must have been typed before what takes longer is rendered anew."""
-_LOOKS_SECONDS = 0.01
+"""Seconds without a key before a longer rendering starts."""
 LINT_SECONDS = 0.2
-"""How long nothing must have changed before the findings are looked for."""
+"""Seconds without a change before the lint starts."""
 
 
 class Wanted(NamedTuple):
-    """What is to be rendered."""
+    """A rendering request."""
 
     conversation: Conversation
     template: ChatTemplate | JinjaTemplate
@@ -55,24 +53,24 @@ def _in_child(wanted: Wanted) -> bool:
 
 
 Made = tuple[Rendering, PartCounts] | TokvizError
-"""What comes of rendering: tokens and their counts, or why there are none."""
+"""The result of a rendering: tokens and their counts, or an error."""
 
 
 class RenderedConversation(Controller):
-    """Renders the conversation, and looks for findings, whenever something changed.
+    """Render and lint the conversation after every change.
 
     Attributes:
-        rendering: The newest tokens, None where there are none.
-        counts: How many tokens each message and each part has.
-        problem: Why there are none.
-        findings: What was found in the conversation last.
-        finding: The number of the finding that was gone to last, -1 before the first.
+        rendering: The newest tokens, None if there are none.
+        counts: The token counts of messages and parts.
+        problem: The error if there are no tokens.
+        findings: The findings of the last lint.
+        finding: The index of the current finding, -1 before the first.
     """
 
     def __init__(
         self, screen: TokvizScreen, chat: ConversationAtHand, show: Callable[[], object]
     ) -> None:
-        """Take the conversation, and what shows the newest tokens and findings."""
+        """Take the conversation, and a callback that shows tokens and findings."""
         super().__init__(screen)
         self._chat, self._show = chat, show
         self.rendering: Rendering | None = None
@@ -80,35 +78,35 @@ class RenderedConversation(Controller):
         self.problem: TokvizError | None = None
         self.findings: list[Finding] = []
         self.finding = -1
-        self._wanted: Wanted | None = None
+        self._worker = LatestWorker[Wanted](screen, "render")
         self._rendered: Wanted | None = None
         self._looked: Wanted | None = None
         self._once_known: list[tuple[Wanted | None, Callable[[], object]]] = []
         self._lint_timer: Timer | None = None
         self._prepared: Tokenizer | None = None
-        """The tokenizer whose tables are known to be built: the first text takes no longer."""
+        """The tokenizer whose tables are built, so that its first text is not slow."""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the tokens shown are not those of the present conversation yet."""
-        return self._wanted is not self._rendered
+        """True while the rendering of the current conversation is pending."""
+        return self._worker.pending is not None
 
     @property
     def is_looking(self) -> bool:
-        """Whether findings in the present conversation may still come."""
-        return self._looked is not self._wanted
+        """True while the lint of the current conversation is pending."""
+        return self.is_waiting or self._looked is not self._rendered
 
     @property
     def is_gone(self) -> bool:
-        """Whether there are no tokens because those of something else would stand there."""
+        """True if a pending rendering replaces unrelated tokens, so that none are shown."""
         return self.is_waiting and self.rendering is None and self.problem is None
 
     def once_known(self, do: Callable[[], object]) -> None:
-        """Copy tokens when they are known: now, unless they are on their way.
+        """Call a function once the current conversation is rendered, to copy its tokens.
 
-        They are on a screen that was gone to for it, and while a template takes its time.
+        The rendering may be pending right after the screen is opened, or with a slow template.
         """
-        self._once_known.append((self._wanted, do))
+        self._once_known.append((self._worker.pending or self._rendered, do))
         if not self.is_waiting:
             self._tell_known()
 
@@ -121,10 +119,10 @@ class RenderedConversation(Controller):
                 self.say("The conversation has changed: nothing was copied.", "warning")
 
     def refresh(self, *, typed: bool = False) -> None:
-        """Render the conversation, now or in a thread, and show what comes of it.
+        """Render the conversation, immediately or in a thread, and show the result.
 
         Args:
-            typed: Whether only the part that is edited can have changed.
+            typed: Whether only the edited part can have changed.
         """
         wanted = Wanted(
             self._chat.conversation,
@@ -132,30 +130,27 @@ class RenderedConversation(Controller):
             self.session.tokenizer,
             self._chat.max_tokens,
         )
-        self._wanted = wanted
         if not self._is_nearly_shown(wanted, typed):
             self.rendering, self.problem, self.counts = None, None, NOTHING
             self.findings, self.finding = [], -1
+        take = partial(self._take, wanted)
         made = self._make_at_once(wanted)
         if made is not None:
-            self._take(wanted, made)
+            self._worker.cancel()
+            take(made)
             return
-        self._show()
-        waits = typed and not _in_child(wanted)
 
         def make(task: Task) -> Made:
-            due = monotonic() + (TYPED_SECONDS if waits else 0)
-            with stopped_by(lambda: task.cancelled):
-                while monotonic() < due:
-                    raise_if_stopped()
-                    sleep(_LOOKS_SECONDS)
-                wanted.tokenizer.prepare()
-                return self._make(wanted)
+            wanted.tokenizer.prepare()
+            return self._make(wanted)
 
-        self.in_thread("render", make, partial(self._take, wanted))
+        # A child process drops superseded requests itself.
+        waits = typed and not _in_child(wanted)
+        self._worker.start(wanted, make, take, take, delay=TYPED_SECONDS if waits else 0.0)
+        self._show()
 
     def _make_at_once(self, wanted: Wanted) -> Made | None:
-        """Render what is rendered within a key's time; None if it would take longer."""
+        """Render immediately, or return None if it would take too long."""
         if _in_child(wanted) or wanted.tokenizer is not self._prepared:
             return None
         messages = wanted.conversation.messages
@@ -172,9 +167,9 @@ class RenderedConversation(Controller):
             return None
 
     def _is_nearly_shown(self, wanted: Wanted, typed: bool) -> bool:
-        """Tell whether the tokens in sight are of the same, but for what was edited just now.
+        """Return True if the visible tokens differ only by the last edit.
 
-        Those of another template, tokenizer or row must not stand under the new name.
+        Tokens of another template, tokenizer or row must not be shown under the new name.
         """
         known = self._rendered
         if known is None or known[1:] != wanted[1:]:
@@ -205,9 +200,6 @@ class RenderedConversation(Controller):
             return error
 
     def _take(self, wanted: Wanted, made: Made) -> None:
-        if wanted is not self._wanted:
-            # Something else is wanted by now, and on its way.
-            return
         self._rendered = wanted
         self._prepared = wanted.tokenizer
         if isinstance(made, TokvizError):
@@ -216,7 +208,7 @@ class RenderedConversation(Controller):
             (self.rendering, self.counts), self.problem = made, None
         self._show()
         self._tell_known()
-        # Findings need not follow every key.
+        # Do not lint after every key.
         if self._lint_timer is not None:
             self._lint_timer.stop()
         self._lint_timer = self.screen.set_timer(LINT_SECONDS, self.look_for_findings)
@@ -224,7 +216,7 @@ class RenderedConversation(Controller):
     # -- findings
 
     def look_for_findings(self) -> None:
-        """Look for findings in what was rendered last, and show them."""
+        """Lint the last rendered conversation, and show the findings."""
         wanted = self._rendered
         if wanted is None or self.is_waiting:
             return

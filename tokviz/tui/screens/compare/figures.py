@@ -1,4 +1,4 @@
-"""The table of the Compare screen: its tokenizers, and what the text comes to in each of them."""
+"""The table of the Compare screen: the tokenizers, and the figures of the text in each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tokviz.workspace.session import OthersChanged, source_of
 
 
 class Table(Controller):
-    """Adds and removes tokenizers; shows, compares and copies their figures as they get known."""
+    """Add and remove tokenizers; show, compare and copy their figures."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Table(Controller):
         rows: RowsView,
         based: Callable[[], object],
     ) -> None:
-        """Take the state, what loads tokenizers and shows them, and what hears of another base."""
+        """Take the state, the loader of tokenizers, the view, and a callback for a new base."""
         super().__init__(screen)
         self._state, self._lanes, self._rows, self._based = state, lanes, rows, based
         self._words = WordCounter()
@@ -40,9 +40,9 @@ class Table(Controller):
     @action("Add a tokenizer…", "a", "ctrl+o", section="Tokenizers", footer="add",
             words=f"compare versus diff {TOKENIZER_WORDS}")  # fmt: skip
     def add_tokenizer(self) -> None:
-        """Compare with one more: a built-in one, one you trained, a file, one from the hub."""
+        """Add a tokenizer: built-in, trained by you, from a file or from the hub."""
         if len(self._state.others) == MOST_OTHERS:
-            self.say(f"{MOST_OTHERS + 1} tokenizers is the most. Remove one first (x).")
+            self.say(f"You can compare at most {MOST_OTHERS + 1} tokenizers. Remove one first (x).")
             return
         picker = tokenizer_picker(self.session, title="Compare with")
 
@@ -53,7 +53,7 @@ class Table(Controller):
             source = source_of(tokenizer, source)
             known = [self.session.tokenizer_source, *(one.source for one in self._state.others)]
             if source in known:
-                self.say(f"{tokenizer.name} is compared already.")
+                self.say(f"{tokenizer.name} is already in the comparison.")
                 return
             self._lanes.add(ComparedTokenizer(source, tokenizer))
             self._remember()
@@ -63,7 +63,7 @@ class Table(Controller):
     @action("Remove the last tokenizer", "x", "delete", section="Tokenizers",
             when=lambda self: bool(self._state.others), call="remove_tokenizer(0)")  # fmt: skip
     def remove_tokenizer(self, number: int) -> None:
-        """Compare with one fewer. The × in the table removes another one."""
+        """Remove the last tokenizer. Click × in the table to remove another one."""
         other = self._state.others.pop(number - 1)
         if other.tokenizer is not None:
             other.tokenizer.close()
@@ -77,13 +77,13 @@ class Table(Controller):
     # -- their figures
 
     def take_prices(self, models: tuple[ModelPrice, ...]) -> None:
-        """Say what the text costs by the user's table."""
+        """Show the cost of the text by the user's price table."""
         if models != self._models:
             self._models = models
             self.show()
 
     def show(self) -> None:
-        """Show what is known now; words are counted in a thread."""
+        """Show the known figures, and count words in a thread."""
         state, live = self._state, self._state.live
         is_other = self._counted_for != live.revision
         if is_other:
@@ -100,7 +100,7 @@ class Table(Controller):
         self.show()
 
     def lines(self) -> list[Line]:
-        """Give what the table says of every tokenizer."""
+        """Return the table lines, one for each tokenizer."""
         state = self._state
         notes = ["", *(other.error or "loading…" for other in state.others)]
         lines = []
@@ -122,7 +122,7 @@ class Table(Controller):
     @action("Differences to the next tokenizer", "r", section="Table",
             call="use_base(-1)", words="difference percent")  # fmt: skip
     def use_base(self, number: int) -> None:
-        """Differences in the table are to this one. A click on a name chooses it too."""
+        """Show differences to this tokenizer. Clicking a name does the same."""
         n_lines = len(self._state.names)
         self._state.base = (self._state.base + 1) % n_lines if number < 0 else number
         self.show()
@@ -136,7 +136,7 @@ class Table(Controller):
 
     @action("Copy the table with tabs (TSV)", "shift+f4", section="Table", words="export excel")
     def copy_tsv(self) -> None:
-        """Copy the numbers so that they can be pasted into a spreadsheet."""
+        """Copy the numbers for a spreadsheet."""
         rows = self._cells()
         self.copy("".join("\t".join(row) + "\n" for row in rows), "the table as TSV")
 

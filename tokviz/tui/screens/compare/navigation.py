@@ -1,4 +1,4 @@
-"""Going from one disagreement to the next, and saying what causes it."""
+"""Navigation between disagreements, and their causes."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tokviz.workspace.session import GoToToken, ShowScreen
 if TYPE_CHECKING:
     from tokviz.tokenizer.tokenizer import Tokenizer
 
-_WAITING = "The tokens there are not known yet. Try again when they are counted."
+_WAITING = "The tokens there are still being counted. Try again in a moment."
 
 
 class Disagreements(Controller):
-    """Knows the place that the user looks at. Searches and explains in threads."""
+    """Hold the current position, and find and explain disagreements in threads."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Disagreements(Controller):
         card: RowsView,
         reveal: Callable[[], object],
     ) -> None:
-        """Take the state, what shows the text, the card, and what brings the text into view."""
+        """Take the state, the tokens, the card, and a callback that shows the tokens."""
         super().__init__(screen)
         self._reveal = reveal
         self._state, self._gloss, self._card = state, gloss, card
@@ -61,20 +61,20 @@ class Disagreements(Controller):
         self._progress = ""
         self._told = Told(())
         self.span: tuple[int, int] | None = None
-        """The bytes of the disagreement that is shown, None if none is."""
+        """Byte span of the current disagreement, or None."""
         self.asked: Tokenizer | None = None
-        """Whose token was clicked last, None for the tokenizer in use."""
+        """Tokenizer of the last clicked token, None for the current tokenizer."""
 
     @property
     def char(self) -> int:
-        """The character that the user looks at."""
+        """Character offset of the current position."""
         return self._gloss.top if self._char is None else self._char
 
     def forget(self, char: int | None = None) -> None:
-        """Show none: the text or the tokenizers are others.
+        """Clear the current disagreement after the text or the tokenizers have changed.
 
         Args:
-            char: The character that the user looks at now, None for the first in view.
+            char: The new current position, None for the first visible character.
         """
         self.screen.workers.cancel_group(self.screen, "search")
         self._steps.clear()
@@ -85,7 +85,7 @@ class Disagreements(Controller):
         self._tell(Told(()))
 
     def count(self) -> None:
-        """Count them all in a thread, once all tokens are known."""
+        """Count all disagreements in a thread, once all tokens are known."""
         documents = [one for one in self._state.documents if one is not None]
         if self._counting or len(documents) < 2 or not all(one.settled for one in documents):
             return
@@ -109,7 +109,7 @@ class Disagreements(Controller):
         self.in_thread("count", work, take)
 
     def _number(self) -> str:
-        """Say which of how many disagreements is shown, as far as that is known."""
+        """Return the number of the current disagreement and their count, as far as known."""
         if self._starts is None:
             return self._progress
         n_all = len(self._starts)
@@ -120,18 +120,18 @@ class Disagreements(Controller):
     @action("Next disagreement", "n", "f3", section="Disagreements", footer="next",
             words="compare diff difference versus")  # fmt: skip
     def next_disagreement(self) -> None:
-        """Go to the next stretch of which the tokenizers do not all make the same tokens."""
+        """Go to the next part of the text where the tokenizers disagree."""
         self._step(1)
 
     @action("Previous disagreement", "p", "shift+f3", section="Disagreements", footer="previous")
     def previous_disagreement(self) -> None:
-        """Go to the one before."""
+        """Go to the previous disagreement."""
         self._step(-1)
 
     @action("Go to this place in the text", "enter", section="Disagreements",
             footer="edit text", priority=False, words="type write")  # fmt: skip
     def edit_text(self) -> None:
-        """Type on the Tokens screen, where the disagreement is. What you type shows up here."""
+        """Edit the text at the disagreement on the Tokens screen. Edits show up here."""
         index = self._state.live.token_index_at(self.char)
         self.session.ask(ShowScreen("tokens") if index is None else GoToToken(index))
 
@@ -151,7 +151,7 @@ class Disagreements(Controller):
         if len(self._state.rows()) < 2:
             self.say("There is nothing to compare with. Add a tokenizer (a).")
             return
-        # Keys come quicker than answers: each goes on from the answer before.
+        # Keys may be faster than searches, so each step starts at the previous result.
         self._steps.append(step)
         self.asked = None
         if not self._is_searching:
@@ -200,14 +200,14 @@ class Disagreements(Controller):
         self._gloss.show(first)
         row, column = live.location(first)
         place = f"Line {row + 1:,}, column {column + 1:,}:"
-        self._tell(Told(names, place, note="working out why…"))
+        self._tell(Told(names, place, note="looking for the cause…"))
 
         def work(task: Task) -> Disagreement | None:
             return explained(tracks, span)
 
         def take(found: Disagreement | None) -> None:
             if self.span == span and revision == live.revision:
-                note = "" if found else "it would take too much text to work out why."
+                note = "" if found else "the cause lies in too much text to find it."
                 self._tell(Told(names, place, found, note))
 
         self.in_thread("cause", work, take)

@@ -1,7 +1,8 @@
-"""The compression report of the compared tokenizers: measured in a thread when it is looked at."""
+"""The compression report of the compared tokenizers, measured in a thread on first view."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 
 from tokviz.compare.report import Group, Report, ReportRow, report_on, totals
@@ -29,10 +30,10 @@ from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.spans import Row, RunAction, Span, Word, flow, words_of
 
 _NAME, _BEST = 20, 5
-"""Columns: of a tokenizer's name, of the mark of the best."""
-_NO_REPORT = "There is no report yet: F2 leads to it."
+"""Widths in columns: a tokenizer's name, and the mark of the best one."""
+_NO_REPORT = "The report is not measured yet. Press F2 until it is shown."
 _DOT = Span("· ", "dim")
-"""Stands between two links: each may be several words."""
+"""Separates two links, because a link may be several words."""
 _COPIES = (
     (Span("copy as", "dim"),),
     (Span("Markdown", "link", RunAction("copy_report('Markdown')")),),
@@ -41,7 +42,7 @@ _COPIES = (
 
 
 class Reports(Controller):
-    """Shows how many tokens texts of many kinds and languages take, and yours."""
+    """Show token counts for texts of many kinds and languages, including the user's."""
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class Reports(Controller):
         come: Callable[[], object],
         leave: Callable[[], object],
     ) -> None:
-        """Take the state, what shows the report, what brings it to the front and what leaves it."""
+        """Take the state, the view, and callbacks that show and leave it."""
         super().__init__(screen)
         self._state, self._rows, self._come, self._leave = state, rows, come, leave
         self._measured_for: object = None
@@ -88,7 +89,7 @@ class Reports(Controller):
 
     @property
     def _is_of_these(self) -> bool:
-        """Whether the report is there, and of the tokenizers that are compared now."""
+        """True if the report belongs to the compared tokenizers."""
         return self._report is not None and self._measured_for == self._loaded()
 
     def _fail(self, error: TokvizError) -> None:
@@ -102,7 +103,7 @@ class Reports(Controller):
 
     def _draw(self, report: Report, *, from_top: bool = False) -> None:
         found, order = self._with_own(report), self._order
-        # The report has only those that are loaded.
+        # The report covers only loaded tokenizers.
         tokenizers, base = self._state.tokenizers, self._state.base
         base = 0 if tokenizers[base] is None else base - tokenizers[:base].count(None)
         *texts, everything = found.texts
@@ -119,7 +120,7 @@ class Reports(Controller):
         )
 
     def _with_own(self, report: Report) -> Report:
-        """Add what the user's text comes to, which is counted already."""
+        """Add the figures of the user's text, which is already encoded."""
         documents = [one for one in self._state.documents if one is not None and one.complete]
         if len(documents) != len(report.texts[0]) or not self._state.live.n_chars:
             return report
@@ -132,14 +133,14 @@ class Reports(Controller):
 
     @action("Sort the report by the next column", "f7", section="Views", words="order")
     def next_order(self) -> None:
-        """Sort texts and languages by name, by size, or by what they cost in a tokenizer."""
+        """Sort texts and languages by name, by size, or by tokens in a tokenizer."""
         n_loaded = sum(one is not None for one in self._state.tokenizers)
         self.sort_report((self._order + 1) % (len(ORDERS) + n_loaded))
 
     @action("Reverse the order of the report", "f8", section="Views", call="sort_report(-1)",
-            id="reverse_report", help="Begin with what stands last.")  # fmt: skip
+            id="reverse_report", help="Show the last row first.")  # fmt: skip
     def sort_report(self, order: int) -> None:
-        """Sort by a column; by the one that it is sorted by, the other way round."""
+        """Sort by a column, or reverse the order if it is already sorted by it."""
         if self._report is not None:
             again = order in (-1, self._order)
             self._backwards = again and not self._backwards
@@ -148,14 +149,12 @@ class Reports(Controller):
 
     @action("Copy the report as Markdown", section="Views", id="copy_report_markdown",
             call="copy_report('Markdown')", words="export compression eval",
-            help="What texts take in every tokenizer, as tables.")  # fmt: skip
+            help="Copy the compression report as tables.")  # fmt: skip
     @action("Copy the report as JSON", section="Views", id="copy_report_json",
             call="copy_report('JSON')", words="export compression eval",
-            help="What texts take in every tokenizer, as tokviz eval --json has it.")  # fmt: skip
+            help="Copy the compression report in the format of tokviz eval --json.")  # fmt: skip
     def copy_report(self, form: str) -> None:
         """Copy the compression report."""
-        import json
-
         if self._report is None or not self._is_of_these:
             self.say(_NO_REPORT)
             return
@@ -168,7 +167,7 @@ class Reports(Controller):
 def report_rows(
     report: Report, english: Group, base: int, orders: Sequence[str], width: int
 ) -> list[Row]:
-    """Draw the report: for each text a row a tokenizer, with a bar; then the languages."""
+    """Draw the report: a row with a bar per text and tokenizer, then the languages."""
     name = short_name(english[base].tokenizer)
     head = words_of(f"Tokens, bytes per token, difference to {name};", "dim")
     links: list[Word] = [
@@ -189,7 +188,7 @@ def report_rows(
 
 
 def _text_rows(group: Group, base: int, width: int) -> Iterator[Row]:
-    """Draw a text; the bars are as long as the tokens are many."""
+    """Draw the rows of a text, with bars in proportion to the token counts."""
     yield (Span(group[0].text, "heading"), Span(f"  {group[0].n_bytes:,} bytes", "dim"))
     most = max(row.n_tokens for row in group) or 1
     for row, (name, *numbers, best) in zip(group, cells_of(group, base), strict=True):

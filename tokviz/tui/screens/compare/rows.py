@@ -1,4 +1,4 @@
-"""What the table and the card of the Compare screen say: rows of words, by pure functions."""
+"""Rows of the table and the card of the Compare screen, by pure functions."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _LONGEST_NAME = 24
 _MOST_TOKENS = 40
 _MOST_LABEL = 40
 _ORDER = (1, 5, 2, 4, 3, 6, 7)
-"""The columns behind the name, the most telling first: others go first where there is no room."""
+"""Columns after the name, by importance: in a narrow view the last ones are left out first."""
 
 
 class Line(NamedTuple):
     """A tokenizer in the table.
 
     Attributes:
-        name: What to call it.
+        name: Its name.
         figures: Its numbers, None if there are none yet.
         complete: Whether all tokens are counted.
-        note: What there is to say instead of numbers, or besides.
-        model: What of the user's price table goes with it, if anything.
+        note: Text instead of the numbers, or after them.
+        model: Its model in the user's price table, if any.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
 
 def cells_of(lines: Sequence[Line], base: int) -> list[tuple[str, ...]]:
-    """Write the table as cells, heads first; also to be copied."""
+    """Return the cells of the table with a header, for the view and for copying."""
     priced = any(line.model is not None for line in lines)
     rows: list[tuple[str, ...]] = [("tokenizer", *HEADS, *(("cost", "window") if priced else ()))]
     base_figures = lines[base].figures if lines[base].complete else None
@@ -67,7 +67,7 @@ def cells_of(lines: Sequence[Line], base: int) -> list[tuple[str, ...]]:
 
 
 def table_rows(lines: Sequence[Line], base: int, can_add: bool, width: int) -> list[Row]:
-    """Draw the table: a row a tokenizer, which a click makes the base of the differences."""
+    """Draw the table: one row per tokenizer. Clicking a row makes it the base."""
     cells = cells_of(lines, base)
     widths = [max(map(cell_len, own)) for own in zip(*cells, strict=True)]
     widths[0] = min(widths[0], max(8, min(_LONGEST_NAME, width // 3)))
@@ -103,19 +103,17 @@ def table_rows(lines: Sequence[Line], base: int, can_add: bool, width: int) -> l
     return rows
 
 
-HINT = (
-    "n goes to the next disagreement, p to the one before. A click on a token shows the one there."
-)
+HINT = "n goes to the next disagreement, p to the previous one. Click a token to see the one there."
 
 
 class Told(NamedTuple):
-    """What the card says of a disagreement.
+    """Content of the card of a disagreement.
 
     Attributes:
-        names: What to call the tokenizers.
-        place: Where it is, in words.
-        found: The disagreement with its causes; None while they are worked out, or if they cannot.
-        note: What there is to say instead.
+        names: The names of the tokenizers.
+        place: Its line and column, as text.
+        found: The disagreement with its causes, None while or if they are unknown.
+        note: Text instead of the causes.
     """
 
     names: Sequence[str]
@@ -125,11 +123,11 @@ class Told(NamedTuple):
 
 
 def card_rows(told: Told, which: str, width: int) -> list[Row]:
-    """Draw a disagreement: what each tokenizer makes of the text there, and why.
+    """Draw a disagreement: the tokens of each tokenizer, and the cause.
 
     Args:
-        told: What there is to say of it.
-        which: How many there are, or which of them it is; in words.
+        told: The content.
+        which: The number and count of the disagreements, as text.
         width: Columns of a row.
     """
     found = told.found

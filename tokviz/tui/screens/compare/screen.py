@@ -1,4 +1,4 @@
-"""The Compare screen: rows of tokens over the same text, a table, and a card of a disagreement."""
+"""The Compare screen: aligned rows of tokens, a table, and a card for a disagreement."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from tokviz.tui.widgets.splits.view import GlossView
 from tokviz.workspace.session import ShowToken
 
 POLL_SECONDS = 0.2
-"""How often it is looked whether more tokens are known."""
+"""Seconds between two checks for newly encoded tokens."""
 
-_EMPTY = "Your text is empty. Enter goes to the Tokens screen, where you type, paste or open one."
+_EMPTY = "Your text is empty. Press Enter to type, paste or open a text on the Tokens screen."
 
 
 class CompareScreen(TokvizScreen):
-    """See the text at hand in several tokenizers, where they disagree, and why."""
+    """See the current text in several tokenizers, where they disagree, and why."""
 
     SCREEN_ID = "compare"
     CSS_PATH = "screen.tcss"
@@ -48,14 +48,14 @@ class CompareScreen(TokvizScreen):
         Exporting,
     )  # fmt: skip
     GESTURES = (
-        Gesture("Click a token", "Shows the disagreement there, and its cause."),
+        Gesture("Click a token", "Shows the disagreement at this token and its cause."),
         RIGHT_CLICK,
         Gesture("Wheel", "Scrolls all rows together."),
-        Gesture("Click a name in the table", "Differences are to this tokenizer then."),
-        Gesture("Click “Vocabularies”", "Shows what two vocabularies share."),
+        Gesture("Click a name in the table", "Shows differences to this tokenizer."),
+        Gesture("Click “Vocabularies”", "Compares two vocabularies."),
         Gesture("Click a token there", "Shows it on the Vocabulary screen."),
         Gesture("Click ×", "Removes the tokenizer."),
-        Gesture("Click the tokenizer", "Opens the list of tokenizers: it changes the first row."),
+        Gesture("Click the tokenizer", "Opens the list of tokenizers, to change the first row."),
     )
 
     def compose(self) -> ComposeResult:
@@ -106,14 +106,14 @@ class CompareScreen(TokvizScreen):
         yield self.keys
 
     def _asked_why(self) -> Asked | str:
-        """Mean the token where the user looks, of the row that was clicked, else of the first."""
+        """Return the current token, in the clicked row or otherwise the first."""
         live, looking = self.session.live, self.disagreements
         if not live.n_chars:
             return NO_TOKEN
         return asked_at(live, looking.char, looking.asked or self.session.tokenizer)
 
     def _shown(self) -> Shown:
-        """Give what is to be exported: the text in all tokenizers that are loaded."""
+        """Return the name and figure to export: the text in all loaded tokenizers."""
         live, path = self.session.live, self.session.path
         text, parsed = live.text, live.parse_specials
         tokenizers = [tokenizer for tokenizer in self.state.tokenizers if tokenizer is not None]
@@ -123,26 +123,26 @@ class CompareScreen(TokvizScreen):
         return name, lambda: comparison_figure(name, Comparison(text, tokenizers, parsed))
 
     def on_mount(self) -> None:
-        """Begin without a disagreement."""
+        """Clear the card, and create the timer."""
         self.disagreements.forget()
         self._poll = self.set_interval(POLL_SECONDS, self._look, pause=True)
 
     def begin(self) -> None:
-        """Load what was compared last."""
+        """Load the compared tokenizers of the settings."""
         self.lanes.begin()
         read_prices(self.figures, self.figures.take_prices)
         super().begin()
 
     def fitted(self) -> None:
-        """Show the tabs that there is room for."""
+        """Draw the tabs that fit."""
         self.views.draw_tabs()
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Take up what has become of the text on the Tokens screen."""
+        """Update after edits on the Tokens screen."""
         self._take_up()
 
     def on_screen_suspend(self) -> None:
-        """Do nothing while another screen is shown."""
+        """Pause while another screen is shown."""
         self.lanes.rest()
         if self._poll is not None:
             self._poll.pause()
@@ -159,7 +159,7 @@ class CompareScreen(TokvizScreen):
         live = self.session.live
         self.lanes.follow()
         change = live.changes.since(self._revision)
-        # Where the user has typed is where the user looks.
+        # The last edit is the position of interest.
         char = change.new_end if change is not None and any(change) else None
         if live.revision != self._revision:
             self._revision = live.revision
@@ -169,14 +169,14 @@ class CompareScreen(TokvizScreen):
             self.gloss.show(char)
 
     def _look(self) -> None:
-        """Show more tokens: the Tokens screen encodes its own, and drawing what is seen."""
+        """Show newly encoded tokens, which the Tokens screen and drawing encode."""
         settled = all(one is None or one.settled for one in self.state.documents)
         self._show_tokens()
         if settled and self._poll is not None:
             self._poll.pause()
 
     def _show_others(self) -> None:
-        """Show other tokenizers."""
+        """Update after the tokenizers have changed."""
         if self.is_mounted:
             self.disagreements.forget()
             self._show_rows()
@@ -192,7 +192,7 @@ class CompareScreen(TokvizScreen):
             self._poll.resume()
 
     def _show_view(self) -> None:
-        """Show what is new in the view at the front, where it is not shown all the time."""
+        """Update the current view unless it is the view of the tokens."""
         front = self.views.front
         self.set_class(front != "tokens", "-other")
         if front == "vocabularies":
@@ -212,7 +212,7 @@ class CompareScreen(TokvizScreen):
             self.session.ask(ShowToken(event.action.token_id))
 
     def _show_tokens(self) -> None:
-        """Show tokens that have become known."""
+        """Show newly encoded tokens."""
         self.gloss.sync()
         self.figures.show()
         self.disagreements.count()

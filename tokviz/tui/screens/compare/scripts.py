@@ -1,4 +1,4 @@
-"""What each script of the text takes in every tokenizer: worked out in a thread."""
+"""Figures of the text by script, computed in a thread."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from tokviz.tui.widgets.rows_view import RowsView
 from tokviz.tui.widgets.spans import Row, Span, flow, words_of
 
 _NAME, _NUMBER, _LEAST = 14, 9, 8
-"""Columns: of a name, of the number behind it, and at least of a tokenizer."""
+"""Widths in columns: name, number, and the minimum for a tokenizer."""
 _WAITING = "The tokens are still being counted."
 
 
 class Scripts(Controller):
-    """Shows tokens per character, by script."""
+    """Show characters per token, by script."""
 
     def __init__(self, screen: TokvizScreen, state: CompareState, rows: RowsView) -> None:
-        """Take the state, and what shows it."""
+        """Take the state and the view."""
         super().__init__(screen)
         self._state, self._rows = state, rows
         self._shown_for: object = None
 
     def show(self) -> None:
-        """Show it once all tokens are known."""
+        """Show the figures once all tokens are known."""
         state = self._state
         pairs = [*zip(state.names, state.documents, strict=True)]
         settled = all(document is None or document.settled for _, document in pairs)
@@ -39,7 +39,7 @@ class Scripts(Controller):
         if shown_for == self._shown_for:
             return
         self._shown_for, names = shown_for, [name for name, _ in known]
-        # What is worked out still is of another text, or of other tokenizers.
+        # Running work belongs to another text, or to other tokenizers.
         self.screen.workers.cancel_group(self.screen, "scripts")
         if not settled or not known:
             self._rows.show(lambda width: flow(words_of(_WAITING, "dim"), width))
@@ -59,13 +59,13 @@ def _figures(tracks: Sequence[Track], task: Task) -> list[ScriptFigures]:
 
 
 def script_rows(found: Sequence[ScriptFigures], names: Sequence[str], width: int) -> list[Row]:
-    """Draw a row a script: characters, and for each tokenizer the characters of a token."""
+    """Draw one row per script: characters, and characters per token for each tokenizer."""
     head = (Span("Characters per token, by script", "heading"),)
     return [head, *cell_rows(script_cells(found, names), width)]
 
 
 def cell_rows(cells: Iterable[TableRow], width: int) -> Iterator[Row]:
-    """Draw a table, heads first: a name, a number, and then a column for each tokenizer."""
+    """Draw a table with a header: a name, a number, and a column for each tokenizer."""
     for place, (name, number, *others) in enumerate(cells):
         room = max(_LEAST, min(24, (width - _NAME - _NUMBER) // max(1, len(others))))
         numbers = "".join(fit(short_name(cell), room - 1).rjust(room) for cell in others)

@@ -1,4 +1,4 @@
-"""The views of the Compare screen, which take turns, and the tabs that lead to them."""
+"""The views of the Compare screen and their tabs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TITLES = {"tokens": "Tokens", "scripts": "Scripts", "vocabularies": "Vocabularie
 
 
 class Views(Controller):
-    """Shows the tokens of the text, its scripts, or what the vocabularies share."""
+    """Show one view at a time: tokens, scripts, vocabularies or the report."""
 
     def __init__(
         self,
@@ -24,26 +24,26 @@ class Views(Controller):
         views: Mapping[str, Widget],
         shown: Callable[[], object],
     ) -> None:
-        """Take the widget in whose border the tabs stand, the views, and what hears of a change."""
+        """Take the widget with the tabs in its border, the views, and a callback for a change."""
         super().__init__(screen)
         self._frame, self._views, self._shown = frame, views, shown
         self.front = ""
 
     @action("Next view", "f2", section="Views", footer="view")
     def next_view(self) -> None:
-        """Show what stands behind the next tab."""
+        """Show the view of the next tab."""
         self.show_view(neighbour(list(TITLES), self.front))
 
     @action("Tokens of the text", section="Views", id="show_tokens", call="show_view('tokens')",
             help="Your text in every tokenizer.")  # fmt: skip
     @action("Figures by script", section="Views", id="show_scripts", call="show_view('scripts')",
-            help="What each script of your text takes in every tokenizer.",
+            help="Tokens of each script of your text in every tokenizer.",
             words="language fairness")  # fmt: skip
     @action("Vocabulary difference", section="Views", id="show_vocabularies",
-            help="What two vocabularies share, and what only one of them has.",
+            help="Tokens that two vocabularies share, and tokens of only one.",
             call="show_view('vocabularies')", words="compare diff shared tokens ids")  # fmt: skip
     @action("Compression report", section="Views", id="show_report", call="show_view('report')",
-            help="What texts of many kinds and languages take in every tokenizer, and yours.",
+            help="Token counts for texts of many kinds and languages, including yours.",
             words="eval compare benchmark fairness languages bytes per token")  # fmt: skip
     def show_view(self, name: str) -> None:
         """Bring a view to the front."""
@@ -56,7 +56,7 @@ class Views(Controller):
             self._views[name].focus()
 
     def draw_tabs(self) -> None:
-        """Show the tabs that there is room for."""
+        """Draw the tabs that fit."""
         tabs = (
             (title, f"show_view('{name}')", name == self.front) for name, title in TITLES.items()
         )

@@ -1,4 +1,4 @@
-"""What two of the tokenizers share: worked out in a thread when it is looked at."""
+"""The difference of two vocabularies, computed in a thread on first view."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _MOST_TOKENS = 120
 _MOST_LABEL = 32
 _NAME, _COLUMN = 19, 17
 _GRID = _NAME + 3 * _COLUMN
-"""Columns of a table: of its names, of each of its numbers, of all."""
+"""Widths of a table in columns: names, each number, the whole table."""
 
-_ALONE = "Add a tokenizer (a) to see what its vocabulary shares with the one in use."
+_ALONE = "Add a tokenizer (a) to compare its vocabulary with the current one."
 
 
 class Vocabularies(Controller):
-    """Shows the difference between the base of the table and another tokenizer."""
+    """Show the vocabulary difference between the base and another tokenizer."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Vocabularies(Controller):
         rows: RowsView,
         reveal: Callable[[], object],
     ) -> None:
-        """Take the state, what shows the difference, and what brings that to the front."""
+        """Take the state, the view, and a callback that shows it."""
         super().__init__(screen)
         self._state, self._rows, self._reveal = state, rows, reveal
         self._indexes: dict[Tokenizer, VocabularyIndex] = {}
@@ -58,7 +58,7 @@ class Vocabularies(Controller):
         self._reveal()
 
     def show(self) -> None:
-        """Show the difference, when it is worked out."""
+        """Show the difference once it is computed."""
         names, base = self._state.names, self._state.base
         tokenizers = self._state.tokenizers
         others = [number for number in range(len(names)) if number != base]
@@ -75,7 +75,7 @@ class Vocabularies(Controller):
         self._indexes = {one: own for one, own in self._indexes.items() if one in tokenizers}
         if not others or one is None or other is None:
             sentence = (error or "Loading…") if others else _ALONE
-            # What is compared still is not what is shown now.
+            # Running work belongs to other vocabularies.
             self.screen.workers.cancel_group(self.screen, "vocabularies")
             self._rows.show(lambda width: flow(words_of(sentence, "dim"), width), from_top=True)
             return
@@ -127,12 +127,12 @@ def _head_rows(
 def difference_rows(
     found: VocabularyDifference, names: tuple[str, str], links: bool, width: int
 ) -> Iterator[Row]:
-    """Draw what two vocabularies share: counts, by script, by length, and the tokens.
+    """Draw the difference of two vocabularies: counts, scripts, lengths and tokens.
 
     Args:
         found: The difference.
-        names: What to call the two.
-        links: Whether the tokens of the first are those that the Vocabulary screen shows.
+        names: The names of the two.
+        links: Whether the first one is on the Vocabulary screen, so that tokens are links.
         width: Columns of a row.
     """
     heads = (f"only {names[0]}", "both", f"only {names[1]}")
@@ -165,7 +165,7 @@ def difference_rows(
 
 
 def _grid(title: str, groups: Sequence[Group], heads: Sequence[str], width: int) -> list[Row]:
-    """Draw groups below heads; zeros are left out."""
+    """Draw groups below a header, without zeros."""
     columns = min(_COLUMN, max(8, (width - _NAME) // 3))
     names = max(1, min(_NAME, width - 3 * columns))
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""What is said about one merge: pure functions from a step to rows of words."""
+"""Rows of the card of a merge, by pure functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_LABEL = 48
 
 
 def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
-    """Draw the merge at hand: the pair, the token, the numbers and the reason."""
+    """Draw the current merge: the pair, the token, the numbers and the reason."""
     replay, step = state.replay, state.step
     if replay is None:
         return ()
@@ -37,7 +37,7 @@ def merge_rows(state: ReplayState, width: int) -> Sequence[Row]:
 
 
 def lesson_rows(state: ReplayState, width: int) -> Sequence[Row]:
-    """Say what to look at, and at the end whether the merges are those of the textbook."""
+    """Draw the text of a lesson, and at the end whether the merges match the textbook."""
     lesson, replay = state.lesson, state.replay
     if lesson is None or replay is None:
         return ()
@@ -48,11 +48,13 @@ def lesson_rows(state: ReplayState, width: int) -> Sequence[Row]:
 
 
 def origin_rows(state: ReplayState, width: int) -> Sequence[Row]:
-    """Draw what the token of the merge at hand is made of."""
+    """Draw the parts of the current merge's token."""
     if state.replay is None:
         return ()
     if state.step is None:
-        return flow(words_of("A merge joins two tokens into one: they stand here.", "dim"), width)
+        return flow(
+            words_of("A merge joins two tokens into one. They are shown here.", "dim"), width
+        )
     return list(tree_rows(lineage(state.replay.tokenizer, state.step.new_id), width, ToToken))
 
 
@@ -68,17 +70,17 @@ def card_rows(
     """Draw a merge: the pair and the token, the numbers, and why it was this pair.
 
     Args:
-        step: The merge; None at the start, before the first one.
-        why: Why it was this pair: sentences of words and tokens.
+        step: The merge; None at the start.
+        why: The reason for this pair, as sentences of words and tokens.
         position: Which frame is shown.
         n_bytes: The bytes of the corpus, None if there is none.
         width: Columns of a row.
-        terms: How its count comes about; a click on a pre-token lights it up in the corpus.
+        terms: The terms of its count; clicking a pre-token highlights it in the corpus.
         lit: The pre-token that is lit up.
     """
     if step is None:
         corpus = "" if n_bytes is None else f" The corpus is {n_bytes:,} tokens long."
-        return flow(words_of(f"The start: every byte is a token of its own.{corpus}"), width)
+        return flow(words_of(f"The start: every byte is one token.{corpus}"), width)
     reasons: list[Word] = [
         [
             span._replace(role="result" if span.action == Highlight(lit) else span.role)
@@ -114,7 +116,7 @@ def _equation(step: MergeStep, position: Position) -> Iterator[Word]:
 
 
 def _numbers(step: MergeStep) -> list[Word]:
-    """Give the numbers of a merge, with commas between them."""
+    """Return the numbers of a merge, separated by commas."""
     if step.count is None:
         return []
     words: list[list[Span]] = [[Span("count ", "dim"), Span(f"{step.count:,}", "heading")]]
@@ -140,9 +142,9 @@ def _copy(token: bytes) -> Copy:
 
 
 def paint_candidate(row: Candidate, width: int) -> list[Span]:
-    """Draw a candidate for the next merge as a bar: mark, pair, bar, count, the merge that came.
+    """Draw a candidate for the next merge: mark, pair, bar, count, the merge of the pair.
 
-    The bar's length is the count relative to the first candidate's.
+    The length of the bar is the count relative to the first candidate's.
     """
     pair = row.pair
     mark = "▸ " if pair.is_next else "  "
@@ -171,7 +173,7 @@ def paint_merge(step: MergeStep, width: int) -> list[Span]:
 
 
 def merge_text(step: MergeStep) -> str:
-    """Put a merge in a line to copy: number, parts, token, id, count."""
+    """Return a line to copy: number, parts, token, id and count of a merge."""
     parts = f"{step.left!r} + {step.right!r} -> {step.token!r}"
     count = "" if step.count is None else f", count {step.count}"
     return f"merge {step.k}: {parts}, id {step.new_id}{count}"

@@ -1,4 +1,4 @@
-"""What there is to say about two trainings or vocabularies: rows of words, by pure functions."""
+"""Rows of a comparison of trainings or vocabularies, by pure functions."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ NOTHING = (
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a replay is compared with.
+    """A comparison of the replay with one or two other sources.
 
     Attributes:
-        names: What to call it and the others.
-        diff: Where they part.
-        effect: What becomes of the user's text; None if that is not known.
-        revision: Which of the user's texts that is.
+        names: The names of the replay and the others.
+        diff: The difference of their merges.
+        effect: The difference in the user's text; None if it is unknown.
+        revision: The revision of that text.
     """
 
     names: tuple[str, ...]
@@ -59,7 +59,7 @@ class Comparison:
     revision: int = -1
 
     def with_text(self, text: str, parse_specials: bool, revision: int) -> Comparison:
-        """Work out what becomes of the user's text; takes a moment."""
+        """Return the comparison with the effect on the user's text; takes a moment."""
         try:
             effect = self.diff.effect(text, parse_specials) if text else None
         except TokvizError:
@@ -69,22 +69,22 @@ class Comparison:
 
 
 def nothing_rows(width: int) -> list[Row]:
-    """Say how to compare."""
+    """Draw the help of a missing comparison."""
     choose = Span("Press D to choose.", "link", RunAction("screen.compare"))
     return flow([*words_of(NOTHING, "dim"), (choose,)], width)
 
 
 def waiting_rows(other: str, width: int) -> list[Row]:
-    """Say that it is being compared."""
+    """Draw the notice of a pending comparison."""
     return flow(words_of(f"Comparing with {safe(other)}…", "dim"), width)
 
 
 def comparison_rows(comparison: Comparison, at: int, width: int) -> list[Row]:
-    """Draw a comparison: who is who, where they part and why, the merges, the text, the tokens.
+    """Draw a comparison: names, first difference and its reason, merges, text and tokens.
 
     Args:
         comparison: The comparison.
-        at: The merge at hand, beside which those of the others are drawn; 0 for none.
+        at: The current merge, at which the others are drawn; 0 for none.
         width: Columns of a row.
     """
     diff, rows = comparison.diff, list[Row]()
@@ -110,7 +110,7 @@ def comparison_rows(comparison: Comparison, at: int, width: int) -> list[Row]:
 
 
 def _rung_rows(diff: MergesDiff, at: int, width: int) -> Iterator[Row]:
-    """Draw the merges around one side by side; those that are not the same stand out."""
+    """Draw the merges around a number side by side, and highlight differences."""
     column = max(4, (width - _NUMBER) // len(diff.replays))
     heads = "".join(f"{letter:<{column}}" for letter in NAMES[: len(diff.replays)])
     yield (Span(" " * _NUMBER + heads, "heading"),)
@@ -179,7 +179,7 @@ def _chips(tokens: Sequence[bytes]) -> list[Word]:
 def _token_rows(
     title: str, tokens: Sequence[bytes], replay: Replay, width: int, *, leads: bool
 ) -> Iterator[Row]:
-    """Draw tokens that only one has; a click leads to their merges if that is what is shown."""
+    """Draw the tokens of only one source; those of the replay link to their merges."""
     yield (Span(f"{pluralize(len(tokens), 'token')} {title}", "heading"),)
     words: list[Word] = []
     for token in tokens[:_MOST_TOKENS]:

@@ -1,4 +1,4 @@
-"""The corpus as tokens: rows of words from a frame; a tiny one as a ladder, a rung a merge."""
+"""Rows of the corpus as tokens. A tiny corpus is a ladder with a rung per merge."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_LABEL = 40
 
 
 def label_for(token: bytes) -> str:
-    """Give the label of a token, cut if it is very long."""
+    """Return the label of a token, cut if it is very long."""
     return fit(token_label(token), _MOST_LABEL)
 
 
@@ -43,14 +43,14 @@ def chips(
     token: TokenBytes,
     lit: bytes = b"",
 ) -> list[Word]:
-    """Draw the tokens of a pre-token; the merged ones are lit up.
+    """Draw the tokens of a pre-token, and highlight the merged ones.
 
     Args:
         pre_token: The pre-token.
         position: Which frame is shown.
-        pair: The ids of the merged pair and of the token it makes; None at the start.
+        pair: The ids of the merged pair and of the new token; None at the start.
         token: Gives the bytes of a token.
-        lit: The pre-token beside which the others are dim; empty for none.
+        lit: The highlighted pre-token, the others are dim; empty for none.
     """
     ids = pre_token.after if position.merged else pre_token.before
     roles = _roles(ids, position, pair if pre_token.is_changed else None)
@@ -91,13 +91,13 @@ def corpus_rows(
     width: int,
     lit: bytes = b"",
 ) -> list[Row]:
-    """Draw the pre-tokens that a merge changes, and the beginning of the corpus.
+    """Draw the pre-tokens that a merge changes, and the start of the corpus.
 
     Args:
-        frame: What there is to draw.
+        frame: The frame to draw.
         position: Which frame is shown.
         token: Gives the bytes of a token.
-        is_whole: Whether the pre-tokens of the frame are all there are.
+        is_whole: Whether the frame has all pre-tokens of the corpus.
         width: Columns of a row.
         lit: The pre-token that is lit up.
     """
@@ -139,10 +139,10 @@ _MOST_TOKEN = 12
 
 
 def draw(replay: Replay) -> Ladder | None:
-    """Work out a tiny corpus after every merge; None for one that is not tiny."""
+    """Compute a tiny corpus after every merge; None if it is not tiny."""
     if not (replay.has_counts and replay.is_tiny) or (replay.n_bytes or 0) > LADDER_BYTES:
         return None
-    # A space or a line end by itself only separates words: nothing is ever merged in it.
+    # A single space or line end only separates words, and no merge changes it.
     pre_tokens = [
         pre_token
         for pre_token in replay.state(0).pre_tokens(0, TINY_PRE_TOKENS)
@@ -161,12 +161,12 @@ def draw(replay: Replay) -> Ladder | None:
 
 
 class Ladder:
-    """The rows of the ladder, to which each merge adds a rung.
+    """Rows of a ladder, which has a rung for each merge.
 
     Attributes:
-        counts: How often each pre-token occurs.
-        states: For every number of merges, from 0 on, the ids of every pre-token.
-        pairs: For every merge the ids of its pair and of the token that it makes.
+        counts: The count of each pre-token.
+        states: The ids of every pre-token after 0, 1, 2, … merges.
+        pairs: The ids of each merge's pair and of its new token.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class Ladder:
         pairs: Sequence[Pair],
         token: TokenBytes,
     ) -> None:
-        """Take what is drawn, and what gives the bytes of a token."""
+        """Take the corpus, and a function that returns the bytes of a token."""
         self.counts, self.states, self.pairs, self._token = counts, states, pairs, token
         widths = (cell_len(label_for(token(made))) for _, _, made in pairs)
         self._token_width = min(max(widths, default=0), _MOST_TOKEN)
@@ -184,10 +184,10 @@ class Ladder:
         self._widths: list[int] = []
         self._done: list[Row] = []
         self._ends: list[int] = [0]
-        """How many rows there are before each rung that is done."""
+        """Number of rows before each drawn rung."""
 
     def rows(self, position: Position, width: int, lit: bytes = b"") -> list[Row]:
-        """Draw the rungs up to a frame; the last one lights up what is merged, or one pre-token."""
+        """Draw the rungs up to a frame, and highlight the merge or a pre-token in the last."""
         if width != self._made_for:
             self._made_for, self._done, self._ends = width, [], [0]
             self._widths = [_width(words) for words in self._pre_tokens(0, None)]
@@ -198,7 +198,7 @@ class Ladder:
         return self._done[: self._ends[last]] + self._rung(last, position, width, lit)
 
     def _rung(self, number: int, here: Position | None, width: int, lit: bytes = b"") -> list[Row]:
-        """Draw the corpus after so many merges; `here` is the frame at hand if it is that one."""
+        """Draw the corpus after a number of merges; `here` is the frame if it is current."""
         digits = len(str(len(self.pairs)))
         made = label_for(self._token(self.pairs[number - 1][2])) if number else ""
         mark = "▸" if here else " "
@@ -217,9 +217,9 @@ class Ladder:
     def _pre_tokens(
         self, number: int, here: Position | None, lit: bytes = b""
     ) -> Iterator[list[Word]]:
-        """Draw each pre-token after so many merges: its count and its tokens.
+        """Draw the count and tokens of each pre-token after a number of merges.
 
-        The pre-tokens before a merge are those after the one before, with its pair to light up.
+        Before a merge they are those of the previous merge, with the next pair highlighted.
         """
         shown, pair = here or Position(number), None
         before = after = self.states[number]

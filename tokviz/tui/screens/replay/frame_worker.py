@@ -1,13 +1,13 @@
-"""Working frames out in a thread: the newest wish wins."""
+"""Compute the frames of a replay in a thread."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokviz.errors import TokvizError
 from tokviz.text.sentences import failure_message
+from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.replay.loaded_replay import Opened, text_compression
 from tokviz.tui.screens.replay.merge_frame import Frame, make_frame
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from tokviz.training.replay.text import ReplayText
 
 _LARGE_TEXT = 20_000
-"""Preparing a text of more characters takes so long that the rest is shown before."""
+"""Before a longer text is prepared, in characters, the rest of the frame is shown."""
 
 
-class _Wish(NamedTuple):
-    """A frame that is wanted: what of, which merge, the user's text, how it is read, revision."""
+class _Request(NamedTuple):
+    """A requested frame: the replay, the merge, your text, how it is read, and its revision."""
 
     opened: Opened
     number: int
@@ -33,7 +33,7 @@ class _Wish(NamedTuple):
 
 
 class Framing(Controller):
-    """Keeps one worker as long as a frame is wanted; only it moves the replay's state."""
+    """Compute frames in a thread. No other code changes the state of the replay."""
 
     def __init__(
         self,
@@ -44,107 +44,84 @@ class Framing(Controller):
         show_text_curve: Callable[[Curve], object],
         damaged: Callable[[Opened, str], object],
     ) -> None:
-        """Take the state, and what is done with what is found.
+        """Take the state and the callbacks.
 
         Args:
             screen: The screen.
-            state: Says which frame is wanted.
+            state: Holds the current position and text.
             show: Shows a frame, perhaps not for the first time.
-            show_text_curve: Shows how the text is compressed, where no corpus is known.
-            damaged: Says what is wrong with what was opened, and shows it no more.
+            show_text_curve: Shows the compression of the text if no corpus is known.
+            damaged: Reports why a replay cannot continue, and closes it.
         """
         super().__init__(screen)
         self._state = state
         self._show, self._show_text_curve, self._damaged = show, show_text_curve, damaged
-        self._lock = Lock()
-        self._wish: _Wish | None = None
-        self._is_running = False
+        self._worker = LatestWorker[_Request](screen, "frames", one_at_a_time=True)
         self._prepared_for: tuple[Opened, int] | None = None
         self._prepared: ReplayText | None = None
 
     def show(self) -> None:
-        """Show the frame of the present position: at once if it is known, else when it is."""
-        frame = self._known()
+        """Show the frame of the current position, now if it is known, otherwise once it is."""
+        frame = self._current_frame()
         if frame is not None:
             self._show(frame)
         if frame is None or frame.revision != self._state.revision:
-            self.want()
+            self.request()
 
-    def _known(self) -> Frame | None:
-        """Give the frame of the present position, if it is the newest one."""
+    def _current_frame(self) -> Frame | None:
+        """Return the newest frame if it belongs to the current position."""
         frame = self._state.frame
         return frame if frame is not None and frame.number == self._state.position.number else None
 
-    def want(self) -> None:
-        """See to it that the frame of the present position and text is worked out."""
-        state = self._state
-        if state.opened is None:
+    def request(self) -> None:
+        """Compute the frame of the current position and text."""
+        state, opened = self._state, self._state.opened
+        if opened is None:
             return
-        wish = _Wish(
-            state.opened, state.position.number, state.text, state.parse_specials, state.revision
+        request = _Request(
+            opened, state.position.number, state.text, state.parse_specials, state.revision
         )
-        with self._lock:
-            self._wish = wish
-            if self._is_running:
-                return
-            self._is_running = True
-        self.in_thread("frames", self._make_frames, exclusive=False)
+        self._worker.start(
+            request,
+            lambda task: self._make_frame(task, request),
+            lambda frame: self._take(request, frame),
+            lambda error: self._damaged(opened, str(error)),
+        )
 
     # -- in the thread
 
-    def _take_wish(self) -> _Wish | None:
-        with self._lock:
-            wish, self._wish = self._wish, None
-            if wish is None:
-                self._is_running = False
-            return wish
+    def _make_frame(self, task: Task, request: _Request) -> Frame:
+        opened, number, text, _, revision = request
+        opened.replay.prepare()
+        if self._prepared_for != (opened, revision):
+            if len(text) > _LARGE_TEXT:
+                frame = make_frame(opened.replay, number, None, -1)
+                task.tell(self._take, request, frame)
+            self._prepared = self._prepare(task, request)
+            self._prepared_for = opened, revision
+        return make_frame(opened.replay, number, self._prepared, revision, opened.beside)
 
-    def _make_frames(self, task: Task) -> None:
+    def _prepare(self, task: Task, request: _Request) -> ReplayText | None:
+        replay = request.opened.replay
         try:
-            while (wish := self._take_wish()) is not None and not task.cancelled:
-                self._make_frame(task, wish)
-        except BaseException:
-            with self._lock:
-                self._is_running = False
-            raise
-
-    def _make_frame(self, task: Task, wish: _Wish) -> None:
-        replay = wish.opened.replay
-        try:
-            replay.prepare()
-        except TokvizError as error:
-            task.tell(self._damaged, wish.opened, str(error))
-            return
-        wanted = wish.opened, wish.revision
-        if self._prepared_for != wanted:
-            if len(wish.text) > _LARGE_TEXT:
-                task.tell(self._take, wish, make_frame(replay, wish.number, None, -1))
-            self._prepared = self._prepare(task, wish)
-            self._prepared_for = wanted
-        frame = make_frame(replay, wish.number, self._prepared, wish.revision, wish.opened.beside)
-        task.tell(self._take, wish, frame)
-
-    def _prepare(self, task: Task, wish: _Wish) -> ReplayText | None:
-        replay = wish.opened.replay
-        try:
-            text = replay.text(wish.text, wish.parse_specials)
+            text = replay.text(request.text, request.parse_specials)
         except TokvizError as error:
             task.tell(self.say, failure_message("Your text cannot be shown", error), "error")
             return None
         curve = None if replay.has_counts else text_compression(text, replay.n_merges)
-        task.tell(self._take_text, wish, text, curve)
+        task.tell(self._take_text, request, text, curve)
         return text
 
     # -- on the screen's thread
 
-    def _take(self, wish: _Wish, frame: Frame) -> None:
-        # One who has gone back meanwhile sees what is shown already.
-        is_wanted = frame.number == self._state.position.number or self._known() is None
-        if wish.opened is self._state.opened and is_wanted:
+    def _take(self, request: _Request, frame: Frame) -> None:
+        # An older frame must not replace the frame of the current position.
+        is_wanted = frame.number == self._state.position.number or self._current_frame() is None
+        if request.opened is self._state.opened and is_wanted:
             self._show(frame)
 
-    def _take_text(self, wish: _Wish, text: ReplayText, curve: Curve | None) -> None:
-        if (wish.opened, wish.revision) == (self._state.opened, self._state.revision):
+    def _take_text(self, request: _Request, text: ReplayText, curve: Curve | None) -> None:
+        if (request.opened, request.revision) == (self._state.opened, self._state.revision):
             self._state.prepared = text
             if curve is not None:
                 self._show_text_curve(curve)

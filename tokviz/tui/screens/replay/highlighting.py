@@ -1,4 +1,4 @@
-"""Lighting up where the count of a merge comes from."""
+"""Highlight the pre-tokens that make up the count of a merge."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tokviz.tui.widgets.spans import Highlight
 
 
 class Lighting(Controller):
-    """Lights up one word of the sum that a count is, in the corpus."""
+    """Highlight one pre-token of the sum of a count in the corpus."""
 
     def __init__(
         self, screen: TokvizScreen, state: ReplayState, show: Callable[[], object]
     ) -> None:
-        """Take what shows the merge again."""
+        """Take the state, and a callback that redraws the merge."""
         super().__init__(screen)
         self._state, self._show = state, show
 
@@ -29,7 +29,7 @@ class Lighting(Controller):
             self._light(event.action.pre_token)
 
     def _light(self, pre_token: bytes) -> None:
-        """Highlight a pre-token up; if it is, no more."""
+        """Highlight a pre-token, or remove its highlight."""
         state = self._state
         state.lit = state.position.number, b"" if pre_token == state.lit_pre_token else pre_token
         self._show()
@@ -37,14 +37,14 @@ class Lighting(Controller):
     @action("Highlight the next word of the count", "h", section="This merge", priority=False,
             words="term sum arithmetic pre-tokens")  # fmt: skip
     def light_next(self) -> None:
-        """Show where in the corpus the count of the merge comes from, one word after another."""
+        """Highlight the pre-tokens in the corpus that make up the count, one after another."""
         state, frame, pre_tokens = self._state, self._state.frame, list[bytes]()
         has_counts = state.replay is not None and state.replay.has_counts
         if has_counts and frame is not None and frame.number == state.position.number:
             terms = frame.reasons[0] if frame.reasons else ()
             pre_tokens = [part for part in terms if isinstance(part, bytes)]
         if not pre_tokens:
-            self.say("There is no count here to look into.")
+            self.say("This merge has no known count.")
             return
         following = [*pre_tokens, b""]
         lit = state.lit_pre_token

@@ -1,4 +1,4 @@
-"""What is worked out once when something is opened for a replay. Knows no widget."""
+"""An opened replay and its curves, without widgets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Source:
 
     Attributes:
         name: Its name on the screen.
-        opens: What `open_merges` takes: a path, a built-in name, a tokenizer or a replay.
+        opens: An argument of `open_merges`: a path, a built-in name, a tokenizer or a replay.
     """
 
     name: str
@@ -39,12 +39,12 @@ class Source:
 
 
 def source_named(opens: str) -> Source:
-    """Make a source of a path, or of the name of a built-in tokenizer."""
+    """Return the source of a path or of a built-in name."""
     return Source(Path(opens).name or opens, opens)
 
 
 def source_at_hand(tokenizer: Tokenizer, remembered: str) -> Source:
-    """Make a source of the current tokenizer, or of the run folder that it was loaded from.
+    """Return the source of the current tokenizer, or of the run folder it was loaded from.
 
     Args:
         tokenizer: The current tokenizer.
@@ -58,15 +58,15 @@ def source_at_hand(tokenizer: Tokenizer, remembered: str) -> Source:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """Something that is replayed.
+    """An opened replay.
 
     Attributes:
-        source: What was asked for.
-        replay: Its states.
-        compression: The curve of its corpus; empty without counts.
-        counts: The curve of the merges' counts; empty without counts.
+        source: The requested source.
+        replay: The replay.
+        compression: Compression curve of the corpus, empty without counts.
+        counts: Curve of the merge counts, empty without counts.
         ladder: The tiny corpus after every merge, None if it is not tiny.
-        beside: The user's newest training, where counts are not known; None if there is none.
+        beside: The user's newest training for reference if counts are unknown, otherwise None.
     """
 
     source: Source
@@ -78,20 +78,20 @@ class Opened:
 
 
 def open_source(source: Source) -> Opened:
-    """Open what can be replayed. Takes a moment: for a worker.
+    """Open a source, which takes a moment: for a worker.
 
-    The states of a large training are made ready with the first frame (`Replay.prepare`), so that
-    its merges and curves can be seen before.
+    The states of a large training are computed with the first frame (`Replay.prepare`), so that
+    its merges and curves are visible earlier.
 
     Raises:
-        TokvizError: If it is damaged, foreign or missing.
+        TokvizError: If it is damaged, missing or in an unknown format.
     """
     opens = source.opens
     is_training = isinstance(opens, str) and is_run(opens)
     replay = Replay.open(str(opens), prepare=False) if is_training else open_merges(opens)
     raise_if_stopped()
     if not replay.n_merges:
-        raise TokvizError(f"{source.name}: there is no merge in it, so there is nothing to replay")
+        raise TokvizError(f"{source.name} has no merges, so there is nothing to replay")
     curves = corpus_compression(replay), merge_counts(replay)
     beside = None if replay.has_counts else newest_training()
     return Opened(source, replay, *curves, draw(replay), beside)
@@ -113,7 +113,7 @@ def _compression(title: str, n_bytes: int, count: Callable[[int], int], last: in
 
 
 def corpus_compression(replay: Replay) -> Curve:
-    """Give the curve of the corpus's bytes per token over the merges."""
+    """Return the curve of the corpus's bytes per token over the merges."""
     title = "Bytes per token"
     n_bytes = replay.n_bytes
     if not replay.has_counts or n_bytes is None:
@@ -126,7 +126,7 @@ def corpus_compression(replay: Replay) -> Curve:
 
 
 def text_compression(text: ReplayText, last: int) -> Curve:
-    """Give the curve of the user's text, which stands in where there is no corpus."""
+    """Return the compression curve of the user's text, used without a corpus."""
     title = "Bytes per token of your text"
     if not text.data:
         return Curve(title, empty_text="Your text is empty.")
@@ -134,17 +134,17 @@ def text_compression(text: ReplayText, last: int) -> Curve:
 
 
 def merge_counts(replay: Replay) -> Curve:
-    """Give the curve of the merges' counts."""
+    """Return the curve of the merge counts."""
     title = "Count of each merge"
     if not replay.has_counts:
-        return Curve(title, empty_text="Not known: the vocabulary came without its corpus.")
+        return Curve(title, empty_text="Unknown: the vocabulary comes without its corpus.")
     points = [(float(k), float(replay.step(k).count or 1)) for k in spread(replay.n_merges) if k]
     top = max(count for _, count in points)
     return Curve(title, points, replay.n_merges, (0.0, top), short_number, log_from=1.0)
 
 
 def short_number(number: float) -> str:
-    """Spell a number in at most five characters.
+    """Format a number in at most five characters.
 
     >>> short_number(950), short_number(12_345), short_number(4_200_000)
     ('950', '12k', '4.2M')

@@ -1,4 +1,4 @@
-"""Choosing and opening what is replayed."""
+"""Commands that choose and open a replay."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tokviz.errors import TokvizError
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import failure_message, pluralize
 from tokviz.tui.actions import action
+from tokviz.tui.latest_worker import LatestWorker
 from tokviz.tui.screens.bars import CUT_NAME, LONGEST_NAME, SHORTENED_NAME
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.choosing import tokenizer_picker
@@ -31,7 +32,7 @@ from tokviz.workspace.session import ReplayRequest, ShowScreen, UseTokenizer
 
 
 def ask_source(controller: Controller, title: str, answered: Callable[[Source], object]) -> None:
-    """Ask for something that can be replayed."""
+    """Ask for a training or vocabulary to replay."""
     session = controller.session
 
     def picked(place: str) -> None:
@@ -44,7 +45,7 @@ def ask_source(controller: Controller, title: str, answered: Callable[[Source], 
 
 
 class Opening(Controller):
-    """Opens trainings and vocabularies in a thread: the newest choice wins."""
+    """Open trainings and vocabularies in a thread. Only the latest choice counts."""
 
     def __init__(
         self,
@@ -54,16 +55,20 @@ class Opening(Controller):
         covered: tuple[Widget, Widget],
         show: Callable[[Opened, ReplayRequest | None], object],
     ) -> None:
-        """Take the state, what stands in the place of work and lesson, and what shows a replay."""
+        """Take the state, the message, the widgets it covers, and the callback for a replay."""
         super().__init__(screen)
         self._state, self._message, self._show = state, message, show
         self._work, self._lesson = covered
-        self.source: Source | None = None
-        """What is being opened."""
+        self._worker = LatestWorker[Source](screen, "open")
+
+    @property
+    def pending(self) -> Source | None:
+        """The source that is being opened."""
+        return self._worker.pending
 
     @action("Choose what to replay", "ctrl+o", "ctrl+t", section="Replay", footer="open")
     def choose_replay(self) -> None:
-        """The tokenizer at hand, a training, a run folder, or a vocabulary such as GPT-4's."""
+        """Choose the current tokenizer, a training, a run folder, or another vocabulary."""
         ask_source(self, "Replay", self.open)
 
     def open_at_hand(self) -> None:
@@ -72,58 +77,52 @@ class Opening(Controller):
 
     @action("Use this tokenizer", section="Replay")
     def use_replayed(self) -> None:
-        """See the text of the Tokens screen with the tokenizer that is replayed."""
+        """Use the replayed tokenizer on the Tokens screen."""
         if self._state.opened is not None:
             opens = self._state.opened.source.opens
             named = UseTokenizer(opens) if isinstance(opens, str) else ShowScreen("tokens")
             self.session.ask(named)
 
     def open(self, source: Source, request: ReplayRequest | None = None) -> None:
-        """Open something; what is shown stays until it is there.
+        """Open a source. The current replay stays until the new one is ready.
 
         Args:
             source: What to open.
-            request: Where to begin, and what to compare it with.
+            request: The merge to show first, and what to compare with.
         """
-        self.source = source
-        self.screen.show_title()
-        if self._state.opened is None:
-            self._tell(f"Opening {source.name}…\n\nEsc stops it.")
 
         def done(opened: Opened) -> None:
-            if source is self.source:
-                self.source = None
-                self._tell("")
-                self._show(opened, request)
+            self._show_message("")
+            self._show(opened, request)
 
         def failed(error: TokvizError) -> None:
-            if source is not self.source:
-                return
-            self.source = None
             if isinstance(error, StoppedError):
                 self._stopped(source)
             else:
                 self.complain(source, str(error))
 
-        self.in_thread(
-            "open",
+        self._worker.start(
+            source,
             lambda task: self._open(source),
             done,
-            failed=failed,
+            failed,
             stoppable=f"Opening {source.name}",
             is_said=True,
         )
+        self.screen.show_title()
+        if self._state.opened is None:
+            self._show_message(f"Opening {source.name}…\n\nEsc stops it.")
 
     def _stopped(self, source: Source) -> None:
         stopped = f"Stopped opening {source.name}."
         if self._state.opened is None:
-            self._tell(f"{stopped}\n\nCtrl+O lists what can be replayed.")
+            self._show_message(f"{stopped}\n\nCtrl+O lists what can be replayed.")
         else:
             self.say(stopped)
         self.screen.show_title()
 
     def _open(self, source: Source) -> Opened:
-        """Open something, in a thread."""
+        """Open a source in a thread, and turn any error into a `TokvizError`."""
         try:
             return open_source(source)
         except TokvizError:
@@ -132,27 +131,27 @@ class Opening(Controller):
             raise TokvizError(f"it failed unexpectedly: {error!r}") from error
 
     def complain(self, source: Source, reason: str) -> None:
-        """Say why something cannot be replayed; what is there stays."""
-        # The reason may begin with the name of what it is about.
+        """Report why a source cannot be replayed. The current replay stays."""
+        # The reason may start with the name of the source.
         text = failure_message(
             f"{source.name} cannot be replayed", reason.removeprefix(f"{source.name}: ")
         )
         if self._state.opened is None:
-            self._tell(f"{text}\n\nCtrl+O lists what can be replayed.")
+            self._show_message(f"{text}\n\nCtrl+O lists what can be replayed.")
         else:
             self.say(text, "error")
         self.screen.show_title()
 
-    def _tell(self, text: str) -> None:
+    def _show_message(self, text: str) -> None:
         self._message.update(Content("\n".join(map(safe, text.split("\n")))))
-        # No class of the screen, which has all that is in it styled anew.
+        # Setting a class of the screen would restyle all of its widgets.
         self._message.display = bool(text)
         self._work.display = not text
         self._lesson.set_class(bool(text), "-covered")
 
     def title(self) -> BarItem:
-        """Say what is replayed, or is being opened; a click lists what can be."""
-        opened, opening = self._state.opened, self.source
+        """Return the title, which names the current or pending replay."""
+        opened, opening = self._state.opened, self.pending
         source = opening if opened is None else opened.source
         name = "choose…" if source is None else safe(self._name(source))
         words: list[Span] = [Span(fit_name(name, LONGEST_NAME), "heading")]
@@ -167,7 +166,7 @@ class Opening(Controller):
         return BarItem((*words, Span(" ▾", "key")), "screen.choose_replay", shorter, least=CUT_NAME)
 
     def _name(self, source: Source) -> str:
-        """Call a training as it is called now; the user may have renamed it since."""
+        """Return the current name of a source, which may be a renamed training."""
         opens = source.opens
         now = self.session.where(opens) if isinstance(opens, str) else opens
         return source.name if now == opens else source_named(str(now)).name

@@ -1,9 +1,11 @@
-"""What the screen shows of one merge, gathered in a worker. Knows no widget."""
+"""Frames: all facts about one merge, computed in a worker, without widgets."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tokviz.training.python_trainer import merge_pair
 from tokviz.training.replay.merge_reasons import effect_on_text
@@ -12,7 +14,6 @@ from tokviz.tui.widgets.token_text import TextTokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from tokviz.text.sentences import Sentence
@@ -24,22 +25,22 @@ if TYPE_CHECKING:
 
 N_CANDIDATES = 10
 N_PRE_TOKENS = 60
-"""Pre-tokens of a large corpus that are shown."""
+"""Number of pre-tokens shown of a large corpus."""
 TINY_PRE_TOKENS = 2_000
-"""All pre-tokens of a tiny one."""
+"""Number of pre-tokens shown of a tiny corpus, all of them."""
 
 Pair = tuple[int, int, int]
-"""The ids of a merged pair's tokens, and of the one that they make."""
+"""The ids of a merged pair and of the new token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A pair that could be merged.
+    """A candidate pair for a merge.
 
     Attributes:
         pair: The pair and how often it occurs.
         share: Its count relative to the highest one.
-        number: The merge that takes it, now or later; None if none does.
+        number: The merge of this pair, now or later; None if it is never merged.
         count_width: The digits of the highest count, with separators.
     """
 
@@ -54,10 +55,10 @@ class ShownPreToken:
     """A pre-token of the corpus before and after a merge.
 
     Attributes:
-        count: How often it occurs.
+        count: The number of its occurrences.
         before: The ids of its tokens before the merge.
         after: Those after it.
-        cut: Whether it is a part of a longer pre-token, at the beginning and at the end.
+        cut: Whether a longer pre-token is cut at the start, and at the end.
     """
 
     count: int
@@ -67,13 +68,13 @@ class ShownPreToken:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the merge happens in it."""
+        """True if the merge changes it."""
         return len(self.before) != len(self.after)
 
 
 @dataclass(frozen=True, slots=True)
 class OwnFrame:
-    """The user's text before and after a merge; the merged stretches are lit up in both."""
+    """The user's text before and after a merge, with the merged parts highlighted."""
 
     before: TextTokens
     after: TextTokens
@@ -81,17 +82,17 @@ class OwnFrame:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Everything about one merge that takes a moment to work out.
+    """All facts about one merge that take a moment to compute.
 
     Attributes:
         number: The merge; 0 is the start, where before and after are the same.
-        pair: The ids of the merged pair and of the token it makes; None at the start.
+        pair: The ids of the merged pair and of the new token; None at the start.
         candidates: The most frequent pairs before it; empty without counts.
-        changed: The pre-tokens in which it happens, the most frequent first.
+        changed: The pre-tokens that it changes, the most frequent first.
         pre_tokens: Pre-tokens of the corpus in the order of their first occurrence.
         own: The user's text; None if there is none.
-        revision: Which of the user's texts that is.
-        reasons: Sentences on its count, or on what it does to the user's text without one.
+        revision: The revision of that text.
+        reasons: Sentences on its count, or without counts on its effect on the user's text.
     """
 
     number: int
@@ -111,14 +112,14 @@ def make_frame(
     revision: int,
     beside: ReferenceTraining | None = None,
 ) -> Frame:
-    """Work out what a merge does. Only for the worker: it moves the replay's state.
+    """Compute the frame of a merge. Only for the worker, because it changes the replay's state.
 
     Args:
         replay: The replay.
         number: The merge, 0 for the start.
         text: The user's text.
-        revision: Which of the user's texts that is.
-        beside: A training whose same step is told, where nothing is known of counts.
+        revision: The revision of that text.
+        beside: A training for reference if the replay has no counts.
     """
     before = replay.state(max(number - 1, 0))
     pair = pair_of(replay.step(number)) if number else None
@@ -161,7 +162,7 @@ def _candidates(replay: Replay, pairs: Sequence[PairCount]) -> tuple[Candidate, 
 
 
 def pair_of(step: MergeStep) -> Pair:
-    """Give the ids of the pair that a merge takes, and of the token it makes."""
+    """Return the ids of a merge's pair and of its new token."""
     return step.left_id, step.right_id, step.new_id
 
 
@@ -173,7 +174,7 @@ def _shown(pre_token: TokenizedPreToken, pair: Pair | None) -> ShownPreToken:
 
 
 def merged(ids: Sequence[int], pair: Pair) -> list[int]:
-    """Merge a pair wherever it stands, from the left.
+    """Merge all occurrences of a pair, from left to right.
 
     >>> merged([1, 1, 1, 2], (1, 1, 9))
     [9, 1, 2]
@@ -183,7 +184,7 @@ def merged(ids: Sequence[int], pair: Pair) -> list[int]:
 
 
 def own_frame(before: TokensAt, after: TokensAt) -> OwnFrame:
-    """Compare a text's tokens before and after a merge, and light up what is merged."""
+    """Return a text's tokens before and after a merge, with the merged parts highlighted."""
     lit = lit_stretches(before.byte_ends, after.byte_ends)
     return OwnFrame(
         TextTokens(before.ids, before.byte_ends, *lit),
@@ -194,14 +195,12 @@ def own_frame(before: TokensAt, after: TokensAt) -> OwnFrame:
 def lit_stretches(
     before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Find the borders that a merge takes away: where the stretches begin, divide and end.
+    """Find the token boundaries that a merge removes, with the start and end of each new token.
 
     Args:
-        before: Where the tokens end before the merge; shape (n,).
-        after: Where they end after it, some of them; shape (m,).
+        before: The token ends before the merge; shape (n,).
+        after: The token ends after it, a subset; shape (m,).
     """
-    import numpy as np
-
     places = np.searchsorted(after, before)
     kept = after[np.minimum(places, max(len(after) - 1, 0))] == before if len(after) else places < 0
     middles = before[~kept]

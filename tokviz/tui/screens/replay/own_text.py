@@ -1,4 +1,4 @@
-"""The user's text: shown as tokens after any merge, or edited."""
+"""The user's text, as tokens after any merge or in an editor."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from tokviz.tui.widgets.spans import Span
 from tokviz.tui.widgets.token_text import TokenText
 
 REST_SECONDS = 0.25
-"""How long one merge is seen before your text is scrolled to where it merges."""
+"""Seconds at a merge before your text is scrolled to where it merges."""
 _ROOMY_COLUMNS = 46
-"""From this width on there is room for every button."""
+"""From this width on, all buttons fit."""
 
 
 class _Tokens(TokenText):
-    """The text while it is not edited."""
+    """The text outside of the editor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.edit_text", "edit")]
 
 
 class OwnText(Vertical):
-    """A text with its tokens after any merge; an editor takes its place while it is edited."""
+    """A text with its tokens after any merge, or an editor of the text."""
 
     def __init__(
         self, state: ReplayState, palette: TokenPalette, *, show_invisibles: bool, id: str
     ) -> None:
-        """Begin with an empty text.
+        """Create the widget.
 
         Args:
             state: Holds the text.
-            palette: How tokens look.
-            show_invisibles: Whether spaces, line ends and the like are drawn as glyphs.
+            palette: The styles of tokens.
+            show_invisibles: Whether to draw spaces and line ends as glyphs.
             id: The widget's id.
         """
         super().__init__(id=id)
@@ -69,19 +69,19 @@ class OwnText(Vertical):
 
     def on_mount(self) -> None:
         """Fill the heading."""
-        # A text that leaps about while somebody scrubs cannot be read.
+        # A text that jumps while the user scrubs cannot be read.
         self._rest = self.set_interval(REST_SECONDS, self._come_to_rest, pause=True)
         self._show_head()
 
     def show_text(self) -> None:
-        """Show another text; its tokens come with the next frame."""
+        """Show the text of the state; its tokens come with the next frame."""
         replay = self._state.replay
         specials = () if replay is None else replay.tokenizer.special_tokens.values()
         self.tokens.show_text(self._state.text, frozenset(specials))
         self._show_head()
 
     def show_frame(self) -> None:
-        """Show the tokens before or after the merge whose frame is there."""
+        """Show the tokens before or after the merge of the current frame."""
         state = self._state
         frame, position = state.frame, state.shown
         if frame is None or frame.own is None or frame.revision != state.revision:
@@ -90,7 +90,7 @@ class OwnText(Vertical):
         self.tokens.show_tokens(tokens)
         n_tokens = len(tokens.ids)
         if not n_tokens:
-            self._show_head("empty: Enter or a click on “edit” begins one")
+            self._show_head("empty: press Enter or click “edit” to type")
             return
         n_bytes = int(tokens.byte_ends[-1])
         n_lit = len(tokens.highlight_starts)
@@ -113,11 +113,11 @@ class OwnText(Vertical):
             self.tokens.reveal_highlight()
 
     def on_resize(self) -> None:
-        """Show the buttons that there is room for."""
+        """Show the buttons that fit."""
         self._show_head(*self._facts)
 
     def _show_head(self, *facts: str) -> None:
-        """Show as many facts as there is room for, the most important first."""
+        """Show as many facts as fit, the most important first."""
         self._facts = facts
         if self.is_editing:
             buttons = [BarItem((Span("done", "key"), Span(" F5")), "screen.edit_text")]
@@ -137,16 +137,16 @@ class OwnText(Vertical):
 
     @property
     def is_editing(self) -> bool:
-        """Whether the editor is there."""
+        """True while the text is edited."""
         return self._editor is not None
 
     @property
     def is_edited(self) -> bool:
-        """Whether the editor holds another text than is shown without it."""
+        """True if the editor holds unsaved changes of the text."""
         return self._editor is not None and self._editor.live.text != self._state.text
 
     def edit(self, *, is_sample: bool) -> None:
-        """Put an editor in the place of the tokens; what is typed takes the place of a sample."""
+        """Open the editor, in which typing replaces a sample text."""
         if self._editor is None:
             state = self._state
             live = LiveDocument(state.text, self._now(), parse_specials=state.parse_specials)
@@ -164,14 +164,14 @@ class OwnText(Vertical):
         self._editor.focus()
 
     def show_merge(self) -> None:
-        """Colour what is edited as it is after the merge at hand."""
+        """Color the edited text by its tokens after the current merge."""
         if self._editor is not None:
             self._editor.live.set_tokenizer(self._now())
             self._editor.refresh()
             self._encode_long()
 
     def _encode_long(self) -> None:
-        """Let a thread encode what no safe cut divides; the rest is encoded to be drawn."""
+        """Encode long chunks in a thread; drawing encodes the others."""
         editor = self._editor
         if editor is None or all(chunk.n_chars <= LARGE for chunk in editor.live.chunks()):
             return
@@ -184,12 +184,12 @@ class OwnText(Vertical):
         in_thread(self, "own text", work, lambda _: editor.refresh())
 
     def _now(self) -> Tokenizer | None:
-        """Give the tokenizer after the merges that are done."""
+        """Return the tokenizer after the current position's merges."""
         replay = self._state.replay
         return None if replay is None else replay.tokenizer_after(self._state.position.n_done)
 
     def asked(self, tokenizer: Tokenizer) -> Asked | str | None:
-        """Say which token is meant by "Why?": at the cursor, or where it was clicked; else None."""
+        """Return the token for "Why?" at the cursor or the last click, otherwise None."""
         editor, tokens = self._editor, self.tokens
         if editor is not None and editor.has_focus:
             return asked_in(editor, tokenizer)
@@ -198,7 +198,7 @@ class OwnText(Vertical):
         return None
 
     def end_edit(self) -> str:
-        """Show the tokens again, and give the text as it is now."""
+        """Close the editor, and return the edited text."""
         editor, self._editor = self._editor, None
         if editor is None:
             return self._state.text
@@ -210,7 +210,7 @@ class OwnText(Vertical):
 
 
 class YourText(Controller):
-    """Takes the text of the Tokens screen, or one that is typed here."""
+    """Use the text of the Tokens screen, or one typed here."""
 
     def __init__(
         self,
@@ -221,19 +221,19 @@ class YourText(Controller):
         views: Views,
         changed: Callable[[], object],
     ) -> None:
-        """Take the text, what shows it, plays and brings it to the front, and what follows it."""
+        """Take the state, the text, the transport, the views, and a callback for changes."""
         super().__init__(screen)
         self._state, self._own, self._transport, self._views = state, own, transport, views
         self._changed = changed
         self._taken: tuple[int, str] | None = None
-        """The revision of the text of the Tokens screen that was taken last, and the text."""
+        """Revision and content of the last text taken from the Tokens screen."""
 
     def show(self, text: str, *, is_own: bool) -> None:
         """Show another byte text.
 
         Args:
             text: The text.
-            is_own: Whether the user has typed or given it, so that no other may take its place.
+            is_own: Whether the user typed or chose it, so that it must not be replaced.
         """
         self._own.end_edit()
         parse_specials = self.session.live.parse_specials
@@ -243,7 +243,7 @@ class YourText(Controller):
 
     @action("Edit your text, or stop editing", "f5", section="Your text", footer="your text")
     def edit_text(self) -> None:
-        """Type or paste a text of your own. The same key shows it as tokens again."""
+        """Type or paste your own text. The same key shows its tokens again."""
         if self._own.is_editing:
             self.end_edit()
             return
@@ -252,24 +252,24 @@ class YourText(Controller):
         self._own.edit(is_sample=self.session.is_sample and not self._state.is_own)
 
     def end_edit(self) -> None:
-        """Show the tokens of what was typed."""
+        """Close the editor, and show the tokens of the new text."""
         text = self._own.end_edit()
         if text != self._state.text:
             self.show(text, is_own=True)
         else:
             self._changed()
 
-    @action("Use the text at hand", f"{LEADER} u", section="Your text")
+    @action("Use the text of the Tokens screen", f"{LEADER} u", section="Your text")
     def text_at_hand(self) -> None:
-        """Take the text of the Tokens screen as your text."""
+        """Replace your text with the text of the Tokens screen."""
         live = self.session.live
         self._taken = (live.revision, live.text)
         self.show(live.text, is_own=False)
 
     def take_text_at_hand(self) -> None:
-        """Take the text of the Tokens screen, unless the user has given another one here.
+        """Use the text of the Tokens screen, unless the user has chosen another one here.
 
-        How special tokens in it are read is the same on both screens.
+        Special tokens are read the same way on both screens.
         """
         live, state = self.session.live, self._state
         if self._own.is_edited:

@@ -1,4 +1,4 @@
-"""What the Replay screen shows of the merge at hand: the corpus and the curves."""
+"""Panels of the Replay screen: the corpus and the curves."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tokviz.tui.widgets.spans import Row, Span
 
 
 class CorpusSide(Vertical):
-    """The corpus as tokens, below a line that counts them."""
+    """The corpus as tokens, below a line with their count."""
 
     def __init__(self, state: ReplayState, palette: TokenPalette, *, id: str) -> None:
-        """Begin empty."""
+        """Create an empty panel."""
         super().__init__(id=id)
         self._state = state
         self.head = Bar(id="corpus-head")
@@ -34,11 +34,11 @@ class CorpusSide(Vertical):
         yield self.tokens
 
     def on_resize(self) -> None:
-        """Keep the last rung of a ladder in view when a lesson says more."""
+        """Keep the last rung of a ladder in view when a lesson grows."""
         self.show_frame()
 
     def show_frame(self) -> None:
-        """Show the corpus before or after the merge whose frame is there."""
+        """Show the corpus before or after the merge of the current frame."""
         opened, frame, position = self._state.opened, self._state.frame, self._state.shown
         if opened is None or frame is None:
             self.tokens.show(lambda width: ())
@@ -57,8 +57,8 @@ class CorpusSide(Vertical):
         if ladder is not None:
             last = len(self.tokens.rows) - 1
             self.tokens.show_row(last)
-            # The last rung begins there, which matters most where it is higher than the view. Where
-            # nothing can be seen the rows are still those of what was replayed before.
+            # Scroll to the start of the last rung, which may be higher than the view. While the
+            # view is hidden, its rows still belong to the previous replay.
             rungs = enumerate(self.tokens.rows)
             heads = (n for n, row in rungs if row and row[0].role == "heading")
             self.tokens.show_row(next(heads, last))
@@ -80,14 +80,14 @@ class Curves(Vertical):
     """Compression and counts over all merges."""
 
     def __init__(self, state: ReplayState, *, id: str) -> None:
-        """Begin without curves."""
+        """Create empty curves."""
         super().__init__(id=id)
         self._state = state
         self.compression = CursorCurve(id="compression")
         self.counts = CursorCurve(id="counts")
 
     def compose(self) -> ComposeResult:
-        """Yield both."""
+        """Yield both curves."""
         yield self.compression
         yield self.counts
 
@@ -97,12 +97,12 @@ class Curves(Vertical):
         self.counts.show(opened.counts)
 
     def set_scale(self, is_log: bool) -> None:
-        """Draw both on a linear or a logarithmic scale."""
+        """Draw both curves on a linear or a logarithmic scale."""
         self.compression.set_scale(is_log)
         self.counts.set_scale(is_log)
 
     def show_merge(self) -> None:
-        """Put the cursors at the merge at hand."""
+        """Move the cursors to the current merge."""
         state, number = self._state, self._state.position.n_done
         if state.replay is None:
             return

@@ -1,4 +1,4 @@
-"""The Replay screen: transport, this merge, texts, candidates, all merges, curves."""
+"""The Replay screen: transport, current merge, texts, candidates, all merges, curves."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tokviz.explain.places import bytes_place
 from tokviz.tui.actions import Gesture, action
 from tokviz.tui.palette import palette_of
 from tokviz.tui.screens.base import TokvizScreen
@@ -45,13 +46,13 @@ _LESSON_KEYS = (
     "[@click=screen.step_back]← back[/] · [@click=screen.choose_lesson]Shift+F9 other lessons[/] "
 )
 _LESSON_ROWS, _LESSON_LINES = 5, 24
-"""How much of a lesson is seen at once, and in a terminal of how many lines at least."""
+"""Visible rows of a lesson, and the terminal height in lines that allows them."""
 WORKING_SECONDS = 0.3
-"""What takes longer is said to be worked on."""
+"""Seconds after which a frame is marked as pending."""
 
 
 class ReplayScreen(TokvizScreen):
-    """Go through a training, or through any vocabulary, merge by merge."""
+    """Replay a training, or any vocabulary, merge by merge."""
 
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#scrubber"
@@ -72,19 +73,21 @@ class ReplayScreen(TokvizScreen):
         Lighting,
     )
     GESTURES = (
-        Gesture("Drag the line below", "Goes through all merges."),
-        Gesture("Click a token", "Goes to the merge that makes it."),
+        Gesture("Drag the line at the bottom", "Goes through all merges."),
+        Gesture("Click a token", "Goes to the merge that creates it."),
         RIGHT_CLICK,
-        Gesture("Click a word of the count", "Lights it up in the corpus; once more: no longer."),
+        Gesture(
+            "Click a word of the count", "Highlights it in the corpus, or removes the highlight."
+        ),
         Gesture("Click a merge or a candidate", "Goes to that merge."),
         Gesture("Click or drag in a curve", "Goes to that merge."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curves and the line."),
-        Gesture("Click the name at the top right", "Lists what can be replayed."),
+        Gesture("Click the name at the top right", "Lists trainings and vocabularies to replay."),
     )
     LOW_LINES = 34
-    """A terminal of fewer lines shows one view at a time in each of its two columns."""
+    """Below this number of lines, each of the two columns shows one view at a time."""
     BROAD_COLUMNS = 160
-    """A terminal of this width has the candidates beside the card."""
+    """From this width on, the candidates are beside the card."""
     _lesson_height: int | None = None
 
     def compose(self) -> ComposeResult:
@@ -155,35 +158,35 @@ class ReplayScreen(TokvizScreen):
         Sharing(self, state)
 
     def on_mount(self) -> None:
-        """Begin without a comparison."""
+        """Clear the comparison, and create the timer."""
         self._patience = self.set_interval(WORKING_SECONDS, self._show_working, pause=True)
         self.comparing.end_comparison()
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Take up what changed meanwhile, and open what was asked for, or go on."""
+        """Update after changes on other screens, then open a replay or continue playing."""
         self.scaling.show()
         self.your_text.take_text_at_hand()
         self.started()
-        if self.state.opened is None and self.opening.source is None:
+        if self.state.opened is None and self.opening.pending is None:
             self.opening.open_at_hand()
-        elif self.opening.source is None:
+        elif self.opening.pending is None:
             self.transport.go_on()
 
     def on_screen_suspend(self) -> None:
-        """Play on when the screen is seen again."""
+        """Pause until the screen is shown again."""
         self.transport.rest()
 
     def text_changed(self) -> None:
-        """Take up what has become of the text."""
+        """Update after edits on the Tokens screen."""
         self.your_text.take_text_at_hand()
 
     def answer(self, request: Request) -> None:
-        """Open what was asked for elsewhere."""
+        """Handle a request of another screen."""
         if isinstance(request, ReplayRequest):
             self.opening.open(source_named(self.session.where(request.source)), request)
 
     def saved(self) -> dict[str, Any]:
-        """Give what is replayed, and where."""
+        """Return the replay and its position."""
         state = self.state
         if state.opened is None:
             return {}
@@ -197,15 +200,13 @@ class ReplayScreen(TokvizScreen):
         }
 
     def _asked_why(self) -> Asked | str:
-        """Mean the token of your text that was clicked or is edited, else what a merge makes.
+        """Return the token of your text that was clicked or is edited, otherwise of a merge.
 
-        That is the merge of the candidate where the keyboard is, else the one at hand.
+        This is the merge of the focused candidate, otherwise the current merge.
         """
-        from tokviz.explain.places import bytes_place
-
         state = self.state
         if state.replay is None:
-            return "Nothing is replayed yet: open a training or a vocabulary first (Ctrl+O)."
+            return "Nothing is open: open a training or a vocabulary first (Ctrl+O)."
         tokenizer = state.replay.tokenizer
         own = self.own.asked(tokenizer)
         if own is not None:
@@ -223,7 +224,7 @@ class ReplayScreen(TokvizScreen):
     # -- routing
 
     def _show_opened(self, opened: Opened, request: ReplayRequest | None) -> None:
-        """Show what has been opened, from the merge that was asked for on."""
+        """Show a newly opened replay at the requested merge."""
         has_counts = opened.replay.has_counts
         self.transport.pause()
         was_lesson = self.state.lesson is not None
@@ -253,16 +254,17 @@ class ReplayScreen(TokvizScreen):
             self.comparing.compare_with(*map(source_named, request.others))
 
     def _damaged(self, opened: Opened, reason: str) -> None:
-        """Say what is wrong with what was opened, and show it no more."""
+        """Close a damaged replay, and report the reason."""
         if opened is self.state.opened:
             self.transport.pause()
             self.state.opened = None
+            self.comparing.end_comparison()
             self.opening.complain(opened.source, reason)
 
     def _moved(self) -> None:
-        """Show another merge once it is worked out; before the first one what is known at once.
+        """Show another merge once its frame is computed, but the first one at once.
 
-        So all of the screen is drawn once for each, while somebody scrubs.
+        While the user scrubs, the whole screen is thus drawn once per merge.
         """
         if self.state.frame is None:
             self._show_merge()
@@ -283,15 +285,15 @@ class ReplayScreen(TokvizScreen):
         self.curves.show_merge()
 
     def fitted(self) -> None:
-        """Give a lesson the rows that its words take, if there is room."""
+        """Fit the height of a lesson to its words, if there is room."""
         is_high = self.size.height >= _LESSON_LINES
         more = min(len(self.lesson.rows), _LESSON_ROWS) if is_high else 0
         height = more + 2 if more > 3 else None
-        if height != self._lesson_height:  # to set it lays the screen out
+        if height != self._lesson_height:  # setting it triggers a layout
             self.lesson.styles.height = self._lesson_height = height
 
     def _show_working(self) -> None:
-        """Say so while what is shown beside a merge is not worked out."""
+        """Mark the candidates and texts as pending while their frame is not computed."""
         frame = self.state.frame
         self._patience.pause()
         late = frame is None or frame.number != self.state.position.number
@@ -299,11 +301,11 @@ class ReplayScreen(TokvizScreen):
             self._show_merge()
         words = " working… " if late and self.state.opened is not None else ""
         for view in (self.candidates, self.texts):
-            if view.border_subtitle != words:  # to set it paints all that is within
+            if view.border_subtitle != words:  # setting it repaints all children
                 view.border_subtitle = words
 
     def _show_frame(self, frame: Frame) -> None:
-        """Show what has been worked out of a merge."""
+        """Show the computed frame of a merge."""
         is_new = frame is not self.state.frame
         self.state.frame = frame
         self._patience.reset()
@@ -325,12 +327,12 @@ class ReplayScreen(TokvizScreen):
         self.transport.set_scale(is_log)
 
     def _text_changed(self) -> None:
-        self.framing.want()
+        self.framing.request()
         self.comparing.compare_text()
 
     @action("Back", "escape", section="Your text", priority=False)
     def action_leave(self) -> None:
-        """Leave the field, or pause. While you edit your text, Esc does nothing."""
+        """Leave the field, or pause. Esc does nothing while you edit your text."""
         if self.own.is_editing and self.own.has_focus_within:
             return
         if self.merges.found is not None:
@@ -339,14 +341,14 @@ class ReplayScreen(TokvizScreen):
             self.transport.pause()
         self.scrubber.focus()
 
-    # -- the look
+    # -- layout
 
     def title_items(self) -> list[BarItem]:
-        """Name what is replayed."""
+        """Return the name of the replay."""
         return [self.opening.title()]
 
     def fit(self, size: Size) -> None:
-        """Choose what there is room for: no column is low while there is only one."""
+        """Choose the layout for a size. A single column never counts as low."""
         classes = size_classes(size, self.LOW_LINES, self.BROAD_COLUMNS)
         low, narrow = classes["-low"], classes["-narrow"]
         opened = self.state.opened

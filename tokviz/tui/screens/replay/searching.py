@@ -31,19 +31,19 @@ _MOST_FOUND = 100_000
 
 
 class MergesPanel(Vertical):
-    """A field and the merges: all of them, or those that fit what is typed."""
+    """A search field and the list of all merges, or of the matches."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "to_list", show=False)]
 
     def __init__(self, state: ReplayState, *, id: str) -> None:
-        """Begin without merges."""
+        """Create an empty list."""
         super().__init__(id=id)
         self._state = state
         self.field = Field(placeholder="token, or #number", id="search")
         self.merges = PickList[int](self._paint, id="merges")
         self._told = Static(id="found")
         self.found: Sequence[int] | None = None
-        """The merges that fit, best first; None while nothing is looked for."""
+        """The matches, best first; None without a search."""
 
     def compose(self) -> ComposeResult:
         """Yield the field and the list."""
@@ -58,13 +58,13 @@ class MergesPanel(Vertical):
         return [] if replay is None else paint_merge(replay.step(number), width)
 
     def show_all(self) -> None:
-        """Look for nothing, and list all merges."""
+        """Clear the search, and list all merges."""
         with self.prevent(Input.Changed):
             self.field.value = ""
         self.show_found(None)
 
     def show_found(self, found: Sequence[int] | None, *, complete: bool = True) -> None:
-        """Show what a search has found, None for all merges; highlight the one that is shown."""
+        """List matches, None for all merges, and highlight the current merge."""
         self.found = found
         if found is None:
             self._tell("")
@@ -82,7 +82,7 @@ class MergesPanel(Vertical):
         self._told.update(Content(text))
 
     def show_merge(self) -> None:
-        """Highlight the merge that is shown, if it is listed."""
+        """Highlight the current merge if it is listed."""
         number = self._state.position.number
         if not number:
             self.merges.highlighted = None
@@ -93,7 +93,7 @@ class MergesPanel(Vertical):
 
 
 class MergeSearch(Controller):
-    """Looks for merges in a thread: the newest question wins. What is found can be copied."""
+    """Search merges in a thread, and copy one. Only the latest query counts."""
 
     def __init__(
         self,
@@ -103,20 +103,20 @@ class MergeSearch(Controller):
         views: Views,
         transport: Transport,
     ) -> None:
-        """Take the list, what brings it to the front, and what goes to a merge."""
+        """Take the state, the list, the views and the transport."""
         super().__init__(screen)
         self._state, self._panel = state, panel
         self._views, self._transport = views, transport
         self._sought: str | None = None
-        """What is being looked for, None if nothing is."""
+        """The pending query, None if there is none."""
         self._goes = False
-        """Whether to go there once it is found."""
+        """Whether to go to the best match once it is found."""
 
     @action(
         "Find a merge", "ctrl+f", "ctrl+g", "slash", section="Find", footer="find", priority=False
     )
     def find_merge(self) -> None:
-        """By its number (#123), a token, or a part of one; Enter goes there."""
+        """Search by number (#123), token, or part of a token. Enter goes to the merge."""
         self._views.show_view("merges", focus=False)
         self._panel.field.focus()
         self._panel.field.select_all()
@@ -155,7 +155,7 @@ class MergeSearch(Controller):
 
     @on(Input.Submitted, "#search")
     def _search_submitted(self, event: Input.Submitted) -> None:
-        """Go to the best match; the keyboard then moves through the list."""
+        """Go to the best match, and focus the list."""
         if event.value == self._sought:
             self._goes = True
         else:

@@ -1,4 +1,4 @@
-"""Taking the merge at hand, and the way to it, elsewhere."""
+"""Export of the current merge, and of the merges up to it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.exporting import Exporting, Shown, export_as
 from tokviz.tui.screens.replay.state import ReplayState
 
-_NOTHING = "Nothing is replayed yet."
+_NOTHING = "Nothing is open: open a training or a vocabulary first (Ctrl+O)."
 
 
 class Sharing(Controller):
-    """Exports the frames of a merge, and merges as a picture that moves."""
+    """Export the frames of a merge, and merges as an animation."""
 
     def __init__(self, screen: TokvizScreen, state: ReplayState) -> None:
-        """Take what is replayed."""
+        """Take the state."""
         super().__init__(screen)
         self._state = state
         Exporting(screen, self._shown)
@@ -32,10 +32,10 @@ class Sharing(Controller):
 
     @action("Animation for a slide…", section="Copy", words="animate svg gif moving picture share")
     def export_animation(self) -> None:
-        """Write the merges up to this one as a picture that moves, for a slide or a page.
+        """Write the merges up to the current one as an animation, for a slide or a page.
 
-        A tiny corpus is shown with your text, of anything else your text only. At the start it goes
-        on to the last merge, and 60 merges are shown at most.
+        It shows a tiny corpus and your text, otherwise your text only. At the start it contains
+        all merges. It shows at most 60 merges.
         """
         opened, prepared, number = self._state.opened, self._state.prepared, self._state.number
         lesson = self._state.lesson
@@ -47,5 +47,5 @@ class Sharing(Controller):
         def make(form: str) -> Iterable[bytes]:
             return animation(replay, 1, number or replay.n_merges, prepared, say=say)
 
-        title = "Export the merges as a picture that moves (svg)"
+        title = "Export the merges as an animation (svg)"
         export_as(self, opened.source.name, title, {"svg": "svg"}, make)

@@ -1,4 +1,4 @@
-"""What the Replay screen is about: what is replayed, where it is, and the user's text."""
+"""State of the Replay screen: the replay, its position and the user's text."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from tokviz.tui.screens.replay.merge_frame import Frame
 
 MOST_CHARS = 1_000_000
-"""A longer text of the user is cut."""
+"""Maximum length of the user's text in characters; the rest is cut."""
 
 
 @dataclass(slots=True, eq=False)
 class ReplayState:
-    """The state of the Replay screen, on which its controllers work.
+    """State shared by the controllers of the Replay screen.
 
     Attributes:
-        opened: What is replayed, None until something is.
-        position: The frame that is wanted.
-        frame: The newest one that has been worked out; it may be of another merge.
-        player: How it goes on by itself.
-        lesson: The words that go with what is replayed, None if it is not a lesson.
-        comparison: What the replay is compared with.
+        opened: The current replay, None until one is opened.
+        position: The current position.
+        frame: The newest computed frame, which may belong to another merge.
+        player: The playback.
+        lesson: The lesson of the replay, None if it is not a lesson.
+        comparison: The comparison with other sources, None if there is none.
         text: The user's text, as byte text.
-        revision: Grows with every other text, and with every other way to read it.
+        revision: Increases with every change of the text, and of `parse_specials`.
         parse_specials: Whether special-token text in it is read as special tokens.
-        is_own: Whether the user has typed or given it, so that no other may take its place.
+        is_own: Whether the user typed or chose it, so that it must not be replaced.
         prepared: The text prepared for the replay, None until it is.
-        lit: A pre-token of the corpus that is lit up, and at which merge.
+        lit: The merge number and the highlighted pre-token of the corpus.
     """
 
     opened: Opened | None = None
@@ -54,45 +54,45 @@ class ReplayState:
 
     @property
     def replay(self) -> Replay | None:
-        """The states of what is replayed."""
+        """The current replay."""
         return None if self.opened is None else self.opened.replay
 
     @property
     def n_merges(self) -> int:
-        """How many merges there are."""
+        """Number of merges."""
         return 0 if self.opened is None else self.opened.replay.n_merges
 
     @property
     def number(self) -> int:
-        """The number of the merge at hand; 0 at the start."""
+        """Number of the current merge; 0 at the start."""
         return self.position.number
 
     @property
     def step(self) -> MergeStep | None:
-        """The merge at hand; None at the start, before the first one."""
+        """The current merge; None at the start."""
         number = self.position.number
         return self.opened.replay.step(number) if self.opened is not None and number else None
 
     @property
     def lit_pre_token(self) -> bytes:
-        """The pre-token that is lit up at this merge, empty for none."""
+        """The pre-token highlighted at the current merge, empty for none."""
         number, pre_token = self.lit
         return pre_token if number == self.position.number else b""
 
     @property
     def shown(self) -> Position:
-        """The frame that can be shown by now: that of the newest merge that is worked out."""
+        """The position of the newest computed frame."""
         number = 0 if self.frame is None else self.frame.number
         return clamped(number, self.n_merges, self.position.merged)
 
     def take(self, opened: Opened, lesson: str) -> None:
-        """Replay something else from now on; if it is a lesson, take its name."""
+        """Replace the current replay; `lesson` names a lesson, or is empty."""
         self.opened, self.lesson = opened, lessons().get(lesson)
         self.position, self.lit = START, (0, b"")
         self.frame = self.comparison = self.prepared = None
 
     def take_text(self, text: str, *, is_own: bool, parse_specials: bool) -> None:
-        """Show what becomes of another text."""
+        """Replace the user's text."""
         self.text = text[:MOST_CHARS]
         self.is_own = is_own
         self.parse_specials = parse_specials

@@ -1,4 +1,4 @@
-"""Going through the merges: playing, stepping, scrubbing, leaping, and pointing one out."""
+"""Navigation through the merges: play, step, scrub and jump."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from tokviz.tui.widgets.token_text import TokenText
 
 FRAMES_PER_SECOND = 30
 FIRST_SECONDS = 1.0
-"""How long a tiny corpus is seen as bytes before its first merge."""
+"""Seconds that a tiny corpus is shown as bytes before its first merge."""
 WORDS_A_SECOND = 4.0
-"""How fast the words of a lesson are read."""
+"""Reading speed for the words of a lesson."""
 _LEAST_LEAP = 10
-# Its keys are printable or move a cursor: what has the keyboard comes first.
+# These keys are printable or move a cursor, so the focused widget handles them first.
 _play = partial(action, section="Play", priority=False)
 
 
 def _may_leap(transport: Transport) -> bool:
-    """Tell whether Home and End mean the merges, whatever has the keyboard, but for a text."""
+    """Return True if Home and End move through the merges, not through a focused text."""
     screen = transport.screen
     return not (screen.is_current and isinstance(screen.focused, Input | TextArea))
 
 
 class Transport(Controller):
-    """Answers everything that leads to another merge, and shows where it is."""
+    """Handle all commands that change the position, and show it."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Transport(Controller):
         scrubber: Scrubber,
         moved: Callable[[], object],
     ) -> None:
-        """Take the buttons, the line that is scrubbed, and what shows the merge it comes to."""
+        """Take the state, the buttons, the scrubber, and a callback for a new position."""
         super().__init__(screen)
         self._state, self._bar, self._scrubber, self._moved = state, bar, scrubber, moved
         self._clock: Timer | None = None
@@ -66,7 +66,7 @@ class Transport(Controller):
         self._was_playing = self._is_log = False
 
     def show(self) -> None:
-        """Show whether it plays, how fast, and where it is."""
+        """Show the playback state, the speed and the position."""
         state = self._state
         first = state.comparison.diff.first_number if state.comparison is not None else None
         self._bar.show(
@@ -84,7 +84,7 @@ class Transport(Controller):
 
     @_play("Play or pause", "space", footer="play")
     def play_pause(self) -> None:
-        """Let one merge follow another, each in two frames: the pair lit up, and merged."""
+        """Play the merges, each in two frames: the pair highlighted, then merged."""
         state = self._state
         if state.player.playing:
             self.pause()
@@ -92,7 +92,7 @@ class Transport(Controller):
         if not state.n_merges:
             return
         if state.position == Position(state.n_merges):
-            # From the end it begins anew.
+            # At the end, start again.
             self.show_position(START)
         state.player.start()
         self._last_tick = monotonic()
@@ -102,7 +102,7 @@ class Transport(Controller):
         self.show()
 
     def pause(self) -> None:
-        """Stop where it is."""
+        """Pause."""
         if self._clock is not None:
             self._clock.pause()
         if self._state.player.playing:
@@ -110,16 +110,16 @@ class Transport(Controller):
             self.show()
 
     def end(self) -> None:
-        """Stop for good."""
+        """Stop the timer."""
         self.pause()
 
     def rest(self) -> None:
-        """Stop while the screen is not seen."""
+        """Pause while the screen is hidden."""
         self._was_playing = self._state.player.playing
         self.pause()
 
     def go_on(self) -> None:
-        """Play on if it did before it rested."""
+        """Continue playing after the screen was hidden."""
         if self._was_playing:
             self._was_playing = False
             (self.begin if self._state.position == START else self.play_pause)()
@@ -135,7 +135,7 @@ class Transport(Controller):
             self.pause()
 
     def begin(self) -> None:
-        """Play from the start on, once it is seen; what there is to read is read first."""
+        """Play from the start, after time to read the screen."""
         if not self.screen.is_current:
             self._was_playing = True
             return
@@ -144,7 +144,7 @@ class Transport(Controller):
         self._let_read()
 
     def _let_read(self) -> None:
-        """Stay at a merge of a lesson as long as it takes to read what to look at."""
+        """Hold a merge of a lesson as long as it takes to read its text."""
         lesson, position = self._state.lesson, self._state.position
         if lesson is not None and position.merged:
             words = next((look.say for look in lesson.looks if look.at == position.number), "")
@@ -153,36 +153,36 @@ class Transport(Controller):
 
     # -- one by one
 
-    @_play("One frame on", "right", footer="on")
+    @_play("Next frame", "right", footer="on")
     def step_forward(self) -> None:
-        """Light up the next pair; then merge it."""
+        """Highlight the next pair, then merge it."""
         self._go(frame_on(self._state.position, self._state.n_merges))
 
-    @_play("One frame back", "left", footer="back")
+    @_play("Previous frame", "left", footer="back")
     def step_back(self) -> None:
-        """Take the merge apart again; then go to the one before."""
+        """Undo the merge, then go to the previous one."""
         self._go(frame_back(self._state.position))
 
     @_play("Next merge", "n", "shift+right")
     def next_merge(self) -> None:
-        """Go on by a whole merge."""
+        """Go forward by one merge."""
         self._go_by(1)
 
     @_play("Previous merge", "p", "shift+left")
     def previous_merge(self) -> None:
-        """Go back by a whole merge."""
+        """Go back by one merge."""
         self._go_by(-self._state.position.merged)
 
     @_play("Next merge in your text", "full_stop", footer="next in your text")
     def next_in_text(self) -> None:
-        """Go on to the next merge that changes your text."""
+        """Go to the next merge that changes your text."""
         text = self._state.prepared
         if text is not None:
             self._go_in_text(text.next_change(self._state.position.number), "later")
 
     @_play("Previous merge in your text", "comma", footer="previous")
     def previous_in_text(self) -> None:
-        """Go back to the merge before that changed your text."""
+        """Go to the previous merge that changes your text."""
         text, here = self._state.prepared, self._state.position.number
         if text is not None:
             self._go_in_text(text.previous_change(here - 1) if here else None, "earlier")
@@ -193,12 +193,12 @@ class Transport(Controller):
         else:
             self.jump_to(number)
 
-    @_play("Leap on", "pagedown")
+    @_play("Jump forward", "pagedown")
     def leap_forward(self) -> None:
-        """Go on by a hundredth of all merges, at least ten."""
+        """Go forward by a hundredth of all merges, at least ten."""
         self._go_by(self._leap)
 
-    @_play("Leap back", "pageup")
+    @_play("Jump back", "pageup")
     def leap_back(self) -> None:
         """Go back by a hundredth of all merges, at least ten."""
         self._go_by(-self._leap)
@@ -209,24 +209,24 @@ class Transport(Controller):
 
     @_play("To the start", "home", priority=True, when=_may_leap)
     def go_start(self) -> None:
-        """Before the first merge, where every byte is a token."""
+        """Go before the first merge, where every byte is a token."""
         self._go_to_number(0)
 
     @_play("To the end", "end", priority=True, when=_may_leap)
     def go_end(self) -> None:
-        """After the last merge, where the vocabulary is whole."""
+        """Go after the last merge, where the vocabulary is complete."""
         self._go_to_number(self._state.n_merges)
 
     # -- how fast
 
     @_play("Play faster", "plus", "equals_sign")
     def faster(self) -> None:
-        """Up to 1,024 merges a second. From 8 on only the frame after each merge is shown."""
+        """Go up to 1,024 merges per second. From 8 on only the frame after each merge is shown."""
         self._change_speed(1)
 
     @_play("Play slower", "minus")
     def slower(self) -> None:
-        """Down to a merge in four seconds, for a class to follow."""
+        """Go down to one merge in four seconds, for example in class."""
         self._change_speed(-1)
 
     def _change_speed(self, by: int) -> None:
@@ -242,7 +242,7 @@ class Transport(Controller):
         self._moved()
 
     def jump_to(self, number: int) -> None:
-        """Go to a merge that the user has pointed out, and show its pair first."""
+        """Go to a merge chosen by the user, and show its pair first."""
         self._go_to_number(number, merged=False)
 
     def _go_by(self, merges: int) -> None:
@@ -252,7 +252,7 @@ class Transport(Controller):
         self._go(clamped(number, self._state.n_merges, merged))
 
     def _go(self, position: Position) -> None:
-        """Go where the user wants to; that ends playing."""
+        """Go to a position and pause."""
         if self._state.replay is not None:
             self.pause()
             self.show_position(position)
@@ -276,10 +276,10 @@ class Transport(Controller):
                 self.jump_to_token(token_id)
 
     def jump_to_token(self, token_id: int) -> None:
-        """Go to the merge that makes a token, or say that none does."""
+        """Go to the merge that creates a token, or report that none does."""
         replay = self._state.replay
         token = None if replay is None else replay.tokenizer.bytes_of(token_id)
-        if replay is None or token is None:  # it was clicked among those of another tokenizer
+        if replay is None or token is None:  # the click was on a token of another tokenizer
             return
         number = replay.tokenizer.merge_number(token_id)
         if number is None:
@@ -287,7 +287,7 @@ class Transport(Controller):
                 what = ": it is a special token"
             else:
                 what = ": it is a single byte" if len(token) == 1 else ""
-            self.say(f"No merge makes this token{what}.")
+            self.say(f"No merge creates this token{what}.")
         else:
             self.jump_to(number)
 
@@ -301,7 +301,7 @@ class Transport(Controller):
 
 
 def transport_items(player: Player) -> list[BarItem]:
-    """Give the buttons: to the start, back, play or pause, on, to the end, and the speed."""
+    """Return the buttons: start, back, play or pause, forward, end, and speed."""
     play, speed = ("‖ pause", "‖") if player.playing else ("▶ play ", "▶"), player.speed
     pace = ("time to read", "read") if player.is_held else (speed_label(speed), f"{speed:g}/s")
     return [
@@ -321,7 +321,7 @@ def _button(action: str, words: str, shorter: str) -> BarItem:
 
 
 def status_items(position: Position, n_merges: int, *, is_log: bool = False) -> list[BarItem]:
-    """Say which merge it is, of how many, which frame of it, and that the scale is not linear."""
+    """Return the number of the merge, the total, its frame, and a logarithmic scale."""
     if not n_merges:
         return []
     where = f"{position.number:,} of {n_merges:,}"

@@ -1,4 +1,4 @@
-"""Which parts of the screen there is room for, and the tabs that lead to the others."""
+"""The views of the Replay screen and their tabs, by the room in the terminal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tokviz.tui.widgets.view_switcher import border_tabs, neighbour
 VIEWS = (
     Kind("texts", "Texts", "The corpus and your text as tokens, before and after the merge."),
     Kind("candidates", "Candidates", "The ten most frequent pairs, of which one is merged."),
-    Kind("merges", "Merges", "All merges in their order, or those that fit a search."),
+    Kind("merges", "Merges", "All merges in order, or the matches of a search."),
     Kind("curves", "Curves", "Compression and counts over all merges."),
-    Kind("diff", "Diff", "Where two trainings or vocabularies part."),
+    Kind("diff", "Diff", "The first difference of two trainings or vocabularies."),
 )
 """Every view, in the order of the tabs."""
 _IDS = tuple(kind.id for kind in VIEWS)
@@ -29,12 +29,12 @@ _GROUPS_WITH_ROOM = (("texts",), ("candidates",), ("merges", "diff"), ("curves",
 
 
 class View(NamedTuple):
-    """What shows a view.
+    """The widgets of a view.
 
     Attributes:
-        frame: The widget in whose border the tabs stand while it is at the front.
-        focus: What has the keyboard in it.
-        title: Its tab, where that is another one.
+        frame: The widget with the tabs in its border.
+        focus: The widget that gets the focus.
+        title: The label of its tab, if it differs from the usual one.
     """
 
     frame: Widget
@@ -43,10 +43,10 @@ class View(NamedTuple):
 
 
 class Views(Controller):
-    """Shows as much as fits, and knows what is behind what."""
+    """Show as many views as fit, and switch between the others."""
 
     def __init__(self, screen: TokvizScreen, views: Mapping[str, View]) -> None:
-        """Take the parts by their ids."""
+        """Take the views by their ids."""
         super().__init__(screen)
         self._views = dict(views)
         self._recent: Sequence[str] = _FIRST_AT_FRONT
@@ -54,11 +54,11 @@ class Views(Controller):
 
     @property
     def front(self) -> str:
-        """The view that was brought to the front last."""
+        """The view that was shown last."""
         return self._recent[0]
 
     def fit(self) -> None:
-        """Choose which views share a place, by how much room there is."""
+        """Group the views that share a place, by the room in the terminal."""
         if self.screen.has_class("-narrow"):
             self._groups = (_IDS,)
         elif self.screen.has_class("-ladder"):
@@ -70,14 +70,14 @@ class Views(Controller):
         self._draw_tabs()
 
     def replace(self, name: str, view: View) -> None:
-        """Put another view in the place of one."""
+        """Replace a view."""
         self._views[name] = view
         self._draw_tabs()
 
     def _draw_tabs(self) -> None:
-        """Show what is at the front, and what else there is."""
+        """Show the front view of every group, and all tabs."""
         fronts = [min(group, key=self._recent.index) for group in self._groups]
-        # All at once: each time all widgets are styled anew.
+        # Set all classes at once, because each change restyles all widgets.
         names = (name for group in self._groups for name in group)
         set_classes(self.screen, {f"-{name}": name in fronts for name in names})
         width = self.screen.app.size.width if self.screen.has_class("-narrow") else 0
@@ -95,17 +95,17 @@ class Views(Controller):
 
     @action("Next view", "f2", section="Views", footer="view")
     def next_view(self) -> None:
-        """Show what stands behind the next tab."""
+        """Show the view of the next tab."""
         self.show_view(neighbour(_IDS, self.front))
 
     @action("Previous view", "shift+f2", section="Views")
     def previous_view(self) -> None:
-        """Show what stands behind the tab before."""
+        """Show the view of the previous tab."""
         self.show_view(neighbour(_IDS, self.front, -1))
 
     @action_each(VIEWS, "{} view", call="show_view", section="Views")
     def show_view(self, name: str, *, focus: bool = True) -> None:
-        """Bring a view to the front."""
+        """Show a view."""
         self._recent = (name, *(other for other in self._recent if other != name))
         self._draw_tabs()
         if focus:

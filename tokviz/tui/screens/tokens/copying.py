@@ -1,7 +1,8 @@
-"""Copying text, ids and tokens."""
+"""Commands that copy text, ids and tokens."""
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CopyTokens(Controller):
-    """Copy the selection, or everything where nothing is selected."""
+    """Copy the selection, or everything if nothing is selected."""
 
     def __init__(self, screen: TokvizScreen, text: TextAtHand) -> None:
         """Take the text."""
@@ -36,13 +37,11 @@ class CopyTokens(Controller):
     @action("Copy the token ids", "f4", section="Copy")
     def copy_ids(self) -> None:
         """Copy the ids of the selected tokens, or of all, as a list."""
-        import json
-
         self._copy_ids(lambda first: lambda ids: json.dumps(ids.tolist()), "token id")
 
     @action("Copy the tokens as JSON", "shift+f4", section="Copy", words="export")
     def copy_tokens_json(self) -> None:
-        """Copy id, text, bytes and place of the selected tokens, or of all."""
+        """Copy id, text, bytes and byte span of the selected tokens, or of all."""
         live = self._text.live
 
         def renderer(first: int) -> Callable[[array[int]], str]:
@@ -52,7 +51,7 @@ class CopyTokens(Controller):
         self._copy_ids(renderer, "token", " as JSON")
 
     def shown(self) -> Shown:
-        """Give what is to be exported: the selected tokens, or all."""
+        """Return the name and figure to export: the selected tokens, or all."""
         live, path = self._text.live, self.session.path
         text = live.text_in(*self._range())
         tokenizer, parsed = self.session.tokenizer, live.parse_specials
@@ -102,16 +101,14 @@ class CopyTokens(Controller):
 
 
 def tokens_json(tokenizer: Tokenizer, index: int, byte_start: int, ids: array[int]) -> str:
-    """Render tokens that follow each other in a text as a JSON list.
+    """Render consecutive tokens of a text as a JSON list.
 
     Args:
-        tokenizer: What the ids mean.
+        tokenizer: Decodes the ids.
         index: The first token's index in the text.
         byte_start: The first token's offset in the text's bytes.
         ids: The token ids.
     """
-    import json
-
     tokens: list[dict[str, object]] = []
     for place, token_id in enumerate(ids, index):
         data = tokenizer.token_bytes(token_id)

@@ -1,4 +1,4 @@
-"""What the text costs, by the user's own table of models."""
+"""Cost of the text by the user's price table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Costs(Controller):
-    """Reads the table, and tells the cost of the text with the model chosen."""
+    """Read the price table, and compute the cost of the text with the chosen model."""
 
     def __init__(
         self,
@@ -25,15 +25,15 @@ class Costs(Controller):
         changed: Callable[[], object],
         edit_table: Callable[[Path], object],
     ) -> None:
-        """Take what shows the cost, and what opens the table to be edited."""
+        """Take the callbacks that show the cost and open the table for editing."""
         super().__init__(screen)
         self._changed, self._edit_table = changed, edit_table
         self.models: tuple[ModelPrice, ...] = ()
-        """The user's table; empty where there is none."""
+        """The price table, empty if the user has none."""
         self.session.subscribe(TextSaved, self._text_saved)
 
     def read(self) -> None:
-        """Read the table in a thread; what is wrong with it is said, and nothing else happens."""
+        """Read the table in a thread, and report its errors."""
         from tokviz.tui.screens.price_table import read_prices
 
         read_prices(self, self._take)
@@ -50,7 +50,7 @@ class Costs(Controller):
             self.read()
 
     def note(self) -> CostNote | None:
-        """Give what the status line says of the cost, None where the table says nothing."""
+        """Return the cost for the status line, None if the table has no price."""
         model, n_tokens = self._model(), self.session.live.n_tokens
         if model is None:
             return None
@@ -63,17 +63,17 @@ class Costs(Controller):
         return CostNote(model.name, text, text.partition(", ")[0], share is not None and share > 1)
 
     def _model(self) -> ModelPrice | None:
-        """Give the model that was chosen, else the first that goes with the tokenizer."""
+        """Return the chosen model, otherwise the first one that uses the tokenizer."""
         if not self.models:
             return None
-        from tokviz.workspace.prices import model_for  # which who has no table need not wait for
+        from tokviz.workspace.prices import model_for  # only needed with a price table
 
         name, wanted = self.session.tokenizer.name, self.settings.price_model
         return model_for(self.models, name, wanted)
 
     @action("Costs and context windows…", section="Tokenizer", words="prices settings")
     def prices(self) -> None:
-        """What the text costs with the models of your own price table, and where that table is."""
+        """Show the cost of the text by your own price table, and the path of that table."""
         from tokviz.tui.dialogs.prices import PricesDialog
 
         model, live = self._model(), self.session.live

@@ -1,14 +1,17 @@
-"""Changing the text other than by typing, and how it is drawn and read."""
+"""Edits other than typing, and settings of how the text is read and drawn."""
 
 from __future__ import annotations
 
 import re
 
 from textual.app import SuspendNotSupported
+from textual.widgets import Input
 from textual.worker import Worker
 
 from tokviz.errors import TokvizError
+from tokviz.explain.ids import ids_in
 from tokviz.formats.registry import BUILTIN_TOKENIZERS
+from tokviz.process.confinement import confinement
 from tokviz.storage.files import looks_binary
 from tokviz.text import bytetext
 from tokviz.text.sentences import failure_message
@@ -23,19 +26,19 @@ from tokviz.workspace.session import notes_about
 
 _DECODE_KEY = "alt+d"
 _MOST_CHARS = 50_000
-"""A longer text is not looked at for ids after every key."""
+"""In a longer text ids are not detected after every key."""
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
 class Reading(Controller):
-    """How the text is read and drawn: neighbouring tokenizers, special tokens, glyphs, wrapping."""
+    """Settings of the text: next and previous tokenizer, special tokens, glyphs, wrapping."""
 
     def __init__(self, screen: TokvizScreen, text: TextAtHand, choice: TokenizerChoice) -> None:
-        """Take the text, and what chooses the tokenizer."""
+        """Take the text and the tokenizer choice."""
         super().__init__(screen)
         self._text, self._choice = text, choice
         self._asked: tuple[bool, Worker[None]] | None = None
-        """How special tokens are to be read, and what prepares that."""
+        """The requested reading of special tokens, and the worker that prepares it."""
 
     @action("Next tokenizer", "ctrl+right_square_bracket", f"{LEADER} n", section="Tokenizer")
     def tokenizer_next(self) -> None:
@@ -84,11 +87,11 @@ class Reading(Controller):
 
 
 class Editing(Controller):
-    """Undo, redo, and edits that no key types; ids in place of a text are decoded.
+    """Undo, redo, edits by command, and decoding of ids.
 
     Attributes:
-        note: That the text is nothing but ids, None where it is anything else. A single number is
-            taken for an id only in brackets.
+        note: A note that the text consists of ids, otherwise None. A single number counts as an id
+            only in brackets.
     """
 
     def __init__(self, screen: TokvizScreen, text: TextAtHand) -> None:
@@ -99,25 +102,23 @@ class Editing(Controller):
 
     @action("Undo", "ctrl+z", section="Edit", bound=False)
     def undo(self) -> None:
-        """Take back the last change of the text."""
+        """Undo the last change of the text."""
         self._text.editor.undo()
 
     @action("Redo", "ctrl+y", section="Edit", bound=False)
     def redo(self) -> None:
-        """Do again what was taken back."""
+        """Redo the last undone change."""
         self._text.editor.redo()
 
     @action("Select all", "ctrl+a", section="Edit")
     def select_all(self) -> None:
-        """Select the whole text, to copy it or to type or paste another in its place."""
-        from textual.widgets import Input
-
+        """Select the whole text, to copy or replace it."""
         field = self.screen.focused
         (field if isinstance(field, Input) else self._text.editor).select_all()
 
     @action("Insert a character…", "alt+u", section="Edit", words="unicode emoji symbol code point")
     def insert_character(self) -> None:
-        """Any character by its name or number, also those that no keyboard has."""
+        """Insert any Unicode character by its name or number."""
         from tokviz.tui.dialogs.insert_character import InsertCharacterDialog
 
         self.ask(InsertCharacterDialog(), self._text.editor.type_text)
@@ -125,19 +126,18 @@ class Editing(Controller):
     @action("Edit the text in your own editor", f"{LEADER} v", section="Edit",
             words="external vim emacs nano $EDITOR $VISUAL outside")  # fmt: skip
     def edit_outside(self) -> None:
-        """Open the text in $VISUAL, $EDITOR or what the settings name. Undo brings the old back."""
-        from tokviz.process.confinement import confinement
+        """Open the text in $VISUAL, $EDITOR or the editor of the settings."""
         from tokviz.workspace.external_editor import edited
 
         path = self.session.path
         before = b"".join([part.data for part in self._text.live.parts()])
         try:
             if confinement() is not None:
-                raise TokvizError("in a browser no other program has a terminal")
+                raise TokvizError("an editor needs a terminal, and a browser has none")
             with self.app.suspend():
                 after = edited(before, path.name if path else "text.txt", self.settings.editor)
         except (TokvizError, SuspendNotSupported) as error:
-            self.say(failure_message("The text stays as it was", error), "error")
+            self.say(failure_message("The text is unchanged", error), "error")
             return
         if after != before:
             text = bytetext.from_bytes(after)
@@ -148,12 +148,12 @@ class Editing(Controller):
 
     @action("Line ends: make all LF", section="Edit")
     def convert_line_endings_lf(self) -> None:
-        """Turn every CRLF and CR into LF. Undo takes it back."""
+        """Turn every CRLF and CR into LF."""
         self._convert_line_ends("\n")
 
     @action("Line ends: make all CRLF", section="Edit")
     def convert_line_endings_crlf(self) -> None:
-        """Turn every LF and CR into CRLF. Undo takes it back."""
+        """Turn every LF and CR into CRLF."""
         self._convert_line_ends("\r\n")
 
     def _convert_line_ends(self, line_end: str) -> None:
@@ -171,24 +171,21 @@ class Editing(Controller):
     # -- ids
 
     def look(self) -> None:
-        """See whether the text, which has changed, is nothing but ids."""
+        """Detect, after a change, whether the text consists of ids."""
         live = self._text.live
         begins = live.text_in(0, 1)
         self.note = None
         if live.n_chars <= _MOST_CHARS and (begins.isspace() or begins in "[(0123456789"):
-            from tokviz.explain.ids import ids_in
-
             ids = ids_in(live.text)
             if ids is not None and (len(ids) > 1 or begins in "[("):
                 self.note = IdsNote(len(ids), key_label(_DECODE_KEY))
 
     @action("Decode token ids…", _DECODE_KEY, section="Edit", words="numbers detokenize paste list")
     def decode_ids(self) -> None:
-        """See what ids stand for with the tokenizer at hand, and put their text into yours.
+        """Decode ids with the current tokenizer, and insert their text.
 
-        It begins with the selected ids, or with the whole text where that is nothing but ids.
+        The dialog starts with the selected ids, or with the whole text if it consists of ids.
         """
-        from tokviz.explain.ids import ids_in
         from tokviz.tui.dialogs.decode_ids import DecodeIdsDialog
 
         selected = self._text.live.text_in(*self._text.selected_range())

@@ -1,4 +1,4 @@
-"""Encoding what waits, and looking for what the next character may change, while the user types."""
+"""Background encoding of pending text, and the mark of unstable tokens at its end."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 SLICE_SECONDS = 0.1
-"""How often the screen hears of progress."""
+"""Seconds of encoding between two progress reports."""
 
 
 class BackgroundEncoding(Controller):
-    """Runs a worker as long as tokens are unknown, from the first frame to the end of the screen.
+    """Encode pending text in a thread, from the first frame on.
 
-    Before the first frame it would only delay that: what can be seen is encoded to be drawn.
+    Before the first frame it would only delay that frame, which encodes the visible text itself.
     """
 
     def __init__(self, screen: TokvizScreen, show_tokens: Callable[[], object]) -> None:
-        """Take what shows the tokens that have become known."""
+        """Take a callback that shows newly encoded tokens."""
         super().__init__(screen)
         self._show_tokens = show_tokens
         self._live = self.session.live
@@ -38,19 +38,19 @@ class BackgroundEncoding(Controller):
         self._told = ""
 
     def allow(self) -> None:
-        """Begin, now that there is a frame; drawing it may have encoded all there is."""
+        """Start after the first frame, which may have encoded all of the text."""
         self._is_allowed = True
         self._show_tokens()
         self.start()
 
     def start(self) -> None:
-        """See to it that what waits is encoded."""
+        """Encode pending text."""
         if self._is_allowed and not self._is_running and not self._live.settled:
             self._is_running = True
             self.in_thread("encoding", self._encode, exclusive=False)
 
     def end(self) -> None:
-        """Let the worker end after the slice it is at."""
+        """End the worker after its current slice."""
         self._is_allowed = False
 
     def _encode(self, task: Task) -> None:
@@ -68,20 +68,19 @@ class BackgroundEncoding(Controller):
         if self._live.settled:
             told, self._told = self._told, "" if failure is None else str(failure)
             if self._told not in ("", told):
-                self.say(
-                    failure_message("Some tokens could not be worked out", self._told), "error"
-                )
+                self.say(failure_message("Some tokens could not be computed", self._told), "error")
         self.start()
 
 
 REST_SECONDS = 0.4
-"""How long nothing must have changed before the end is looked at."""
+"""Seconds without a change before the unstable tokens are computed."""
 
 
 class UnstableMark(Controller):
-    """Looks at the end of the text in a thread, once nothing has changed for a moment.
+    """Mark the unstable tokens at the end of the text, computed in a thread after a pause.
 
-    Not where a child process would be asked some hundred times: there only "Why?" does it.
+    Tokenizers in a child process are left out, because it takes some hundred calls. For them only
+    "Why?" shows the unstable tokens.
     """
 
     def __init__(self, screen: TokvizScreen, text: TextAtHand) -> None:
@@ -92,7 +91,7 @@ class UnstableMark(Controller):
         self._known: object = None
 
     def note(self) -> None:
-        """Notice that the text, or how it is encoded, may have changed."""
+        """Restart the pause if the text, or its encoding, has changed."""
         state = self._state()
         if state == self._known:
             return
@@ -116,7 +115,7 @@ class UnstableMark(Controller):
         tok, parse_specials = live.tokenizer, live.parse_specials
         if tok is None or tok.in_child or self.session.is_sample:
             return
-        # One more than is looked at, so that it is known to be cut.
+        # One character more than needed shows that the text is cut.
         tail = live.text_in(max(0, live.n_chars - MOST_TAIL - 1), live.n_chars)
 
         def show(found: UnstableEnd) -> None:
@@ -129,6 +128,6 @@ class UnstableMark(Controller):
 
 
 def n_chars_of(text: str, n_bytes: int) -> int:
-    """Count the characters at the end of a text that hold any of so many last bytes."""
+    """Return the number of characters that the last `n_bytes` bytes of a text touch."""
     sizes = accumulate((bytetext.n_bytes(one) for one in reversed(text)), initial=0)
     return next((number for number, size in enumerate(sizes) if size >= n_bytes), len(text))

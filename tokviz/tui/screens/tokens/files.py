@@ -1,4 +1,4 @@
-"""Opening and saving, without ever losing what the user typed."""
+"""Commands that open and save files, and keep unsaved text safe."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Files(Controller):
         self.unless_unsaved(lambda: self.ask(OpenFileDialog(self._folder()), self.open_path))
 
     def open_path(self, path: Path) -> None:
-        """Read a file in a thread, then show it; the old text stays if that fails."""
+        """Read a file in a thread, then show it. The current text stays if that fails."""
         if self.session.open_session_file(path):
             return
 
@@ -68,7 +68,7 @@ class Files(Controller):
         def show(opened: Opened) -> None:
             if self.session.version is version:
                 self._show(opened)
-            else:  # something was typed meanwhile
+            else:  # the text was edited meanwhile
                 self.unless_unsaved(lambda: self._show(opened))
 
         self.in_thread("open", read, show)
@@ -102,7 +102,7 @@ class Files(Controller):
 
     @action("New text", "ctrl+n", section="Text")
     def new_text(self) -> None:
-        """Start with an empty text. Undo brings the old one back."""
+        """Start with an empty text. Undo restores the previous one."""
         self._put("", is_sample=False)
 
     @action("Show the sample text", section="Text", words="tutorial example demo")
@@ -112,7 +112,7 @@ class Files(Controller):
 
     @action("Train on this text", section="Text", words="learn corpus bpe")
     def train_on_text(self) -> None:
-        """Set up a training on the Train screen that learns from the text as it is now."""
+        """Add the current text to the corpus of the Train screen."""
         from tokviz.training.corpus.entries import save_text
 
         path, parts = self.session.path, self._text.live.parts()
@@ -143,12 +143,12 @@ class Files(Controller):
     def _save(
         self, path: Path, *, replaces: bool = True, then: Callable[[], object] = lambda: None
     ) -> None:
-        self._text.editor.history.checkpoint()  # undo comes back to what is saved
+        self._text.editor.history.checkpoint()  # undo returns to the saved text
         parts, version = self._text.live.parts(), self.session.version
         begun = self.session.text_id
 
         def saved(n_bytes: int) -> None:
-            if self.session.text_id is begun:  # else it is another text by now
+            if self.session.text_id is begun:  # otherwise the text has changed
                 self.session.path = path
                 self.session.saved_version = version
             self.session.remember_folder(path)
@@ -166,7 +166,7 @@ class Files(Controller):
             reload=self.open_path,
         )
 
-    # -- what is not saved
+    # -- unsaved text
 
     def _unsaved(self) -> list[Unsaved]:
         session = self.session
@@ -176,12 +176,12 @@ class Files(Controller):
         return [Unsaved(live.revision, live.parts, session.path, "this text")]
 
     def unless_unsaved(self, go_on: Callable[[], object]) -> None:
-        """Go on at once, or after the user agreed to lose unsaved changes."""
+        """Continue, after asking to discard unsaved changes if there are any."""
         again = partial(self.unless_unsaved, go_on)
         unless_unsaved(self.app, self.safe.unsaved(), "discard them", go_on, again)
 
     def restore(self, text: str, path: Path | None, then: Callable[[], object]) -> None:
-        """Bring back a text that was not saved, unless the one that is here is to be kept."""
+        """Restore an unsaved text, unless the user keeps the current one."""
 
         def restored() -> None:
             self.session.path, self.session.is_sample = path, False
@@ -193,22 +193,22 @@ class Files(Controller):
 
 
 class ReadingOn(Controller):
-    """Reads the rest of a long text whose head is shown. Keys wait until it is there.
+    """Read the rest of a long text after its head is shown. Keys wait until it is read.
 
     Attributes:
-        share: How much of the text is there, from 0 to 1; None once all of it is.
+        share: The share of the text that is read, from 0 to 1; None once all of it is.
     """
 
     def __init__(
         self, screen: TokvizScreen, text: TextAtHand, show_status: Callable[[], object]
     ) -> None:
-        """Take the text, and what shows how far it is."""
+        """Take the text, and a callback that shows the progress."""
         super().__init__(screen)
         self._text, self._show_status = text, show_status
         self.share = 0.0 if text.live.has_rest else None
 
     def start(self, then: Callable[[], object]) -> None:
-        """Read on, and call `then` once the whole text is there; the app ends if that fails."""
+        """Read the rest, and call `then` when it is read; the app ends if that fails."""
         live, state = self._text.live, self.session.state_read
         n_bytes = state.n_bytes if state else 0
 

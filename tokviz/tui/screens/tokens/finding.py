@@ -1,4 +1,4 @@
-"""Moving through the text: find, go to, and from one occurrence of a token to the next."""
+"""Commands to find text, go to a position, and step through occurrences of a token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _TOKEN_ID = re.compile(r"#(\d{1,9})", re.ASCII)
 _MOST_TOKENS = 10_000
-"""More tokens with one id are not listed as matches."""
+"""Maximum number of matches for a token id."""
 
 
 class Finding(Controller):
@@ -38,7 +38,7 @@ class Finding(Controller):
 
     @action("Replace text", f"{LEADER} r", section="Find", words="substitute change")
     def replace(self) -> None:
-        r"""Search the text and replace what is found, one by one or all; \1 is a regex's group."""
+        r"""Search the text, and replace one match or all. \1 inserts a regex group."""
         self._open(True)
 
     def _open(self, replacing: bool) -> None:
@@ -66,7 +66,7 @@ class Finding(Controller):
         self.app.push_screen(dialog, self._found)
 
     def _tokens(self, query: FindQuery) -> Matches | None:
-        """Find the tokens that an id such as #498 means."""
+        """Find the tokens of an id such as #498."""
         from tokviz.live.find import Matches
 
         wanted = _TOKEN_ID.fullmatch(query.text)

@@ -1,4 +1,4 @@
-"""The side panels: which there are, which one is shown, and their tabs in the border."""
+"""The side panels and their tabs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tokviz.workspace.session import Session
 
 
 class Panel(Protocol):
-    """What every side panel can do."""
+    """Interface of a side panel."""
 
     def sync(self) -> None:
-        """Show what has become of the document; `set_marks` follows."""
+        """Update after the document has changed; `set_marks` follows."""
         ...
 
     def set_marks(self, hover: int | None, pin: int | None, *, scroll: bool = False) -> None:
@@ -27,7 +27,7 @@ class Panel(Protocol):
 
 @runtime_checkable
 class ExplainsSelection(Protocol):
-    """A panel that has something to say of the selected characters."""
+    """A panel that explains the selected characters."""
 
     def set_selection(self, span: tuple[int, int] | None) -> None:
         """Take the selected characters, None if nothing is selected."""
@@ -35,14 +35,14 @@ class ExplainsSelection(Protocol):
 
 
 def _ids(session: Session, palette: TokenPalette) -> Widget:
-    """The token ids in order. Pointing at one lights up its text, and the other way round."""
+    """The token ids in order. Pointing at an id highlights its text, and vice versa."""
     from tokviz.tui.widgets.id_grid import IdGrid
 
     return IdGrid(session.live, palette)
 
 
 def _splits(session: Session, palette: TokenPalette) -> Widget:
-    """The pre-tokens that two named patterns and your own regex cut from the same text."""
+    """The pre-tokens of the text for two named split patterns and your own regex."""
     from tokviz.tui.widgets.splits.panel import SplitsPanel
 
     panel = SplitsPanel(session.live, palette)
@@ -51,14 +51,14 @@ def _splits(session: Session, palette: TokenPalette) -> Widget:
 
 
 def _token(session: Session, palette: TokenPalette) -> Widget:
-    """A token: bytes, rank, merges, where else it occurs. Why a selected text is not one token."""
+    """A token's bytes, rank, merges and other occurrences. Why a selection is not one token."""
     from tokviz.tui.widgets.token_card import TokenCard
 
     return TokenCard(session.live, palette)
 
 
 def _mask(session: Session, palette: TokenPalette) -> Widget:
-    """The text as a conversation: which tokens a model learns from, and why."""
+    """The text as a conversation: the tokens in the loss, and why."""
     from tokviz.tui.widgets.mask_panel import MaskPanel
 
     return MaskPanel(session.live, palette)
@@ -71,8 +71,8 @@ class PanelKind(NamedTuple):
         id: Its name in settings and actions.
         title: Its tab.
         keys: Its keys.
-        make: Makes the widget when it is first shown; its docstring is the help.
-        words: What people call it besides, for the command palette.
+        make: Creates the widget on first use; its docstring is the help.
+        words: Other names of it, for the command palette.
     """
 
     id: str
@@ -83,15 +83,13 @@ class PanelKind(NamedTuple):
 
     @property
     def help(self) -> str:
-        """What it shows."""
+        """The help text."""
         return self.make.__doc__ or ""
 
 
 PANELS = (
     PanelKind("ids", "IDs", ("alt+i",), _ids, "numbers list"),
-    PanelKind(
-        "splits", "Splits", ("alt+s",), _splits, "patterns regex compare pre-tokens pre-tokens"
-    ),
+    PanelKind("splits", "Splits", ("alt+s",), _splits, "patterns regex compare pre-tokens"),
     PanelKind("token", "Token", ("alt+t",), _token, "explain why lineage merges bytes"),
     PanelKind("mask", "Mask", ("alt+m",), _mask, "explain chat template training targets"),
 )
@@ -99,10 +97,10 @@ PANELS = (
 
 
 class SidePanels(Turns):
-    """Holds the side panels, of which one is shown; each is made when it is first shown."""
+    """The side panels, one visible at a time and each created on first use."""
 
     def __init__(self, session: Session) -> None:
-        """Take what the panels show, and what is remembered of them."""
+        """Take the session, which holds the text and the settings of the panels."""
 
         def turn(kind: PanelKind) -> Turn:
             def make() -> Widget:
@@ -114,7 +112,7 @@ class SidePanels(Turns):
 
 
 def panel(kind: PanelKind, session: Session, palette: TokenPalette) -> Widget:
-    """Make a panel."""
+    """Create a panel."""
     widget = kind.make(session, palette)
     widget.add_class("panel", update=False)  # it has no styles yet
     return widget
@@ -124,10 +122,10 @@ TOKEN = next(kind for kind in PANELS if kind.id == "token")
 
 
 class TokenDetail(Container):
-    """The token card for terminals so large that it can stand beside another panel."""
+    """The token card below another panel, in large terminals."""
 
     def __init__(self, session: Session) -> None:
-        """Take what the card shows; it is made when there is first room for it."""
+        """Take the session; the card is created once there is room for it."""
         super().__init__(id="detail")
         self._session = session
         self._card: Widget | None = None
@@ -135,11 +133,11 @@ class TokenDetail(Container):
 
     @property
     def current(self) -> Widget | None:
-        """The card, None while there is no room for it."""
+        """The card, None if it is hidden."""
         return self._card if self.display else None
 
     def on_show(self) -> None:
-        """Make the card when it is first seen."""
+        """Create the card on first use."""
         if self._card is None:
             self._card = panel(TOKEN, self._session, palette_of(self.app))
             self.mount(self._card)

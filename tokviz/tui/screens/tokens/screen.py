@@ -1,4 +1,4 @@
-"""The Tokens screen: the editor, its side panels, and the lines above and below."""
+"""The Tokens screen: the editor, its side panels, the title and the status line."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ if TYPE_CHECKING:
 _SAMPLE = "sample: type or paste, and your text takes its place"
 
 COLLECTED_AFTER = 5_000, 10, 100
-"""What Python's collector waits for: a look at all there is would take as long as two frames. The
-app has it done when nobody waits."""
+"""Thresholds of the garbage collector. A full collection takes as long as two frames, so the app
+runs it while it is idle."""
 
 RECOVERY_DELAY = 2.0
-"""Seconds until texts of earlier sessions are looked for: not while the user first looks."""
+"""Seconds after the first frame until the app looks for texts of earlier sessions."""
 
 
 class TokensScreen(TokvizScreen):
@@ -89,21 +89,21 @@ class TokensScreen(TokvizScreen):
         Recovery,
     )
     GESTURES = (
-        Gesture("Point at a token", "Its text and its id light up together."),
-        Gesture("Click a token", "Pins it: the Token panel shows it, wherever you clicked."),
+        Gesture("Point at a token", "Highlights its text and its id."),
+        Gesture("Click a token", "Pins it and shows it in the Token panel."),
         Gesture(
             "Drag over text",
-            "Selects it. The status line counts it, the Token panel says why it is not one token.",
+            "Selects it. The Token panel explains why it is not one token.",
         ),
         RIGHT_CLICK,
-        Gesture("Wheel", "Scrolls what the mouse is over."),
+        Gesture("Wheel", "Scrolls the part under the pointer."),
         Gesture("Click the tokenizer", "Opens the list of tokenizers."),
         Gesture("Click a panel's name", "Shows that panel."),
     )
 
     @classmethod
     def parts(cls) -> Sequence[type[Widget]]:
-        """Name what the panels are made of."""
+        """Return the widgets of the panels."""
         from tokviz.tui.widgets.id_grid import IdGrid
         from tokviz.tui.widgets.mask.base import MaskView
         from tokviz.tui.widgets.mask_panel import MaskPanel
@@ -114,7 +114,7 @@ class TokensScreen(TokvizScreen):
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
-        # Classes first: the widgets are then styled once.
+        # Set the classes first, so that the widgets are styled only once.
         self.fit(self.app.size)
         session, settings, palette = self.session, self.session.settings, palette_of(self.app)
         self.live = live = session.live
@@ -171,7 +171,7 @@ class TokensScreen(TokvizScreen):
         self.refresh_document()
 
     def begin(self) -> None:
-        """Begin, once all of the text is there."""
+        """Start once all of the text has been read."""
         if self.live.has_rest:
             self.call_after_refresh(self._show_panels)
             self.call_after_refresh(self.reading_on.start, self.begin)
@@ -183,9 +183,9 @@ class TokensScreen(TokvizScreen):
         self.call_after_refresh(self.side.sync)
 
     def started(self) -> None:
-        """Do what the first frame need not wait for."""
+        """Start the work that the first frame does not need."""
         self._show_panels()
-        # What is there now stays: the collector need not look at it again.
+        # All current objects stay alive, so the collector can skip them.
         gc.freeze()
         gc.set_threshold(*COLLECTED_AFTER)
         gc.enable()
@@ -200,27 +200,26 @@ class TokensScreen(TokvizScreen):
         super().started()
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Take up which tokenizers the text is compared with now, and what waits to be encoded.
+        """Update the compared tokenizers, and encode pending text.
 
-        The tokenizer may be the same again though another one was at hand meanwhile.
+        The tokenizer may have changed and changed back in the meantime.
         """
         self.other_counts.sync()
         self.encoding.start()
 
     def on_screen_suspend(self) -> None:
-        """Let the screen that is shown see to the other tokenizers."""
+        """Stop encoding with the compared tokenizers."""
         self.other_counts.rest()
 
     # -- the document has changed
 
     def _edited(self) -> None:
-        """Show an edit everywhere, in the same frame as the editor does."""
+        """Show an edit in all parts of the screen in the same frame."""
         started = time.perf_counter()
         self.session.edits += 1
         self.session.version = self.editor.history.version
         self.session.is_sample = False
         self.unstable.note()
-        self.side.pin_cursor_token()
         self.side.sync()
         self._update_seconds = self.editor.last_edit_seconds + time.perf_counter() - started
         self._show_name()
@@ -230,7 +229,7 @@ class TokensScreen(TokvizScreen):
         self.encoding.start()
 
     def refresh_document(self) -> None:
-        """Show in every part what has become of the document."""
+        """Update all parts of the screen after the document has changed."""
         if self.session.edits == 0:
             self._update_seconds = None
         self.editing.look()
@@ -241,20 +240,19 @@ class TokensScreen(TokvizScreen):
             self.session.tell(TextChanged())
 
     def _show_tokens(self) -> None:
-        """Show the tokens that have become known."""
+        """Show newly encoded tokens."""
         self.unstable.note()
         self.editor.refresh()
-        self.side.pin_cursor_token()
         self.side.sync()
         self._show_status()
         self.other_counts.sync()
 
     def tokenizer_changed(self, tokenizer: Tokenizer) -> None:
-        """Show the same text with other tokens."""
+        """Show the tokens of another tokenizer."""
         self.refresh_document()
 
     def answer(self, request: Request) -> None:
-        """Show what another screen asks for."""
+        """Handle a request of another screen."""
         match request:
             case ShowText(text):
                 self.text.replace_all(text)
@@ -282,7 +280,7 @@ class TokensScreen(TokvizScreen):
             if any(kind.id == saved.then for kind in SCREENS):
                 self.session.ask(ShowScreen(saved.then))
 
-        # What is typed until a long text is prepared is in the one before it.
+        # Keys typed while a long text is prepared edit the previous text.
         in_thread(
             self,
             "open",
@@ -291,11 +289,11 @@ class TokensScreen(TokvizScreen):
         )
 
     def saved(self) -> dict[str, Any]:
-        """Give where the cursor is."""
+        """Return the cursor's offset."""
         return {"cursor": self.text.selected_range()[0]}
 
     def _asked_why(self) -> Asked | str:
-        """Mean a token of the Mask panel that is not one of the text's own; else the text's."""
+        """Return the clicked token of the Mask panel if the text lacks it, otherwise the text's."""
         from tokviz.tui.widgets.mask_panel import MaskPanel
 
         panel = self.panels.current
@@ -306,12 +304,11 @@ class TokensScreen(TokvizScreen):
     # -- routing
 
     def _cursor_moved(self) -> None:
-        self.side.pin_cursor_token()
         self.side.follow_cursor()
         self._show_status()
 
     def _take_back_paste(self, pasted: Pasted) -> None:
-        """Undo the paste, if nothing was edited since."""
+        """Undo the paste unless the text was edited afterwards."""
         if self.editor.history.version is pasted.version:
             self.editor.undo()
             if self.live.text == sample_text():
@@ -322,7 +319,7 @@ class TokensScreen(TokvizScreen):
         self.files.unless_unsaved(lambda: self.files.open_path(path))
 
     def on_pre_token_clicked(self, message: PreTokenClicked) -> None:
-        """Select the pre-token that was clicked in the Splits panel."""
+        """Select the pre-token clicked in the Splits panel."""
         self.text.go_to(message.offset, message.end)
 
     def on_mask_panel_chat_wanted(self, message: MaskPanel.ChatWanted) -> None:
@@ -330,7 +327,7 @@ class TokensScreen(TokvizScreen):
         self.session.ask(ShowConversation(message.conversation))
 
     def on_text_wanted(self, message: TextWanted) -> None:
-        """Show the text that a panel offers. Undo brings the old one back."""
+        """Replace the text with one from a panel. Undo restores the previous text."""
         self.text.replace_all(message.text)
 
     # -- the lines above and below
@@ -376,5 +373,5 @@ class TokensScreen(TokvizScreen):
         return SelectionCounts(tokens=tokens, chars=chars, bytes=n_bytes)
 
     def fitted(self) -> None:
-        """Show in the panels what there is room for now."""
+        """Update the panels after a resize."""
         self.side.sync()

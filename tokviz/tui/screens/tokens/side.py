@@ -1,4 +1,4 @@
-"""The side of the Tokens screen: which panels are in view, and what they are told."""
+"""The side panels of the Tokens screen: visibility, updates and marks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Side(Controller):
-    """Keeps the panels in view up to date, and goes from one to another."""
+    """Switch between side panels, and keep the visible ones up to date."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Side(Controller):
         detail: TokenDetail,
         one_part: OnePart,
     ) -> None:
-        """Take the text, the widgets, and what knows whether both parts have room."""
+        """Take the text, the widgets, and the controller of small terminals."""
         super().__init__(screen)
         self._text = text
         self._right, self._panels, self._detail = right, panels, detail
@@ -47,7 +47,7 @@ class Side(Controller):
         self.pin: int | None = None
         self._show_panels(self.settings.panel_visible)
 
-    # -- what the panels are told
+    # -- updates
 
     def _in_view(self) -> list[Panel]:
         if not self._right.display:
@@ -56,28 +56,29 @@ class Side(Controller):
         return [cast(Panel, panel) for panel in shown if panel is not None]
 
     def sync(self) -> None:
-        """Show what has become of the document."""
+        """Update the panels and all marks after the document has changed."""
         for panel in self._in_view():
             panel.sync()
         self.follow_cursor()
 
     def follow_cursor(self) -> None:
-        """Show the token at the cursor, and say what the panels say of a selection."""
-        nothing = self._text.editor.selection.is_empty
+        """Mark the token at the cursor in the text and the panels, which explain a selection.
+
+        The token under the pointer stays marked while it is the same.
+        """
+        if self._token(self.hover) != self._pointed:
+            self.hover = self._pointed = None
+        editor = self._text.editor
+        self.pin = editor.token_at_cursor()
+        editor.set_hover(self.hover)
+        selected = None if editor.selection.is_empty else self._text.selected_range()
         for panel in self._in_view():
             panel.set_marks(self.hover, self.pin, scroll=True)
             if isinstance(panel, ExplainsSelection):
-                panel.set_selection(None if nothing else self._text.selected_range())
-
-    def pin_cursor_token(self) -> None:
-        """Mark the token at the cursor in the text, and the one pointed at while it is the same."""
-        if self._token(self.hover) != self._pointed:
-            self.hover = self._pointed = None
-        self.pin = self._text.editor.token_at_cursor()
-        self._text.editor.set_hover(self.hover)
+                panel.set_selection(selected)
 
     def _token(self, index: int | None) -> object:
-        """Give what tells a token from others that have its index at another time."""
+        """Return the span and id of a token, which identify it after an edit."""
         live = self._text.live
         return None if index is None or index >= live.n_tokens else live.token(index)[:6]
 
@@ -98,7 +99,7 @@ class Side(Controller):
 
     @action_each(PANELS, "{} panel", call="show_panel", section="Panels")
     def show_panel(self, panel_id: str) -> None:
-        """Show a panel, making it if need be."""
+        """Show a panel, creating it on first use."""
         self._panels.show(panel_id)
         self._panel_changed()
 
@@ -114,7 +115,7 @@ class Side(Controller):
     @action("Ids with their text, or alone", "shift+f5", section="Panels", footer="ids",
             words="list tokens grid")  # fmt: skip
     def list_ids(self) -> None:
-        """Show the IDs panel as a list of ids with their text; again: as a grid of ids."""
+        """Show the IDs panel as a list of ids with their text, or again as a grid of ids."""
         was_shown = self._panels.shown == "ids" and self._right.display
         self.show_panel("ids")
         grid = cast("IdGrid", self._panels.current)
@@ -123,12 +124,12 @@ class Side(Controller):
 
     @action("Next panel", "f2", section="Panels", footer="next")
     def next_panel(self) -> None:
-        """Show the panel to the right of the one shown now."""
+        """Show the panel to the right of the current one."""
         self._step(1)
 
     @action("Previous panel", "shift+f2", section="Panels")
     def prev_panel(self) -> None:
-        """Show the panel to the left of the one shown now."""
+        """Show the panel to the left of the current one."""
         self._step(-1)
 
     def _step(self, by: int) -> None:
@@ -144,7 +145,7 @@ class Side(Controller):
 
     @property
     def _is_wanted(self) -> bool:
-        """Whether the user wants to see the panels; a small terminal may have no room for them."""
+        """True if panels are turned on, even if a small terminal hides them."""
         return not self.screen.has_class("-no-panels")
 
     def _show_panels(self, wanted: bool) -> None:
@@ -154,7 +155,7 @@ class Side(Controller):
 
     @action("Show or hide the panels", "f9", section="Panels")
     def toggle_panel(self) -> None:
-        """Give the whole width to the text, or share it with the panels."""
+        """Use the whole width for the text, or share it with the panels."""
         if self._one_part.is_small and self._is_wanted:
             self.switch_focus()
             return

@@ -1,7 +1,8 @@
-"""What there is to do with the split patterns of the Splits panel."""
+"""Commands for the split patterns of the Splits panel."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -27,30 +28,29 @@ _SECTION = "Splits panel"
 
 
 class SplitLab(Controller):
-    """Chooses patterns from the library, and hands the custom one to others."""
+    """Choose split patterns, and copy or train with the custom one."""
 
     def __init__(
         self, screen: TokvizScreen, panels: SidePanels, show_panel: Callable[[str], object]
     ) -> None:
-        """Take the panels, and what shows one of them."""
+        """Take the panels, and a function that shows one of them."""
         super().__init__(screen)
         self._panels, self._show_panel = panels, show_panel
 
     @property
     def _panel(self) -> SplitsPanel:
-        """The Splits panel, which is shown for it if need be."""
-        from tokviz.tui.widgets.splits.panel import SplitsPanel
-
-        if not isinstance(self._panels.current, SplitsPanel):
+        """The Splits panel, which becomes visible."""
+        if self._panels.shown != "splits" or self._panels.current is None:
             self._show_panel("splits")
-        return cast(SplitsPanel, self._panels.current)
+        return cast("SplitsPanel", self._panels.current)
 
     def recall(self) -> None:
-        """Show the remembered patterns, if others are shown now."""
-        from tokviz.tui.widgets.splits.panel import SplitsPanel
-
-        panel, settings = self._panels.current, self.session.settings
-        if isinstance(panel, SplitsPanel) and panel.is_mounted:
+        """Show the patterns of the settings."""
+        settings = self.session.settings
+        if self._panels.shown == "splits" and self._panels.current is not None:
+            panel = self._panel
+            if not panel.is_mounted:
+                return
             known = [name for name in settings.split_patterns if name in SPLIT_PATTERNS]
             for row, name in enumerate(known[:CUSTOM_ROW]):
                 panel.choose(row, name)
@@ -60,7 +60,7 @@ class SplitLab(Controller):
         "Split patterns…", f"{LEADER} s", section=_SECTION, words="library regex lab pre-tokenizer"
     )
     def split_patterns(self) -> None:
-        """Choose a pattern to begin with, and what to do with yours.
+        """Choose a split pattern, or a command for the custom one.
 
         The regex that you typed is kept: undo brings it back, and so does the key up.
         """
@@ -100,7 +100,7 @@ class SplitLab(Controller):
 
     @action("Tokens inside the pre-tokens", section=_SECTION, words="show hide switch splits")
     def toggle_pre_token_tokens(self) -> None:
-        """Show or hide where tokens begin inside the pre-tokens of every pattern.
+        """Show or hide token boundaries inside the pre-tokens of every pattern.
 
         They are the tokens that your tokenizer's merges make of each pre-token.
         """
@@ -113,14 +113,12 @@ class SplitLab(Controller):
 
     @action("Copy the pattern as Python", section=_SECTION, words="regex splits export code")
     def copy_pattern_python(self) -> None:
-        """Copy a function that cuts text as the custom regex does."""
+        """Copy a function that splits text as the custom regex does."""
         self._copy(lambda pattern: self.copy(pattern.as_python(), "the pattern as Python"))
 
     @action("Copy the pattern for tokenizer.json", section=_SECTION, words="pre-tokenizer export")
     def copy_pattern_json(self) -> None:
         """Copy the custom regex as the value of "pre_tokenizer" in a tokenizer.json."""
-        import json
-
         from tokviz.formats.hf_pattern import means_the_same
         from tokviz.formats.huggingface import pre_tokenizer
 
@@ -133,7 +131,7 @@ class SplitLab(Controller):
         self._copy(copy)
 
     def _copy(self, copy: Callable[[SplitPattern], object]) -> None:
-        """Copy the custom pattern, or say what is wrong with it."""
+        """Copy the custom pattern, or report its error."""
         text = self._panel.pattern
         self.in_thread("pattern", lambda task: get_split_pattern(text), copy)
 

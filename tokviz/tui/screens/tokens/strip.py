@@ -1,4 +1,4 @@
-"""What the text comes to in the tokenizers of the Compare screen, below the text."""
+"""A strip below the text with its token counts in the compared tokenizers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NONE = "No other tokenizer is chosen: the Compare screen adds some."
 
 
 class OtherCounts(Controller):
-    """Keeps the strip of counts live, and says what another tokenizer in use changes."""
+    """Update the strip, and report how a new tokenizer changes the token count."""
 
     def __init__(self, screen: TokvizScreen) -> None:
-        """Take the screen that shows the strip."""
+        """Take the screen of the strip."""
         super().__init__(screen)
         self._counted: tuple[Tokenizer, object, int] | None = None
         self._has_begun = False
@@ -38,14 +38,14 @@ class OtherCounts(Controller):
 
     @cached_property
     def view(self) -> RowsView:
-        """The strip; who wants none has nothing to make and to style."""
+        """The strip, created only if it is turned on."""
         from tokviz.tui.widgets.rows_view import RowsView
 
         return RowsView(id="strip")
 
     @property
     def _lanes(self) -> Lanes:
-        # Only who wants the strip waits for what it needs.
+        # Imported only if the strip is turned on.
         from tokviz.tui.screens.lanes import Lanes
 
         if self._made is None:
@@ -53,17 +53,17 @@ class OtherCounts(Controller):
         return self._made
 
     def rest(self) -> None:
-        """Encode nothing while the strip is not seen."""
+        """Stop encoding while the strip is hidden."""
         if self._made is not None:
             self._made.rest()
 
     def begin(self) -> None:
-        """Load the tokenizers, now that there is a first frame."""
+        """Load the tokenizers after the first frame."""
         self._has_begun = True
         self.sync()
 
     def sync(self) -> None:
-        """Take up what has become of the text."""
+        """Update after the text or a tokenizer has changed."""
         if not self.screen.is_current:
             return
         if self._has_begun and self.settings.strip:
@@ -75,7 +75,7 @@ class OtherCounts(Controller):
     @action("Counts of the compared tokenizers", "shift+f8", f"{LEADER} t", section="Tokenizer",
             words="strip compare versus live tokens")  # fmt: skip
     def toggle_strip(self) -> None:
-        """Show below the text how many tokens it takes in the tokenizers of the Compare screen."""
+        """Show the token counts of the text in the tokenizers of the Compare screen."""
         self.session.change_settings(strip=not self.settings.strip)
         if self.view.parent is None:
             self.screen.mount(self.view, before="#status")
@@ -102,14 +102,14 @@ class OtherCounts(Controller):
         self.view.show(lambda width: strip_rows(items, width))
 
     def _tell_difference(self) -> None:
-        """Say how the count changes when only the tokenizer does."""
+        """Report the change of the token count if only the tokenizer has changed."""
         live = self.session.live
         if not live.complete or live.tokenizer is None:
             return
         name, n_tokens = short_name(live.tokenizer.name), live.n_tokens
         of = (self.session.edits, live.n_bytes, live.parse_specials)
         before, self._counted = self._counted, (live.tokenizer, of, n_tokens)
-        # A run that was renamed is the same tokenizer, so its earlier name must not be kept.
+        # A renamed run is the same tokenizer, so the earlier name would be wrong.
         other = short_name(before[0].name) if before is not None else name
         if before is not None and other != name and before[1] == of and n_tokens:
             more = n_tokens - before[2]

@@ -1,4 +1,4 @@
-"""The text at hand as the editor shows it: what the parts of the Tokens screen work on."""
+"""The current text and its editor, shared by the controllers of the Tokens screen."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tokviz.workspace.session import Session
 
 
 class TextAtHand:
-    """Places in the text, its selection, and putting another text in its place."""
+    """Reads the selection, moves the cursor and replaces the text."""
 
     def __init__(
         self, session: Session, editor: TokenEditor, refresh: Callable[[], object]
     ) -> None:
-        """Take what holds the text and what shows it.
+        """Take the session and the editor of the text.
 
         Args:
             session: Holds the text.
             editor: Shows it.
-            refresh: Shows in every part of the screen what has become of the document.
+            refresh: Updates all parts of the screen after the document has changed.
         """
         self.session = session
         self.live = session.live
@@ -37,9 +37,9 @@ class TextAtHand:
         self.refresh()
 
     def replace_all(self, text: str, then: Callable[[], object] = lambda: None) -> None:
-        """Replace the text as one edit that can be undone; call `then` once that is done.
+        """Replace the text as one undoable edit, and call `then` when it is done.
 
-        Nothing of the new text is selected, and it is seen from its beginning.
+        The cursor moves to the start of the new text.
         """
 
         def begin() -> None:
@@ -49,17 +49,17 @@ class TextAtHand:
         self.editor.rewrite(lambda old: text, begin)
 
     def put(self, start: int, end: int, text: str) -> None:
-        """Put a text in the place of a stretch, as one edit of its own that can be undone."""
+        """Replace a range of the text as one undoable edit."""
         self.editor.history.checkpoint()
         self.editor.replace(text, self.live.location(start), self.live.location(end))
         self.editor.history.checkpoint()
 
     def selected_range(self) -> tuple[int, int]:
-        """Give the selected characters as offsets, equal ones if nothing is selected."""
+        """Return the selection as character offsets, equal ones if nothing is selected."""
         return self.editor.document.offsets(self.editor.selection)
 
     def go_to(self, start: int, end: int | None = None) -> None:
-        """Put the cursor at an offset, or select a stretch, and bring it into view."""
+        """Move the cursor to an offset, or select a range, and scroll to it."""
         first = self.live.location(start)
         last = first if end is None else self.live.location(end)
         self.editor.selection = Selection(first, last)

@@ -1,17 +1,19 @@
-"""What to train on: adding files and folders, and taking all of them off."""
+"""Commands that change the corpus."""
 
 from __future__ import annotations
 
 from tokviz.text import bytetext
 from tokviz.training.corpus.entries import save_text
 from tokviz.tui.actions import action
+from tokviz.tui.dialogs.ask_text import AskDialog
+from tokviz.tui.dialogs.open_file import OpenFileDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.state import TrainState, during
 
 
 class Corpus(Controller):
-    """Changes the corpus of the form."""
+    """Add files, folders and typed text to the corpus, or clear it."""
 
     def __init__(self, screen: TokvizScreen, state: TrainState, form: TrainForm) -> None:
         """Take the form."""
@@ -27,8 +29,6 @@ class Corpus(Controller):
     )
     def add_corpus(self) -> None:
         """Choose a file or a folder to train on."""
-        from tokviz.tui.dialogs.open_file import OpenFileDialog
-
         dialog = OpenFileDialog(
             self.session.folder,
             title="Add to the corpus",
@@ -40,10 +40,8 @@ class Corpus(Controller):
 
     @action("Type a text to learn from", section="Corpus", when=during("form"))
     def type_corpus(self) -> None:
-        """A line of words is enough to see how byte pair encoding learns."""
-        from tokviz.tui.dialogs.ask_text import AskDialog
-
-        note = "It is kept as a file of its own, and added to the corpus."
+        """Type a text to train on. A line of words is enough to see how BPE learns."""
+        note = "It is saved as a file and added to the corpus."
         dialog = AskDialog("Text to learn from", note, str, placeholder="low low lower", verb="add")
         self.ask(dialog, self._keep)
 
@@ -59,5 +57,5 @@ class Corpus(Controller):
 
     @action("Empty the corpus", section="Corpus", when=during("form"))
     def clear_corpus(self) -> None:
-        """Take every file and folder off the list. The files themselves stay."""
+        """Remove every file and folder from the list. The files themselves stay."""
         self._form.clear_corpus()

@@ -1,4 +1,4 @@
-"""The list of what the corpus is made of."""
+"""The list of the files and folders of the corpus."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tokviz.tui.widgets.spans import Role, Span
 
 _REMOVE = " ✕ "
 MOST_ROWS = 6
-"""A longer list scrolls."""
+"""Maximum number of visible rows."""
 
 
 class CorpusList(RowList[CorpusEntry], can_focus=True):
-    """Files, folders and globs with their sizes. Delete, or a click on ✕, takes one off."""
+    """Files, folders and globs with their sizes. Delete or a click on ✕ removes one."""
 
     DEFAULT_CSS = """
     CorpusList {
@@ -36,7 +36,7 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
     """
 
     class Removed(Message):
-        """The user took an entry off the list."""
+        """Posted after the user removed an entry."""
 
         def __init__(self, entry: CorpusEntry) -> None:
             """Take the entry."""
@@ -44,30 +44,30 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
             self.entry = entry
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Create an empty list."""
         super().__init__(paint_corpus_entry, id="corpus")
 
     def show_entries(self, entries: Sequence[CorpusEntry], highlighted: int) -> None:
-        """Show other entries; the list is as high as they need, within reason."""
+        """Show entries, and fit the height of the list."""
         self.display = bool(entries)
         self.styles.height = min(max(len(entries), 1), MOST_ROWS)
         self.show(entries, min(max(highlighted, 0), len(entries) - 1) if entries else None)
 
     @action(
-        "Take it off the list",
+        "Remove it from the list",
         "delete",
         "backspace",
         section="In the list of the corpus",
-        footer="take off",
+        footer="remove",
         priority=False,
     )
     def action_remove(self) -> None:
-        """Do not learn from the highlighted file or folder."""
+        """Remove the highlighted file or folder from the corpus."""
         if self.row is not None:
             self.post_message(self.Removed(self.row))
 
     def on_click(self, event: events.Click) -> None:
-        """Highlight an entry, or take it off."""
+        """Highlight an entry, or remove it."""
         event.prevent_default()
         offset = event.get_content_offset(self)
         remove_from = self.scrollable_content_region.width - len(_REMOVE)
@@ -78,7 +78,7 @@ class CorpusList(RowList[CorpusEntry], can_focus=True):
 
 
 def paint_corpus_entry(entry: CorpusEntry, width: int) -> list[Span]:
-    """Draw a row: the name, the number of files and their size or what is wrong, and a ✕."""
+    """Draw a row: the name, the number of files, their size or error, and a ✕."""
     role: Role = "dim"
     if entry.error:
         about, role = f"! {entry.error}", "warning"

@@ -1,4 +1,4 @@
-"""The form: the corpus and how to learn from it."""
+"""The form of the Train screen: corpus and settings."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Preset(NamedTuple):
     """The settings of a well-known training.
 
     Attributes:
-        name: What people call it.
-        about: What it is for, with its source.
-        vocab_size: The tokens, bytes and special tokens included.
-        split_pattern: How text is cut into pre-tokens.
-        tie_break: The rule for ties.
+        name: Its common name.
+        about: Its purpose and source.
+        vocab_size: The number of tokens, including bytes and special tokens.
+        split_pattern: The split pattern.
+        tie_break: The tie-breaking rule.
         special_tokens: The special tokens.
     """
 
@@ -77,7 +77,7 @@ PRESETS = {
     for preset in (
         Preset("nanochat", "as karpathy/nanochat trains: digits in twos, nine special tokens",
                65_536, "nanochat", "smallest_id", SPECIAL_TOKENS),
-        Preset("CS336", "as assignment 1 of Stanford CS336 asks for, on TinyStories",
+        Preset("CS336", "for assignment 1 of Stanford CS336, on TinyStories",
                10_000, "gpt2", "lexicographic", ("<|endoftext|>",)),
         Preset("GPT-2", "the pattern, size and special token of GPT-2",
                50_257, "gpt2", "smallest_id", ("<|endoftext|>",)),
@@ -88,12 +88,12 @@ PRESETS = {
 
 
 class SourceField(Field):
-    """The field for a path or a glob; files that are dropped on the terminal arrive as a paste."""
+    """The field for a path or glob. Files dropped on the terminal arrive as a paste."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "add")]
 
     class Dropped(Message):
-        """Several lines were pasted: paths, one in each."""
+        """Posted after a paste of several lines with one path each."""
 
         def __init__(self, lines: list[str]) -> None:
             """Take the lines."""
@@ -101,7 +101,7 @@ class SourceField(Field):
             self.lines = lines
 
     def clean_paste(self, text: str) -> str:
-        """Let a paste of several lines become several sources."""
+        """Turn a paste of several lines into several sources."""
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) < 2:
             return super().clean_paste(text)
@@ -110,7 +110,7 @@ class SourceField(Field):
 
 
 class TrainForm(VerticalScroll, can_focus=False):
-    """Asks for everything a training needs. It keeps what was typed, whatever happens."""
+    """Form for a training, which keeps its values."""
 
     DEFAULT_CSS = """
     TrainForm {
@@ -140,10 +140,10 @@ class TrainForm(VerticalScroll, can_focus=False):
     ]
 
     class Changed(Message):
-        """Something in the form is different."""
+        """Posted after a value has changed."""
 
     def __init__(self, values: FormValues) -> None:
-        """Take what the form shows first."""
+        """Take the initial values."""
         super().__init__(id="form")
         self.border_title = "Corpus and settings"
         self._first = values
@@ -214,26 +214,26 @@ class TrainForm(VerticalScroll, can_focus=False):
         self._explain()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Leave the field for a path more room than its label where there is little."""
+        """Shorten the label of the path field in a narrow form."""
         self.set_class(event.size.width < _SLIM_COLUMNS, "-slim")
 
     # -- values
 
     @property
     def values(self) -> FormValues:
-        """What stands in the form now."""
+        """The current values."""
         fields = {name: self.query_one(f"#{name}", Input).value for name in _FIELDS}
         choices = {name: self.query_one(f"#{name}", Choices).chosen for name in _CHOICES}
         return FormValues(corpus=tuple(self._entries), **fields, **choices)
 
     @property
     def typed(self) -> object:
-        """What the user has typed and chosen, whatever is known of the files by now."""
+        """The values that the user has typed and chosen, without facts about the files."""
         return [entry.source for entry in self._entries], replace(self.values, corpus=())
 
     @property
     def typed_source(self) -> str:
-        """The path that stands in its field and is not added yet."""
+        """The typed path that is not added yet."""
         return self.query_one("#source", Input).value.strip()
 
     @on(Input.Changed)
@@ -252,12 +252,12 @@ class TrainForm(VerticalScroll, can_focus=False):
             self.query_one("#vocab_size", Input).value = f"{int(event.value):,}"
         self._explain()
         if event.clicked and event.value == CUSTOM:
-            # With the arrow keys one may only pass by.
+            # The arrow keys pass through other choices.
             self.call_after_refresh(self.query_one("#regex").focus)
         self._changed()
 
     def _take_preset(self, preset: Preset) -> None:
-        """Fill in the settings of a well-known training; each can be changed afterwards."""
+        """Fill in the settings of a well-known training, as a start."""
         self.query_one("#vocab_size", Input).value = f"{preset.vocab_size:,}"
         self.query_one("#specials", Input).value = " ".join(preset.special_tokens)
         taken = {"pattern": preset.split_pattern, "tie_break": preset.tie_break}
@@ -287,7 +287,7 @@ class TrainForm(VerticalScroll, can_focus=False):
         )
 
     def use_pattern(self, pattern: str) -> None:
-        """Choose a pattern by its name; what is none is a regex of the user's own."""
+        """Choose a split pattern by name, or use a custom regex."""
         is_named = pattern in SPLIT_PATTERNS
         if not is_named:
             self.query_one("#regex", Field).put(pattern)
@@ -308,14 +308,14 @@ class TrainForm(VerticalScroll, can_focus=False):
         self.add_sources(event.lines)
 
     def take_typed(self) -> None:
-        """Add what stands in the field for a path, as if Enter had been pressed."""
+        """Add the typed path, as Enter does."""
         typed = self.typed_source
         if typed:
             self.query_one("#source", Input).value = ""
             self.add_sources([typed])
 
     def add_sources(self, typed: Iterable[str]) -> None:
-        """Add files, folders or globs, and find out how large they are."""
+        """Add files, folders or globs, and measure them."""
         known = {entry.source for entry in self._entries}
         sources = list(dict.fromkeys(map(full_source, typed)))
         new = [source for source in sources if source not in known]
@@ -323,11 +323,11 @@ class TrainForm(VerticalScroll, can_focus=False):
             self._entries += [CorpusEntry(source) for source in new]
             self._show_corpus(len(self._entries) - 1)
             self._changed()
-        # What is there already may hold something else by now.
+        # Sources already in the list may have changed.
         self._look(sources)
 
     def clear_corpus(self) -> None:
-        """Take every source off."""
+        """Remove all sources."""
         self._entries.clear()
         self._show_corpus(0)
         self._changed()

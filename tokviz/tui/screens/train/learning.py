@@ -1,4 +1,4 @@
-"""What is known of a training that goes on, and how it is drawn."""
+"""Progress of a running training, and its drawing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import NamedTuple
 from textual.content import Content
 from textual.style import Style
 
+from tokviz.formats.run import HISTORY
+from tokviz.formats.run_arrays import read_arrays
 from tokviz.storage.listing import size_label
 from tokviz.text.glyphs import safe
 from tokviz.text.sentences import pluralize
@@ -24,35 +26,34 @@ _MOST_POINTS = 4_000
 
 
 class NumberedMerge(NamedTuple):
-    """A merge with its place in the training, counted from 1."""
+    """A merge with its number, counted from 1."""
 
     number: int
     merge: NewMerge
 
 
 class Learning:
-    """The reports of one training, put together.
+    """Accumulated reports of one training.
 
     Attributes:
-        report: The last one; None before the first.
-        phases: The phases that have begun → how much of each is done, 0 to 1.
-        points: The compression curve: (merges, bytes per token). It begins with a token for every
-            byte.
-        newest: Merges, the newest first.
-        is_stopping: Whether it ends soon: what it is at may take a while yet.
+        report: The last report, None before the first.
+        phases: The started phases, each with its progress from 0 to 1.
+        points: The compression curve: (merges, bytes per token), from one byte per token on.
+        newest: The last merges, the newest first.
+        is_stopping: Whether it was asked to stop, which may take a moment.
     """
 
     is_stopping = False
 
     def __init__(self) -> None:
-        """Begin before the first report."""
+        """Start before the first report."""
         self.report: TrainProgress | None = None
         self.phases: dict[str, float] = {}
         self.points: list[tuple[float, float]] = [(0.0, 1.0)]
         self.newest: deque[NumberedMerge] = deque(maxlen=_MOST_MERGES)
 
     def take(self, report: TrainProgress) -> None:
-        """Take the next report."""
+        """Add a report."""
         self.report = report
         for phase in self.phases:
             if phase != report.phase:
@@ -64,7 +65,7 @@ class Learning:
             self._add_point(float(report.n_merges), ratio)
 
     def _take_merges(self, report: TrainProgress) -> None:
-        """Take the last merges of a report, which are all that it knows in one unbroken row."""
+        """Add the new merges of a report, which holds only the last ones."""
         known = self.newest[0].number if self.newest else 0
         n_new = min(len(report.newest), _MERGES_IN_A_ROW, report.n_merges - known)
         for place in range(n_new, 0, -1):
@@ -76,7 +77,7 @@ class Learning:
             return
         self.points.append((n_merges, ratio))
         if len(self.points) > _MOST_POINTS:
-            # Every second one is more than a terminal can show.
+            # Half of the points are still more than a terminal can show.
             self.points = [*self.points[:-1:2], self.points[-1]]
 
 
@@ -90,9 +91,6 @@ def curve_of_run(folder: str, n_bytes: int) -> list[tuple[float, float]]:
     Raises:
         TokvizError: If the run cannot be read.
     """
-    from tokviz.formats.run import HISTORY
-    from tokviz.formats.run_arrays import read_arrays
-
     counts = read_arrays(folder, HISTORY)["n_tokens"].tolist()
     step = max(1, len(counts) // _MOST_POINTS)
     merges = {*range(0, len(counts), step), len(counts) - 1} if counts else set()
@@ -114,7 +112,9 @@ def phases_content(learning: Learning, width: int) -> Content:
             link = Style(underline=True) + Style.from_meta({"@click": "screen.open_dashboard"})
             lines.append(Content(fit(safe(cluster.dashboard), width)).stylize(link))
     if learning.is_stopping:
-        lines[-1] = Content.assemble(("Stopping: what is learned so far is kept.", "$text-accent"))
+        lines[-1] = Content.assemble(
+            ("Stopping: the merges learned so far are kept.", "$text-accent")
+        )
     return Content("\n").join(lines)
 
 
@@ -138,7 +138,7 @@ def _phase_line(learning: Learning, phase: str, width: int) -> Content:
 
 
 def numbers(report: TrainProgress) -> list[str]:
-    """Say how far a training is, in lines."""
+    """Return the progress of a training as lines."""
     left = "" if report.eta_seconds is None else f" · {clock(report.eta_seconds)} left"
     memory = "" if report.memory_bytes is None else f" · {size_label(report.memory_bytes)} memory"
     done = f"{size_label(report.n_bytes)} read · {report.n_pre_tokens:,} distinct pre-tokens"
@@ -159,12 +159,12 @@ def numbers(report: TrainProgress) -> list[str]:
 
 
 def progress_word(report: TrainProgress) -> str:
-    """Say how far a training is, in a word."""
+    """Return the progress of a training as one word."""
     return f"{int(report.fraction * 100)} %" if report.phase == "merging" else report.phase
 
 
 def clock(seconds: float) -> str:
-    """Spell a time for a running clock.
+    """Format the time of a running clock.
 
     >>> clock(3.21), clock(75), clock(3700)
     ('3.2 s', '1:15 min', '1:01:40 h')

@@ -1,4 +1,4 @@
-"""What the form asks for, whether that can be done, and what it will take."""
+"""The plan of a training: values of the form, problems and cost."""
 
 from __future__ import annotations
 
@@ -38,11 +38,13 @@ from tokviz.training.settings import N_BYTES, SpecialIds, why_no_workers
 
 LARGEST_VOCABULARY = 1_000_000
 MOST_WORKERS = 256
-_WITH_WORKERS = "Workers read all of it: nothing is kept out to compare tokenizers on."
+_WITH_WORKERS = (
+    "Workers read the whole corpus, so no held-out text remains to compare tokenizers on."
+)
 CUSTOM = "custom"
-"""Stands for a split pattern that the user types."""
+"""Name of a split pattern typed by the user."""
 EMBEDDING_WIDTH = 768
-"""GPT-2's: what the weights of an embedding are counted for."""
+"""Width of GPT-2, to count the weights of an embedding."""
 
 _LABEL = 8
 _MOST_REGEX_CHARS = 1_000
@@ -50,7 +52,7 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)")
 _WORD_ENDS = re.compile(r"(\s+|[^\s/]*/)")
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
-_START_SECONDS = 0.8  # a child begins, and compares at the end
+_START_SECONDS = 0.8  # start of a child process, and the comparison at the end
 _COMPRESSED_RATIO = 3.5
 _SENTENCE = "It was the best of times, it was the worst of times."
 _LONGEST_WORD = 16
@@ -58,7 +60,7 @@ _LONGEST_WORD = 16
 
 @dataclass(frozen=True, slots=True)
 class FormValues:
-    """What stands in the form, as typed.
+    """Values of the form, as typed.
 
     Attributes:
         corpus: The files, folders and globs.
@@ -66,14 +68,14 @@ class FormValues:
         pattern: The name of a split pattern, or `CUSTOM`.
         regex: The regex for `CUSTOM`.
         specials: Special tokens between white space.
-        special_ids: Where the ids of special tokens are; see `TrainSettings`.
-        tie_break: The name of a rule.
+        special_ids: The position of the ids of special tokens; see `TrainSettings`.
+        tie_break: The name of a tie-breaking rule.
         delimiter: The text between two documents.
         field: The field of JSON lines, and the column of tables, that holds the text.
         min_count: The lowest count at which a pair is merged.
         max_chars: The most characters of everything, empty for all.
         max_doc_chars: The most characters of a document, empty for all.
-        workers: How many processes share the work, or where a cluster is; empty for none.
+        workers: The number of processes, or the address of a cluster; empty for none.
     """
 
     corpus: tuple[CorpusEntry, ...] = ()
@@ -93,18 +95,18 @@ class FormValues:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a training will be.
+    """Plan of a training.
 
     Attributes:
         n_files: The files to read.
-        n_bytes: Their bytes, or what the cap leaves of them.
-        is_compressed: Whether there is more text than bytes.
-        n_merges: The most merges that can come of it, the wanted ones or fewer.
-        n_merges_wanted: The merges wanted.
-        seconds: How long it will take, roughly.
-        folder: Where the run is written.
-        problems: What has to be mended first, most important first.
-        notes: What to know before it begins.
+        n_bytes: Their size in bytes, at most the cap.
+        is_compressed: Whether some are compressed, so that the text is longer.
+        n_merges: The maximum number of merges that the text allows.
+        n_merges_wanted: The requested number of merges.
+        seconds: A rough estimate of the time.
+        folder: The run folder.
+        problems: Errors that prevent the start, the most important first.
+        notes: Remarks for the user.
         is_counting: Whether files are still being counted.
     """
 
@@ -134,12 +136,12 @@ def parse_count(text: str) -> int | None:
 
 
 class RegexVerdict(NamedTuple):
-    """What is wrong with a custom regex, and what to know of it; either may be empty.
+    """Result of trying a custom regex.
 
     Attributes:
-        problem: Why it cannot be used.
-        note: What is odd about it.
-        repeats: Whether it cuts text into pre-tokens as short as words, of which most come again.
+        problem: The reason why it cannot be used, or empty.
+        note: A warning, or empty.
+        repeats: Whether its pre-tokens are as short as words, so that most of them recur.
     """
 
     problem: str = ""
@@ -152,7 +154,7 @@ def judge(regex: str) -> RegexVerdict:
     if not regex:
         return RegexVerdict("Type the regex to split by.")
     if regex in SPLIT_PATTERNS or len(regex) > _MOST_REGEX_CHARS:
-        # A long one can take seconds to compile: the child will say what is wrong with it.
+        # A long regex can take seconds to compile. The child process reports its errors.
         return RegexVerdict()
     try:
         pattern = get_split_pattern(regex)
@@ -170,13 +172,13 @@ def make_plan(
     problem: str = "",
     verdict_of: Callable[[str], RegexVerdict] = judge,
 ) -> Plan:
-    """Say what will be done, or why it cannot be.
+    """Return the plan of a training, with its problems.
 
     Args:
         values: The form.
-        folder: Where the run is to be written.
-        problem: Why it cannot be written there, empty if it can.
-        verdict_of: Says what is known of a custom regex.
+        folder: The run folder.
+        problem: The reason why it cannot be written, or empty.
+        verdict_of: Returns the current result for a custom regex.
     """
     verdict = verdict_of(values.regex) if values.pattern == CUSTOM else RegexVerdict()
     fine = [entry for entry in values.corpus if not entry.error]
@@ -190,7 +192,7 @@ def make_plan(
     is_counting = any(entry.n_files is None for entry in values.corpus)
     n_merges = wanted
     if not is_compressed and not is_counting:
-        # Every merge makes two neighbours one, and a character has four bytes at most.
+        # Every merge joins two tokens, and a character has at most four bytes.
         text_bytes_at_most = min(all_bytes, 4 * cap) if cap else all_bytes
         n_merges = min(wanted, max(0, text_bytes_at_most - 1))
     problems = tuple(filter(None, [*_problems(values, verdict), problem]))
@@ -217,13 +219,13 @@ def make_plan(
 
 
 def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool, repeats: bool) -> float:
-    """Guess how long a training takes, from what was measured.
+    """Estimate the seconds of a training, from measurements.
 
     Args:
         n_bytes: The bytes of the text.
         n_merges: The merges to learn.
-        is_custom: Whether the text is cut by a regex that is not compiled.
-        repeats: Whether pre-tokens come again and again, so that each is merged once.
+        is_custom: Whether the text is split by a regex without a kernel.
+        repeats: Whether pre-tokens recur, so that each distinct one is merged once.
     """
     reading = reading_seconds(n_bytes, is_regex=is_custom)
     merging = merging_seconds(expected_cells(n_bytes, is_split=repeats), n_merges)
@@ -231,7 +233,7 @@ def expected_seconds(n_bytes: float, n_merges: int, *, is_custom: bool, repeats:
 
 
 def make_request(values: FormValues, plan: Plan) -> TrainRequest:
-    """Ask for the training that a plan without problems describes."""
+    """Return the request for a plan without problems."""
     sources = [entry.source for entry in values.corpus]
     workers = values.workers.strip()
     return TrainRequest(
@@ -248,7 +250,7 @@ def make_request(values: FormValues, plan: Plan) -> TrainRequest:
         field=_column(values),
         max_chars=parse_count(values.max_chars),
         max_doc_chars=parse_count(values.max_doc_chars),
-        # Only who reads everything himself can keep some of it out.
+        # Only a training without workers can hold out text.
         compare=not workers,
         advise=None if workers else EMBEDDING_WIDTH,
         workers=None if _is_address(workers) else parse_count(workers),
@@ -334,7 +336,7 @@ def _name(source: str) -> str:
 
 
 def new_run_folder(runs: Path, values: FormValues, is_taken: Callable[[Path], bool]) -> Path:
-    """Name the folder for a run after its corpus and its size, with a number if that is taken."""
+    """Return a new folder, named after corpus and size, with a number if it exists."""
     first = values.corpus[0].source if values.corpus else "run"
     named = next((part for part in reversed(Path(first).parts) if not has_magic(part)), "")
     stem = re.sub(r"[^\w.-]+", "-", named.lstrip(".").partition(".")[0])[:16].strip("-.")
@@ -344,7 +346,7 @@ def new_run_folder(runs: Path, values: FormValues, is_taken: Callable[[Path], bo
 
 
 def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:
-    """Draw a plan in a few lines, in two where the terminal is low."""
+    """Draw a plan in a few lines, or in two lines in a low terminal."""
     if plan.problems:
         most = 2 if is_low else 4
         return Content("\n").join(
@@ -370,9 +372,9 @@ def plan_content(plan: Plan, width: int, *, is_low: bool) -> Content:
 
 
 def labelled(label: str, text: str, width: int, label_width: int) -> list[Content]:
-    """Draw a text of one or more lines, with a quiet word before the first.
+    """Draw a text of one or more lines after a dim label.
 
-    A path is broken behind a slash.
+    A path is wrapped after a slash.
     """
     wrapper = textwrap.TextWrapper(max(width - label_width, 8))
     wrapper.wordsep_re = _WORD_ENDS
@@ -385,7 +387,7 @@ def labelled(label: str, text: str, width: int, label_width: int) -> list[Conten
 
 
 def _rough(seconds: float) -> str:
-    """Say a time that is only guessed.
+    """Format an estimated time.
 
     >>> _rough(0.8), _rough(7.3), _rough(312)
     ('a moment', 'about 8 s', 'about 6 min')

@@ -1,4 +1,4 @@
-"""What came of a training: shown, used, replayed, saved."""
+"""The result of a training, and the commands that use it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tokviz.training.corpus.entries import EXCLUDE
 from tokviz.training.replay import LADDER_BYTES
 from tokviz.training.run_library import copy_run
 from tokviz.tui.actions import LEADER, action
+from tokviz.tui.dialogs.save_file import SaveFileDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.learning import curve_of_run
 from tokviz.tui.screens.train.side import Side
@@ -19,17 +20,17 @@ from tokviz.workspace.session import ReplayRequest, TrainWith, UseTokenizer
 
 
 class Result(Controller):
-    """Does something with the new tokenizer."""
+    """Show, use, replay and save the new tokenizer."""
 
     def __init__(self, screen: TokvizScreen, state: TrainState, side: Side) -> None:
-        """Take what shows it."""
+        """Take the state and the views."""
         super().__init__(screen)
         self.state, self._side = state, side
 
     def show(self, summary: TrainSummary) -> None:
-        """Show the summary, and the curve: what was seen of it until the whole is read.
+        """Show the summary and the curve, first by the reports and then by the saved run.
 
-        A training on a corpus that fits on a screen is shown as it grows, a merge a second.
+        A training on a tiny corpus is replayed at one merge per second.
         """
         self._side.show_curve(self._side.live.learning.points, summary)
         self.screen.call_after_refresh(self.show_summary)
@@ -42,15 +43,15 @@ class Result(Controller):
             "curve",
             lambda task: curve_of_run(summary.run_folder, summary.n_bytes),
             show_curve,
-            # The run is gone already: what was seen stays.
+            # The run may be removed already; keep the curve by the reports.
             failed=lambda error: None,
         )
         if summary.n_bytes < LADDER_BYTES and self.screen.is_current:
-            self.say("Trained. Watch it grow: the result waits on the Train screen.")
+            self.say("Trained. This replay shows every merge; the result is on the Train screen.")
             self.session.ask(ReplayRequest(summary.run_folder, at=0, play=True))
 
     def show_summary(self) -> None:
-        """Show the summary, if there is one: in the room there is, with the run's present name."""
+        """Show the summary, if there is one, with the current name of the run."""
         summary = self.state.summary
         if summary is not None:
             now = self.session.where(summary.run_folder)
@@ -58,13 +59,13 @@ class Result(Controller):
 
     @action("Use the trained tokenizer", f"{LEADER} u", section="Result", when=during("done"))
     def use_result(self) -> None:
-        """See the text of the Tokens screen with it."""
+        """Use the new tokenizer on the Tokens screen."""
         if self.state.summary is not None:
             self.session.ask(UseTokenizer(self.state.summary.run_folder))
 
     @action("Chat with the trained tokenizer", section="Result", when=during("done"))
     def chat_with_result(self) -> None:
-        """See a conversation with it, written by the template whose special tokens it has."""
+        """Use it on the Chat screen, with the template that fits its special tokens."""
         if self.state.summary is None:
             return
         run = self.session.where(self.state.summary.run_folder)
@@ -74,18 +75,18 @@ class Result(Controller):
             lambda template: self.session.ask(UseTokenizer(run, "chat", template)),
         )
 
-    @action("Leave out the file that paid most", section="Result", when=during("done"))
+    @action("Leave out the file with most merges", section="Result", when=during("done"))
     def leave_file_out(self) -> None:
-        """Go back to the settings, with the file that paid for most merges off the corpus."""
+        """Return to the form, without the file that most merges come from."""
         files = self.state.summary.files if self.state.summary is not None else ()
         if files:
             self.session.ask(TrainWith(sources=(f"{EXCLUDE}{files[0].file}",)))
         else:
-            self.say("The corpus was a single file: there is nothing to leave out.")
+            self.say("The corpus is a single file, so it cannot be left out.")
 
     @action("Replay the training", section="Result", when=during("done"))
     def replay_result(self) -> None:
-        """Go through the training merge by merge."""
+        """Replay the training merge by merge."""
         if self.state.summary is not None:
             self.session.ask(ReplayRequest(self.state.summary.run_folder))
 
@@ -97,9 +98,7 @@ class Result(Controller):
         when=during("done"),
     )
     def save_result(self) -> None:
-        """Copy its folder, with tokenizer.json and the training's history, to a place of yours."""
-        from tokviz.tui.dialogs.save_file import SaveFileDialog
-
+        """Copy the run folder, with tokenizer.json and the history of the training."""
         if self.state.summary is None:
             return
         run = Path(self.session.where(self.state.summary.run_folder))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -11,6 +10,7 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from tokviz.tui.actions import Gesture
+from tokviz.tui.dialogs.pick import PickDialog
 from tokviz.tui.screens.base import TokvizScreen
 from tokviz.tui.screens.choosing import TokenizerChoice
 from tokviz.tui.screens.lessons import Lessons, Scaling
@@ -24,9 +24,6 @@ from tokviz.tui.screens.train.state import TrainState
 from tokviz.tui.screens.train.training import Training
 from tokviz.workspace.session import Request, TrainWith
 
-if TYPE_CHECKING:
-    from tokviz.tui.dialogs.pick import PickDialog
-
 
 class TrainScreen(TokvizScreen):
     """Train a tokenizer on one's own files, in a child process."""
@@ -37,14 +34,16 @@ class TrainScreen(TokvizScreen):
     DEFAULT_CLASSES = "-form"
     CONTROLLERS = (Lessons, Corpus, Training, Result, TokenizerChoice, Scaling)
     GESTURES = (
-        Gesture("Click ✕ in the corpus", "Takes the file or folder off the list."),
+        Gesture("Click ✕ in the corpus", "Removes the file or folder from the list."),
         Gesture("Click “linear │ logarithmic”", "Changes the scale of the curve."),
-        Gesture("Click a choice", "Takes it: a vocabulary size, a pattern, a rule."),
+        Gesture(
+            "Click a choice", "Chooses it: a vocabulary size, a split pattern, a tie-breaking rule."
+        ),
     )
 
     @classmethod
     def parts(cls) -> Sequence[type[Widget]]:
-        """Name the list of the corpus."""
+        """Return the list of the corpus."""
         return (CorpusList,)
 
     def compose(self) -> ComposeResult:
@@ -68,16 +67,16 @@ class TrainScreen(TokvizScreen):
         self.training.enter("form")
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Draw the curves as another screen may have chosen, and name a run as it is called now."""
+        """Update the scale of the curves and the name of the run."""
         self.scaling.show()
         self.result.show_summary()
 
     def ask_to_end(self, go_on: Callable[[], object]) -> PickDialog | None:
-        """Ask what becomes of a training that goes on."""
+        """Ask whether to keep a running training before the app quits."""
         return self.training.ask_to_stop(go_on, ", then quit")
 
     def answer(self, request: Request) -> None:
-        """Set up what another screen asks for."""
+        """Handle a request of another screen."""
         if isinstance(request, TrainWith):
             if self.state.phase == "done":
                 self.training.new_training()
@@ -86,6 +85,6 @@ class TrainScreen(TokvizScreen):
             self.form.add_sources(request.sources)
 
     def fitted(self) -> None:
-        """Set the words for the width there is."""
+        """Wrap the text for the new width."""
         self.result.show_summary()
         self.training.show_plan()

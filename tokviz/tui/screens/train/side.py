@@ -1,4 +1,4 @@
-"""The side of the Train screen: the plan, the training while it goes on, what came of it."""
+"""The side of the Train screen: plan, running training and result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tokviz.tui.widgets.push_button import PushButton
 
 
 class LiveView(Vertical):
-    """Shows a training while it goes on."""
+    """View of a running training."""
 
     DEFAULT_CSS = """
     LiveView {
@@ -39,7 +39,7 @@ class LiveView(Vertical):
     """
 
     def __init__(self) -> None:
-        """Begin before the first report."""
+        """Create the view before the first report."""
         super().__init__(id="live")
         self.learning = Learning()
         self.curve = CursorCurve(has_cursor=False, id="curve")
@@ -52,12 +52,12 @@ class LiveView(Vertical):
         yield RowList[NumberedMerge](paint_merge, id="merges")
 
     def begin(self) -> None:
-        """Begin anew."""
+        """Clear the view for a new training."""
         self.learning = Learning()
         self._show()
 
     def stop(self) -> None:
-        """Say that it ends, though what it is at goes on for a while."""
+        """Show that the training is stopping, which may take a moment."""
         self.learning.is_stopping = True
         self._show()
 
@@ -83,7 +83,7 @@ class LiveView(Vertical):
 def show_compression(
     curve: CursorCurve, points: Sequence[tuple[float, float]], n_wanted: int
 ) -> None:
-    """Show how the compression grows towards the last merge."""
+    """Show the compression curve up to the last merge."""
     curve.show(compression_curve("Bytes per token", points, n_wanted), f"{points[-1][1]:.2f}")
 
 
@@ -92,10 +92,10 @@ _MAIN_BUTTONS: dict[Phase, str] = {"form": "#start", "running": "#stop", "done":
 
 
 class Side(Container):
-    """Shows one of the three, what went wrong, and a button for everything that can be done."""
+    """Show the view of the current phase, the error, and its buttons."""
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Create the views."""
         super().__init__(id="side")
         self.live = LiveView()
         self._plan = Static(id="plan")
@@ -104,7 +104,7 @@ class Side(Container):
         self._curve = CursorCurve(has_cursor=False, id="final-curve")
 
     def compose(self) -> ComposeResult:
-        """Yield the views and the buttons; the phase decides which of them are seen."""
+        """Yield the views and buttons of all phases; the style sheet hides the others."""
         yield self._plan
         yield self.live
         with VerticalScroll(id="result", can_focus=False):
@@ -124,28 +124,28 @@ class Side(Container):
         return self.content_size.width or self.app.size.width
 
     def show_phase(self, phase: Phase) -> None:
-        """Show what there is to see in a phase."""
+        """Show the view of a phase."""
         set_classes(self.screen, {f"-{name}": name == phase for name in _TITLES})
         self.border_title = _TITLES[phase]
 
     def focus_button(self, phase: Phase) -> None:
-        """Give the keyboard to the button that matters most in a phase."""
+        """Focus the main button of a phase."""
         self.query_one(_MAIN_BUTTONS[phase]).focus()
 
     def show_plan(self, plan: Plan, *, can_start: bool, is_low: bool) -> None:
-        """Show what a training will be."""
+        """Show the plan, and whether the training can start."""
         self._plan.update(plan_content(plan, self._columns, is_low=is_low))
         self.query_one("#start").disabled = not can_start
 
     def show_error(self, text: str) -> None:
-        """Show what went wrong, or nothing."""
+        """Show an error, or clear it."""
         self._error.update(Content(safe(text)))
         self._error.display = bool(text)
         self.set_class(bool(text), "-failed")
 
     def show_summary(self, summary: TrainSummary) -> None:
-        """Show what a training came to."""
-        # A column is kept for a scroll bar.
+        """Show the summary of a training."""
+        # Leave a column for the scroll bar.
         self._summary.update(summary_content(summary, self._columns - 1))
 
     def set_scale(self, is_log: bool) -> None:
@@ -154,5 +154,5 @@ class Side(Container):
         self._curve.set_scale(is_log)
 
     def show_curve(self, points: list[tuple[float, float]], summary: TrainSummary) -> None:
-        """Show how the compression grew."""
+        """Show the compression curve of a finished training."""
         show_compression(self._curve, points, summary.n_merges)

@@ -1,4 +1,4 @@
-"""How far the Train screen is: the form, a training, or what came of it."""
+"""State of the Train screen."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Phase = Literal["form", "running", "done"]
 
 @dataclass
 class TrainState:
-    """What the parts of the screen share.
+    """State shared by the controllers of the Train screen.
 
     Attributes:
-        phase: What is shown.
-        summary: What the last training came to, None before it.
+        phase: The current phase.
+        summary: The summary of the last training, or None.
     """
 
     phase: Phase = "form"
@@ -25,5 +25,5 @@ class TrainState:
 
 
 def during(*phases: Phase) -> Callable[[Any], bool]:
-    """Tell of a controller with a `state` whether the screen is in one of some phases."""
+    """Return a condition for actions: the screen is in one of some phases."""
     return lambda controller: controller.state.phase in phases

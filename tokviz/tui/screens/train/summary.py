@@ -1,4 +1,4 @@
-"""What a training came to, drawn for people."""
+"""The summary of a finished training."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tokviz.tui.widgets.fit import fit, fit_end
 NEW = "new"
 _NAMES = {NEW: "this one", "gpt2": "GPT-2", "cl100k_base": "GPT-4", "o200k_base": "GPT-4o"}
 _LABEL = 12
-_LEAST_COMPARED = 1_000  # bytes; a comparison on less is chance
+_LEAST_COMPARED = 1_000  # bytes; a comparison on less text is noise
 
 
 def summary_content(summary: TrainSummary, width: int) -> Content:
@@ -45,7 +45,10 @@ def summary_content(summary: TrainSummary, width: int) -> Content:
         lines += _comparison(summary.held_out, width)
         advice = summary.held_out.advice
         if advice is not None:
-            lines += [Content(""), Content("How large a vocabulary pays").stylize("$text-muted")]
+            lines += [
+                Content(""),
+                Content("Bytes per token by vocabulary size").stylize("$text-muted"),
+            ]
             lines += [Content(line) for text in advice.lines() for line in wrap(text, width)]
     return Content("\n").join(lines)
 

@@ -1,4 +1,4 @@
-"""The training: planned by the form, run in a child process, ended or given up."""
+"""A training: planned in the form, run in a child process, finished or stopped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual import on
 
@@ -18,6 +17,7 @@ from tokviz.text.sentences import failure_message
 from tokviz.training.progress import TrainProgress
 from tokviz.training.run_library import make_room, remove_run, runs_folder
 from tokviz.tui.actions import action
+from tokviz.tui.dialogs.pick import Option, PickDialog
 from tokviz.tui.screens.base import Controller, TokvizScreen
 from tokviz.tui.screens.train.form import TrainForm
 from tokviz.tui.screens.train.learning import clock, progress_word
@@ -34,12 +34,9 @@ from tokviz.tui.screens.train.side import Side
 from tokviz.tui.screens.train.state import Phase, TrainState, during
 from tokviz.tui.tasks import Task, post_to_ui
 
-if TYPE_CHECKING:
-    from tokviz.tui.dialogs.pick import PickDialog
-
 
 class Training(Controller):
-    """Starts, follows and cancels a training."""
+    """Start, follow and stop a training."""
 
     def __init__(
         self,
@@ -60,7 +57,7 @@ class Training(Controller):
         self._judged, self._verdict = "", RegexVerdict()
 
     def end(self) -> None:
-        """End the child; nothing is left of a training that is not over."""
+        """End the child process, and remove the run of an unfinished training."""
         if self._client is not None:
             self._client.close()
             if self.state.phase == "running":
@@ -75,7 +72,7 @@ class Training(Controller):
         self.show_plan()
 
     def _complain(self, text: str) -> None:
-        """Say what went wrong, until something else is typed; files may still be counted."""
+        """Show an error until the user changes the form, even while files are counted."""
         self._failed = self._form.typed
         self._side.show_error(text)
 
@@ -89,11 +86,11 @@ class Training(Controller):
         return make_plan(values, folder, problem, self._verdict_of)
 
     def _is_taken(self, folder: Path) -> bool:
-        """Tell whether a name belongs to a run or to one that was renamed in this session."""
+        """Return True if a folder exists, or was renamed in this session."""
         return os.path.lexists(folder) or self.session.where(str(folder)) != str(folder)
 
     def _verdict_of(self, regex: str) -> RegexVerdict:
-        """Say what is known of a regex; what is not yet is found out in a thread."""
+        """Return the known result for a regex, and try a new regex in a thread."""
         if regex and regex != self._judged:
             self._judged, self._verdict = regex, RegexVerdict()
             self.in_thread("regex", lambda task: judge(regex), partial(self._take_verdict, regex))
@@ -105,14 +102,14 @@ class Training(Controller):
             self.show_plan()
 
     def show_plan(self) -> None:
-        """Show what a training will be, and the folder that it will have."""
+        """Show the plan."""
         plan = self._plan()
-        # A path that is still in its field is added by the start.
+        # Starting also adds a typed path.
         can_start = not plan.problems or bool(self._form.typed_source)
         self._side.show_plan(plan, can_start=can_start, is_low=self.screen.has_class("-low"))
 
     def enter(self, phase: Phase) -> None:
-        """Show the form, the training, or what came of it."""
+        """Show the form, the training or the result."""
         self.state.phase = phase
         self._form.disabled = phase == "running"
         self._side.show_phase(phase)
@@ -130,7 +127,7 @@ class Training(Controller):
         when=during("form", "done"),
     )
     def start_training(self) -> None:
-        """Train a tokenizer on the corpus, in the background. The other screens stay usable."""
+        """Train a tokenizer in the background. The other screens stay usable."""
         self._form.take_typed()
         plan = self._plan()
         if plan.problems:
@@ -138,7 +135,7 @@ class Training(Controller):
             self.say(plan.problems[0], "warning")
             return
         try:
-            make_room(plan.folder / ABOUT)  # so that no other app takes the name meanwhile
+            make_room(plan.folder / ABOUT)  # reserves the name
         except TokvizError as error:
             self._complain(str(error))
             return
@@ -152,32 +149,34 @@ class Training(Controller):
         self.enter("running")
         self._side.focus_button("running")
 
-        def hear(_run: int, said: TrainProgress | TrainSummary | TokvizError) -> None:
+        def receive(_run: int, message: TrainProgress | TrainSummary | TokvizError) -> None:
             if self._client is client:
-                self._take(client, said)
+                self._take(client, message)
 
         self._then = None
-        hear_here = post_to_ui(self.screen, hear)
-        self._client = client = TrainClient(hear_here, hear_here, hear_here)
+        receive_here = post_to_ui(self.screen, receive)
+        self._client = client = TrainClient(receive_here, receive_here, receive_here)
         client.train(request)
 
-    def _take(self, client: TrainClient, said: TrainProgress | TrainSummary | TokvizError) -> None:
-        if self.state.phase != "running":  # the run is saved and being compared
-            if isinstance(said, TrainSummary):
-                self._end_with(said)
-            elif isinstance(said, TokvizError):
+    def _take(
+        self, client: TrainClient, message: TrainProgress | TrainSummary | TokvizError
+    ) -> None:
+        if self.state.phase != "running":  # the run is saved, only the comparison is running
+            if isinstance(message, TrainSummary):
+                self._end_with(message)
+            elif isinstance(message, TokvizError):
                 self.stop_training()
-                self.say(failure_message("Not compared", said), "error")
+                self.say(failure_message("Not compared", message), "error")
             return
-        if isinstance(said, TrainProgress):
-            self._side.live.take(said)
-            self.session.set_progress(self.screen.SCREEN_ID, progress_word(said))
+        if isinstance(message, TrainProgress):
+            self._side.live.take(message)
+            self.session.set_progress(self.screen.SCREEN_ID, progress_word(message))
             return
-        if isinstance(said, TrainSummary):
-            self._end_question("The training has ended", f"It learned {said.n_vocab:,} tokens.")
-            self._finish(client, said)
+        if isinstance(message, TrainSummary):
+            self._end_question("The training has ended", f"It learned {message.n_vocab:,} tokens.")
+            self._finish(client, message)
         else:
-            failure = failure_message("Not trained", said)
+            failure = failure_message("Not trained", message)
             if self._question is not None and self._question is self.app.screen:
                 self._then = None  # so that the user reads the error first
             self._end_question("The training failed", failure)
@@ -193,7 +192,7 @@ class Training(Controller):
             then()
 
     def _end_with(self, summary: TrainSummary | None) -> None:
-        """End the child, and show what came of the training if it ended with a summary."""
+        """End the child process, and show the summary if there is one."""
         if self._client is not None:
             self._client.close()
         self._client, self.state.summary = None, summary
@@ -207,7 +206,7 @@ class Training(Controller):
         self.session.set_progress(self.screen.SCREEN_ID, "")
         self.state.summary = summary
         self.enter("done")
-        # Who watches sees it end, also where that leads to another screen.
+        # Check before the result may open another screen.
         is_watched = self.screen.is_current
         self._result.show(summary)
         if is_watched:
@@ -226,7 +225,7 @@ class Training(Controller):
         when=lambda self: self.state.phase != "form" and self._client is not None,
     )
     def stop_training(self) -> None:
-        """Keep the merges so far as a tokenizer, or discard them. A finished one stays saved."""
+        """Stop, and keep or discard the merges learned so far. A finished run stays saved."""
         if (summary := self.state.summary) is not None:
             self._end_with(summary._replace(held_out=None))
         else:
@@ -235,29 +234,29 @@ class Training(Controller):
     def ask_to_stop(
         self, then: Callable[[], object] | None = None, and_then: str = ""
     ) -> PickDialog | None:
-        """Ask whether the training that goes on is kept as far as it is, discarded, or goes on.
+        """Ask whether to keep, discard or continue the running training.
 
         Args:
-            then: What to do once it has ended, by the answer or before there is one.
-            and_then: Says so.
+            then: Called once the training has ended, by the answer or by itself.
+            and_then: Describes that call in the options.
 
         Returns:
-            The question, None if nothing goes on.
+            The question, None if no training is running.
         """
-        from tokviz.tui.dialogs.pick import Option, PickDialog
-
         client = self._client
         if client is None or self.state.phase != "running":
             return None
         if self._question is not None and self._question is self.app.screen:
             self._question.give_up()
         self._then = then
-        # It holds for as long as the question stands: the training goes on below it.
+        # The training continues while the question is open, so the text must stay true.
         kept = "Keep the merges learned so far; there are none until the corpus is read."
         options = [
             Option("keep", f"Stop and keep{and_then}", "", kept),
-            Option("go on", "Go on training", "", "Nothing is stopped."),
-            Option("discard", f"Stop and discard{and_then}", "", "Nothing of it is kept."),
+            Option("go on", "Keep training", "", "The training continues."),
+            Option(
+                "discard", f"Stop and discard{and_then}", "", "The merges learned so far are lost."
+            ),
         ]
 
         def take(answer: str | None) -> None:
@@ -269,7 +268,7 @@ class Training(Controller):
             elif answer == "discard":
                 client.cancel()
                 self._give_up(client)
-                self.say("The training is stopped. Nothing of it is kept.")
+                self.say("The training is stopped and discarded.")
                 self._go_on()
             else:
                 self._then = None
@@ -280,20 +279,18 @@ class Training(Controller):
 
     @action("Open the dashboard of the workers", section="Training", when=during("running"))
     def open_dashboard(self) -> None:
-        """See in the browser what each worker of a cluster is doing."""
+        """Open the Dask dashboard of the workers in the browser."""
         report = self._side.live.learning.report
         if report is not None and report.cluster is not None and report.cluster.dashboard:
             self.app.open_url(report.cluster.dashboard)
         else:
-            self.say("There is no dashboard: this needs workers, and Dask the package bokeh.")
+            self.say("The dashboard needs workers, and the package bokeh.")
 
     def _end_question(self, title: str, about: str) -> None:
         """Replace the open question by a notice, so that Enter reaches nothing below it.
 
         If work waits for the training to end, such as quitting, the question closes instead.
         """
-        from tokviz.tui.dialogs.pick import Option
-
         question = self._question
         if question is not None and question is self.app.screen:
             if self._then is None:
@@ -302,7 +299,7 @@ class Training(Controller):
                 question.give_up()
 
     def _give_up(self, client: TrainClient) -> None:
-        """Show the form as it was; what the child wrote is removed once it has ended."""
+        """Return to the form, and remove the run once the child process has ended."""
         self._client, run = None, self._run
         self.session.set_progress(self.screen.SCREEN_ID, "")
 
@@ -323,6 +320,6 @@ class Training(Controller):
         when=during("done"),
     )
     def new_training(self) -> None:
-        """Leave the result and see the settings again, as they were."""
+        """Leave the result, and return to the form."""
         self.enter("form")
         self._side.focus_button("form")
